@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote_from_bytes, unquote_to_bytes
 
@@ -23,7 +25,6 @@ from sitemapreader.urls import origin_of, parse_url, resolve
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from pathlib import Path
 
 _PAGE = re.compile(rb".*\.html?", re.DOTALL)
 _MAX_HOST_FILE_BYTES = 1_000 * MAX_LINES
@@ -193,12 +194,21 @@ def _list_files(root: Path) -> Iterator[bytes]:
     folders = [(root, b"")]
     while folders:
         folder, prefix = folders.pop()
-        with os.scandir(folder) as entries:
+        # a folder may go after it was listed
+        with suppress(FileNotFoundError, NotADirectoryError), os.scandir(folder) as entries:
             for entry in entries:
                 name = prefix + os.fsencode(entry.name)
                 if entry.is_dir(follow_symlinks=False):
                     folders.append((folder / entry.name, name + b"/"))
-                elif entry.is_file():
-                    is_link = entry.is_symlink()
-                    if not is_link or (folder / entry.name).resolve().is_relative_to(root):
-                        yield name
+                elif _is_file_within(entry, root):
+                    yield name
+
+
+def _is_file_within(entry: os.DirEntry[str], root: Path) -> bool:
+    if not entry.is_symlink():
+        return entry.is_file()
+    try:  # a link may lead in a circle
+        target = Path(entry.path).resolve(strict=True)
+    except (OSError, RuntimeError):
+        return False
+    return target.is_file() and target.is_relative_to(root)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -122,6 +122,34 @@ def test_links_out_of_the_folder_are_not_followed(tmp_path: Path) -> None:
     (site / os.fsdecode(b"\xff.html")).write_text(PAGE)
     found = answers(site, "/docs/out", "/docs/in", "/docs/%FF")
     assert [each.status for each in found] == [404, 200, 200]
+
+
+def test_links_in_a_circle_are_no_pages(tmp_path: Path) -> None:
+    """A link to itself, to nothing or to its own folder ends nothing, and answers nothing."""
+    site = build(tmp_path, "a.html")
+    for name, target in (("self", "self"), ("dead", "none"), ("up", "."), ("b.html", "c.html")):
+        (site / name).symlink_to(target)
+    (site / "c.html").symlink_to("b.html")
+    found = answers(site, "/docs/a", "/docs/self", "/docs/dead", "/docs/up/a", "/docs/b")
+    assert [each.status for each in found] == [200, 404, 404, 404, 404]
+
+
+def test_a_folder_that_goes_while_it_is_listed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a subfolder had is gone with it; the others are read."""
+    site = build(tmp_path, "a.html", "sub/b.html", "other/c.html")
+    scan = os.scandir
+
+    def remove_then_scan(path: Path) -> Any:
+        if path == site / "sub":
+            (path / "b.html").unlink()
+            path.rmdir()
+        return scan(path)
+
+    monkeypatch.setattr("sitemapreader.pages.folder.os.scandir", remove_then_scan)
+    found = answers(site, "/docs/a", "/docs/sub/b", "/docs/other/c")
+    assert [each.status for each in found] == [200, 404, 200]
 
 
 def test_a_file_that_goes_while_the_folder_is_read(tmp_path: Path) -> None:

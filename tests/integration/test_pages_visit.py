@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import zlib
 from collections import Counter
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
@@ -230,21 +231,41 @@ async def test_a_host_that_is_down_is_given_up() -> None:
     assert sum(server.asked.values()) < 20
 
 
-async def test_bodies_are_cut() -> None:
-    """A page that never ends is read for 2 MiB, and its head counts."""
+def endless(start: str, unit: str, *, is_gzip: bool = False) -> Any:
+    """Return a page that begins with a text, and has a unit without an end behind it."""
 
-    async def endless(request: web.Request) -> web.StreamResponse:
-        response = web.StreamResponse(headers={"Content-Type": "text/html"})
+    async def send(request: web.Request) -> web.StreamResponse:
+        packed = {"Content-Encoding": "gzip"} if is_gzip else {}
+        response = web.StreamResponse(headers={"Content-Type": "text/html", **packed})
         await response.prepare(request)
-        await response.write(HTML.encode())
-        while True:
-            await response.write(b"word " * 20_000)
+        packer = zlib.compressobj(9, wbits=31)
 
-    async with serve_pages(page=endless) as server:
-        found = await visit(server, "page")
-    facts = found["page"].facts
-    assert facts is not None
-    assert (facts.title, facts.text_hash) == ("T", None)
+        def pack(data: bytes) -> bytes:
+            return packer.compress(data) + packer.flush(zlib.Z_SYNC_FLUSH) if is_gzip else data
+
+        data = (unit * 20_000).encode()
+        await response.write(pack(start.encode()))
+        while True:
+            await response.write(pack(data))
+            await asyncio.sleep(0)  # a write of little data does not yield
+
+    return send
+
+
+async def test_bodies_are_cut() -> None:
+    """Of a text or a head that never ends, or a bomb, 2 MiB are read, and the head counts."""
+    pages = {
+        "text": endless(HTML, "word "),
+        "head": endless("<!doctype html><title>T</title>", "<meta name=robots content=noindex>"),
+        "bomb": endless(HTML, "word ", is_gzip=True),
+    }
+    async with serve_pages(**pages) as server:
+        found = await visit(server, *pages)
+    for path in pages:
+        facts = found[path].facts
+        assert facts is not None, found[path]
+        assert (facts.title, facts.text_hash) == ("T", None)
+        assert facts.is_noindex() == (path == "head")
 
 
 async def test_leaving_early_cancels_what_is_under_way() -> None:

@@ -102,7 +102,8 @@ class PageTable:
             {
                 "loc": visit.url,
                 "key": key,
-                "file": visit.file,
+                # a name need not be UTF-8
+                "file": visit.file.encode("utf-8", "backslashreplace").decode(),
                 "final_url": visit.final_url,
                 "final_key": final_key,
                 "status": visit.status,

@@ -1,0 +1,121 @@
+"""Audits of odd sites: pages that change, files of every name, and many of them."""
+
+from __future__ import annotations
+
+import os
+from itertools import count
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+import pytest
+from aiohttp import web
+from page_audits import WORDS, build, finding_of, hits, judge, list_pages, page, publish
+from page_server import serve_pages
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+BASE = "https://example.org/"
+NAMES = (
+    *("plain", "two words", "caf\u00e9", "cafe\u0301", "\u96ea", "\U0001f98a", "a&b=c;d", "x+y"),
+    *(
+        "100%",
+        "%41",
+        "what?",
+        "no#1",
+        "a:b",
+        "@",
+        "~tilde",
+        "'single'",
+        '"double"',
+        "<b>",
+        "back\\slash",
+    ),
+    *(
+        "line\nbreak",
+        "tab\there",
+        "\x1b[31mred",
+        "\u202eabc",
+        "-dash",
+        "UPPER",
+        "a" * 200,
+        "trailing .",
+    ),
+    os.fsdecode(b"\xff\xfe"),
+)
+
+
+async def test_names_of_every_kind(tmp_path: Path) -> None:
+    """A file of any name is found by its URL, and every format shows what is said of it."""
+    texts = {f"{name}.html": page() for name in NAMES}
+    texts |= {f"in {name}/index.html": page() for name in NAMES}
+    quoted = [quote(os.fsencode(name)) for name in NAMES]
+    listed = [*(f"{name}.html" for name in quoted), *(f"in%20{name}/" for name in quoted)]
+    site = build(tmp_path, **texts, **{"sitemap.xml": list_pages(BASE, *listed)})
+    with await judge(site, None) as result:
+        assert hits(result) == {}
+        assert result.facts.pages is not None
+        assert result.facts.pages.judged == 2 * len(NAMES)
+    build(site, **{"sitemap.xml": list_pages(BASE, "plain.html")})
+    with await judge(site, None) as result:
+        finding = finding_of(result, "page-unlisted")
+        assert finding.count == 2 * len(NAMES) - 1
+        for suffix in ("html", "json", "sarif", "md", "xml", "txt"):
+            result.write(tmp_path / f"report.{suffix}")
+
+
+async def test_a_page_that_is_another_one_at_each_visit() -> None:
+    """A canonical that changes is judged by one visit, and gives one row and one hit."""
+    numbers = count()
+
+    def changing(_: web.Request) -> web.Response:
+        number = next(numbers)
+        head = (
+            f"<link rel=canonical href=/{number}><link rel=alternate hreflang=de href=/d{number}>"
+        )
+        return web.Response(text=page(head, f"{WORDS} {number}"), content_type="text/html")
+
+    async with serve_pages(page=changing) as server:
+        publish(server, "page")
+        with await judge(server.base) as result:
+            assert hits(result) == {"page-canonical-elsewhere": [("page", f"{server.base}0")]}
+            assert result.sql("SELECT count(*) FROM page").fetchall() == [(1,)]
+        assert server.asked["/page"] == 1
+
+
+@pytest.mark.parametrize("pages", [1, 2, 400, 10**12, "all"])
+async def test_a_site_of_one_page(pages: Any) -> None:
+    """A sample that is larger than the site is the site, and its numbers are exact."""
+    async with serve_pages() as server:
+        publish(server, "none")
+        with await judge(server.base, pages) as result:
+            assert hits(result) == {"page-not-found": [("none", "404")]}
+            assert finding_of(result, "page-not-found").rate is None
+            assert result.facts.pages is not None
+            assert result.facts.pages.exact
+
+
+async def test_redirects_of_a_folder_in_a_circle(tmp_path: Path) -> None:
+    """A circle in `_redirects` is a page that fails, and the others are judged."""
+    rules = "/a /b\n/b /a\n" + "".join(f"/c{n} /c{n + 1}\n" for n in range(20))
+    texts = {"_redirects": rules, "d.html": page(), "sitemap.xml": list_pages(BASE, "a", "c0", "d")}
+    with await judge(build(tmp_path, **texts), None) as result:
+        said = "redirects in a circle, or too many"
+        assert hits(result) == {"page-error": [("a", said), ("c0", said)]}
+
+
+@pytest.mark.slow
+async def test_a_folder_of_many_files(tmp_path: Path) -> None:
+    """Of 200,000 files those are opened that are pages; the others cost their names."""
+    for folder in range(200):
+        (tmp_path / f"assets/{folder}").mkdir(parents=True)
+        for number in range(1_000):
+            os.close(os.open(tmp_path / f"assets/{folder}/{number}.js", os.O_CREAT))
+    texts = {f"{number}.html": page() for number in range(20)}
+    listed = [f"{number}.html" for number in range(1, 20)]
+    site = build(tmp_path, **texts, **{"sitemap.xml": list_pages(BASE, *listed, "none")})
+    with await judge(site, None) as result:
+        assert hits(result) == {
+            "page-missing": [("none", "")],
+            "page-unlisted": [("0.html", "0.html")],
+        }
