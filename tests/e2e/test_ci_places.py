@@ -1,0 +1,163 @@
+"""The action for GitHub and the hooks for pre-commit, in a planted repository."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import package
+import pytest
+from commands import write_program
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+yaml = pytest.importorskip("yaml", reason="no yaml: pip install pyyaml")
+
+ACTION = package.ROOT / ".github" / "actions" / "audit"
+HOOKS = package.ROOT / ".pre-commit-hooks.yaml"
+URLSET = '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n{}\n</urlset>'
+GOOD = URLSET.format("<url><loc>https://example.org/</loc></url>")
+BAD = URLSET.format("<url><loc>https://example.org/?a=1&b=2</loc></url>")
+pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="no bash")
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """Make a repository with a built site that is in order."""
+    built = tmp_path / "repository" / "public"
+    built.mkdir(parents=True)
+    (built / "index.html").write_text("<title>Start</title><p>A page of a site.")
+    (built / "sitemap.xml").write_text(GOOD)
+    return built.parent
+
+
+def run_steps(repository: Path, inputs: dict[str, str]) -> tuple[int, dict[str, str], list[str]]:
+    """Run the steps of the action as a runner does.
+
+    Returns:
+        the code of the last one; the outputs; the arguments of pip.
+    """
+    action = yaml.safe_load((ACTION / "action.yml").read_text())
+    values = {f"inputs.{name}": each.get("default") for name, each in action["inputs"].items()}
+    values |= {f"inputs.{name}": text for name, text in inputs.items()}
+    values["github.action_path"] = str(ACTION)
+    programs = repository.parent / "programs"
+    programs.mkdir(exist_ok=True)
+    write_program(programs)
+    (programs / "python").write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" >{programs}/pip.txt\n')
+    (programs / "python").chmod(0o755)
+    files = {"GITHUB_STEP_SUMMARY": "summary.md", "GITHUB_OUTPUT": "outputs.txt"}
+    places = {name: str(repository.parent / file) for name, file in files.items()}
+    code = 0
+    for step in [each for each in action["runs"]["steps"] if "run" in each and not code]:
+        given = {
+            name: re.sub(r"\$\{\{ (\S+) \}\}", lambda match: values[match[1]], text)
+            for name, text in step.get("env", {}).items()
+        }
+        assert "${{" not in step["run"]
+        path = f"{programs}:{os.environ['PATH']}"
+        # as a runner starts `shell: bash`
+        words = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]]
+        environment = {**os.environ, **places, **given, "PATH": path}
+        code = subprocess.run(words, cwd=repository, env=environment, check=False).returncode
+    outputs = dict(
+        line.split("=", 1) for line in (repository.parent / "outputs.txt").read_text().split()
+    )
+    return code, outputs, (programs / "pip.txt").read_text().split("\n")
+
+
+def list_places(sarif: Any) -> set[str]:
+    """Return the paths that the results of a SARIF file name."""
+    return {
+        place["physicalLocation"]["artifactLocation"]["uri"]
+        for result in sarif["runs"][0]["results"]
+        for place in result["locations"]
+    }
+
+
+def test_the_action(repository: Path) -> None:
+    """A faulty sitemap fails the step; SARIF names its file, and the summary the finding."""
+    inputs = {"source": "public", "base-url": "https://example.org/", "fail-on": "warning"}
+    assert run_steps(repository, inputs)[:2] == (0, {"exit-code": "0"})
+    (repository / "public" / "sitemap.xml").write_text(BAD)
+    code, outputs, installed = run_steps(repository, inputs | {"options": "--select url-*,Reading"})
+    assert (code, outputs) == (5, {"exit-code": "5"})
+    places = list_places(json.loads((repository / "sitemaps.sarif").read_text()))
+    assert places == {"public/sitemap.xml"}
+    assert all((repository / place).is_file() for place in places)
+    assert "`bare-ampersand`" in (repository.parent / "summary.md").read_text()
+    folder, _, extra = installed[4].partition("[")
+    assert (os.path.realpath(folder), extra) == (str(package.ROOT.resolve()), "audit]")
+
+
+def test_a_source_that_is_none(repository: Path) -> None:
+    """A folder that the build has not written fails the step; a hostile name is no script."""
+    inputs = {"source": "dist; touch hacked; $(touch hacked)"}
+    assert run_steps(repository, inputs)[:2] == (2, {"exit-code": "2"})
+    assert not (repository / "hacked").exists()
+
+
+def run_hook(repository: Path, name: str, *files: str) -> subprocess.CompletedProcess[str]:
+    """Run the words of a hook, as pre-commit does."""
+    (hook,) = [each for each in yaml.safe_load(HOOKS.read_text()) if each["id"] == name]
+    programs = repository.parent / "programs"
+    programs.mkdir(exist_ok=True)
+    write_program(programs)
+    return subprocess.run(
+        [*shlex.split(hook["entry"]), *hook.get("args", ()), *files],
+        cwd=repository,
+        env={**os.environ, "PATH": f"{programs}:{os.environ['PATH']}"},
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+
+
+def test_the_hooks(repository: Path) -> None:
+    """A sitemap that is in order passes; a faulty one fails, also among others."""
+    (repository / "sitemap bad.xml").write_text(BAD)
+    good = "public/sitemap.xml"
+    done = run_hook(repository, "sitemaps", "sitemap bad.xml", good)
+    assert (done.returncode, done.stdout.count("[bare-ampersand]")) == (5, 1)
+    assert "Sitemaps of public/sitemap.xml" in done.stdout
+    assert run_hook(repository, "built-site").returncode == 0
+    (repository / good).write_text(BAD)
+    assert run_hook(repository, "built-site").returncode == 5
+
+
+def git(folder: Path, *words: str) -> None:
+    """Run git."""
+    settings = ("-c", "user.name=t", "-c", "user.email=t@example.org")
+    subprocess.run(["git", *settings, *words], cwd=folder, check=True, capture_output=True)  # noqa: S607 (where it lies is its business)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not (package.ROOT / ".git").exists(), reason="no clone")
+def test_pre_commit(repository: Path) -> None:
+    """`pre-commit try-repo` installs the package, passes a good site, and names a bad sitemap."""
+    pytest.importorskip("pre_commit", reason="no pre-commit: pip install pre-commit")
+    git(repository, "init", "-q")
+    (repository / "sitemap-old.xml").write_text(BAD)
+    git(repository, "add", "-A")
+    done = subprocess.run(
+        [sys.executable, "-m", "pre_commit", "try-repo", str(package.ROOT), "--all-files"],
+        cwd=repository,
+        env={**os.environ, "PIP_NO_COMPILE": "1", "PRE_COMMIT_HOME": str(repository / "home")},
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    said = done.stdout + done.stderr
+    if "CalledProcessError" in said and "pip" in said:
+        pytest.skip("the packages cannot be installed: no registry")
+    assert done.returncode == 1, said
+    verdicts = dict(re.findall(r"^(sitemaps.*?)\.\.+(\w+)$", said, re.MULTILINE))
+    assert verdicts == {"sitemaps": "Failed", "sitemaps of a built folder": "Passed"}
+    assert "bare-ampersand" in said
