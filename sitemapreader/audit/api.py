@@ -241,7 +241,7 @@ class AuditRun:
 _CATEGORIES = list(Category)
 _HIDING = frozenset(
     {"since", "until", "include", "exclude", "unique", "state", "changes", "sitemaps"}
-    | {"max_urls", "removed", "sample"}
+    | {"max_urls", "removed", "sample", "language", "expand"}
 )
 """Arguments of a walk that would keep URLs from the rules."""
 

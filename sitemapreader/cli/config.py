@@ -15,9 +15,8 @@ from sitemapreader.cli.output import find_output_format, get_output_path
 from sitemapreader.cli.parser import UsageError
 from sitemapreader.discovery.context import UrlAllowance
 from sitemapreader.fetch.addresses import AddressPolicy
-from sitemapreader.fetch.mapping import HostMap
 from sitemapreader.options import FetchOptions, Limits
-from sitemapreader.walker.config import SharedArguments
+from sitemapreader.walker.config import SharedArguments, make_config
 
 if TYPE_CHECKING:
     import argparse
@@ -47,8 +46,8 @@ class RunConfig:
         walk = {name: given[name] for name in names & given.keys()}
         limits = {name: given[name] for name in attrs.fields_dict(Limits).keys() & given.keys()}
         try:
-            HostMap(walk.get("map_hosts", ()))
-            _check_sample(given)
+            _check_rivals(given)
+            make_config("https://localhost/", **walk)
             return cls(
                 walk | _make_follow(given) | _check_state_options(arguments),
                 _make_options(given),
@@ -82,13 +81,20 @@ def _make_follow(given: dict[str, Any]) -> dict[str, Any]:
     return {"follow": follow}
 
 
-def _check_sample(given: dict[str, Any]) -> None:
-    """Raise UsageError for options that contradict a sample."""
+_RIVALS = {
+    "sample": ("draws from all URLs", ("state", "limit", "count_by")),
+    "expand": ("adds URLs that no state can follow", ("state",)),
+}
+"""Argument -> what it does, and those that cannot be given with it."""
+
+
+def _check_rivals(given: dict[str, Any]) -> None:
+    """Raise UsageError for options that contradict each other."""
     if "seed" in given and "sample" not in given:
         raise UsageError("--seed chooses another sample: add --sample N")
-    for name in ("state", "limit", "count_by"):
-        if "sample" in given and name in given:
-            raise UsageError(f"--sample draws from all URLs: leave out --{name.replace('_', '-')}")
+    for name, (what, rivals) in _RIVALS.items():
+        if name in given and (wrong := [each for each in rivals if each in given]):
+            raise UsageError(f"--{name} {what}: leave out --{wrong[0].replace('_', '-')}")
 
 
 def _check_state_options(arguments: argparse.Namespace) -> dict[str, Any]:

@@ -200,6 +200,10 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
         Option("--exclude", f"{_ENTRIES} submit",
                "no URLs that contain a match (may be repeated)", **_REGEX),
         Option("--limit", _ROWS, "stop after N URLs", "", ("max_urls",), **_COUNT),
+        Option("--language", _ENTRIES, "only URLs whose record says that they are in one of these "
+               "languages", metavar="CODE,...", type=parse_fields),
+        Option("--expand", _ENTRIES, "print the alternates of each record on the same site as "
+               "well, each URL once", choices=("alternates",)),
         Option("--sample", _ROWS, "print N URLs that are drawn from all, each with the same chance",
                **_COUNT),
         Option("--seed", _ROWS, "with --sample: draw another sample (default: 0)", metavar="N",

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from sitemapreader.state import State
     from sitemapreader.urls import Hosts
     from sitemapreader.walker.config import (
+        Expand,
         Follow,
         OnDocument,
         Patterns,
@@ -68,6 +69,8 @@ def walk(
     include: Patterns = (),
     exclude: Patterns = (),
     unique: bool = False,
+    language: str | Iterable[str] = (),
+    expand: Expand | None = None,
     sample: int | None = None,
     seed: int = 0,
     hosts: Hosts = "site",
@@ -119,6 +122,10 @@ def walk(
         include: regular expressions; leave out entries whose loc none of them is found in.
         exclude: regular expressions; leave out entries whose loc one of them is found in.
         unique: give each URL once (`url_key` decides); takes 11 to 16 bytes a URL.
+        language: codes, as "en,de"; leave out entries whose `language` is none of these, and those
+            that do not say it. "en" stands for "en-GB" as well.
+        expand: with "alternates", deliver each alternate on the same site as an entry of its own,
+            and each URL once. It has the alternates of the record that names it, and no lastmod.
         sample: deliver so many URLs, drawn from all, each once, when all sitemaps are read; each is
             as likely as any other. `Report.sampled_from` has the number of all.
         seed: another one draws another sample; the same one draws the same, in whatever order the

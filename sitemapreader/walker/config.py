@@ -42,6 +42,8 @@ Undated: TypeAlias = Literal["keep", "drop"]
 """What `since` and `until` do with entries that have no date."""
 Scope: TypeAlias = Literal["keep", "drop"]
 """What `walk` does with entries outside the folder of their sitemap."""
+Expand: TypeAlias = Literal["alternates"]
+"""What `walk` delivers besides, as entries of their own."""
 Follow: TypeAlias = Callable[[SitemapEntry], bool]
 """Called with every child before it is fetched; returns whether to fetch it."""
 Gate: TypeAlias = Callable[[SitemapEntry], Awaitable[str]]
@@ -67,6 +69,8 @@ class SharedArguments(TypedDict, total=False):
     include: Patterns
     exclude: Patterns
     unique: bool
+    language: str | Iterable[str]
+    expand: Expand | None
     sample: int | None
     seed: int
     hosts: Hosts
@@ -118,6 +122,17 @@ def _pattern(value: str | re.Pattern[str]) -> re.Pattern[str]:
             f"{value!r} is not a regular expression: {error}; "
             rf"put a \ before a character that stands for itself, as in {re.escape(text)}"
         ) from None
+
+
+_LANGUAGE = re.compile(r"[a-z]{1,8}(-[a-z0-9]{1,8})*", re.IGNORECASE | re.ASCII)
+
+
+def _languages(values: str | Iterable[str]) -> tuple[str, ...]:
+    codes = tuple(values.split(",") if isinstance(values, str) else values)
+    for code in codes if codes != ("",) else ():
+        if not _LANGUAGE.fullmatch(str(code)):
+            raise ValueError(f"`language` has codes such as en or pt-BR, not {code!r}")
+    return tuple(code.lower() for code in codes if code)
 
 
 def _sitemaps(values: Sitemaps) -> tuple[SitemapEntry, ...]:
@@ -229,6 +244,10 @@ class WalkConfig:
     include: tuple[re.Pattern[str], ...] = attrs.field(default=(), converter=_patterns)
     exclude: tuple[re.Pattern[str], ...] = attrs.field(default=(), converter=_patterns)
     unique: bool = False
+    language: tuple[str, ...] = attrs.field(default=(), converter=_languages)
+    expand: Expand | None = attrs.field(
+        default=None, validator=attrs.validators.optional(one_of(Expand))
+    )
     sample: int | None = attrs.field(default=None, validator=_check_count)
     seed: int = attrs.field(default=0, validator=attrs.validators.instance_of(int))
     hosts: Hosts = attrs.field(default="site", validator=one_of(Hosts))
@@ -269,6 +288,10 @@ class WalkConfig:
             raise ValueError(
                 "changes are differences from a state: give its file too, as in "
                 "walk(..., state='site.db', changes=True)"
+            )
+        if self.expand is not None and self.state is not None:
+            raise ValueError(
+                "`expand` adds URLs that are no records, which no state follows: leave out `state`"
             )
         if self.sample is not None and (self.state is not None or self.max_urls is not None):
             raise ValueError(

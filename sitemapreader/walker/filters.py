@@ -41,7 +41,9 @@ class EntryFilter:
         self._since, self._until = config.since, config.until
         self._keep_undated = config.undated == "keep"
         self._keep_outside = config.scope == "keep"
-        self._seen = SeenKeys() if config.unique else None
+        self._codes = set(config.language)
+        self._prefixes = tuple(f"{code}-" for code in config.language)
+        self._seen = SeenKeys() if config.unique or config.expand else None
 
     def remember(self, locs: list[str]) -> None:
         """Remember URLs that were delivered before, for `unique`."""
@@ -59,7 +61,7 @@ class EntryFilter:
         return select_rows(rows, marks)
 
     def select(self, rows: Rows, scope: tuple[str, ...]) -> tuple[Rows, int]:
-        """Return the entries that pass all filters but `unique`, and a count.
+        """Return the entries that pass the filters of places and languages, and a count.
 
         The count is that of entries outside `scope`, which are URL prefixes as `folder_of` makes
         them; with scope="keep" these entries pass.
@@ -70,11 +72,23 @@ class EntryFilter:
             rows = select_rows(rows, [loc not in dropped for loc in get_column(rows, "loc")])
         if self._include or self._exclude:
             rows = select_rows(rows, [self._is_wanted(loc) for loc in get_column(rows, "loc")])
+        if self._codes:
+            rows = select_rows(
+                rows, [self._has_code(code) for code in get_column(rows, "language")]
+            )
+        return rows, len(outside)
+
+    def select_dates(self, rows: Rows) -> Rows:
+        """Return the entries that pass `since` and `until`."""
         if self._since is not None:
             rows = select_recent(list(rows), self._since, keep_undated=self._keep_undated)
         if self._until is not None:
             rows = select_until(rows, self._until, keep_undated=self._keep_undated)
-        return rows, len(outside)
+        return rows
+
+    def _has_code(self, code: str | None) -> bool:
+        code = (code or "").lower()
+        return code in self._codes or code.startswith(self._prefixes)
 
     def _is_wanted(self, loc: str) -> bool:
         if self._include and not any(pattern.search(loc) for pattern in self._include):
@@ -115,6 +129,7 @@ class Coverage:
     exclude: _PatternTexts
     folders: frozenset[str] | None
     unique: bool
+    language: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, config: WalkConfig, folders: Sequence[str] = ()) -> Self:
@@ -127,6 +142,7 @@ class Coverage:
             exclude=_write_patterns(config.exclude),
             folders=frozenset(folders) if config.scope == "drop" else None,
             unique=config.unique,
+            language=frozenset(config.language),
         )
 
     @classmethod
@@ -142,6 +158,7 @@ class Coverage:
             exclude=frozenset((pattern, flags) for pattern, flags in values["exclude"]),
             folders=None if folders is None else frozenset(folders),
             unique=values["unique"],
+            language=frozenset(values.get("language", ())),
         )
 
     def to_text(self) -> str:
@@ -155,6 +172,8 @@ class Coverage:
             "folders": None if self.folders is None else sorted(self.folders),
             "unique": self.unique,
         }
+        if self.language:
+            values["language"] = sorted(self.language)
         return json.dumps(values, separators=(",", ":"))
 
     def covers(self, other: Coverage) -> bool:
@@ -163,6 +182,7 @@ class Coverage:
             self._covers_dates(other)
             and (not self.include or bool(other.include and other.include <= self.include))
             and self.exclude <= other.exclude
+            and (not self.language or bool(other.language and other.language <= self.language))
             and (
                 self.folders is None
                 or (other.folders is not None and other.folders <= self.folders)

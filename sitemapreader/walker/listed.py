@@ -11,17 +11,17 @@ import attrs
 
 from sitemapreader.dates import count_odd, is_since
 from sitemapreader.issues import IssueCode, make_issue
-from sitemapreader.models import Via
+from sitemapreader.models import UrlEntry, Via
 from sitemapreader.options import MAX_URL_CHARS
 from sitemapreader.outcomes import NOT_FOLLOWED, NOT_MODIFIED
-from sitemapreader.rows import take_rows
+from sitemapreader.rows import EntryColumns, take_rows
 from sitemapreader.urls import parse_url, resolve, same_hosts, url_key
 from sitemapreader.walker.queues import PackedEntry, SitemapQueue, pack_entry, unpack_entry
 
 if TYPE_CHECKING:
     from sitemapreader.discovery.context import WalkContext
     from sitemapreader.discovery.robots_rules import RobotsRules
-    from sitemapreader.models import SitemapEntry, UrlEntry
+    from sitemapreader.models import SitemapEntry
     from sitemapreader.outcomes import BodyHasher, Document
     from sitemapreader.rows import Rows
     from sitemapreader.walker.config import WalkConfig
@@ -222,6 +222,8 @@ class DocumentEntries:
         self._tracker = tracker
         self._hasher = hasher
         self._sent_bytes = 0
+        self._added = 0
+        """Alternates that are entries besides those of the last call."""
 
     async def deliver(self, entries: Rows) -> bool:
         """Emit the entries that pass the filters; with `changes`, only those that differ.
@@ -235,10 +237,10 @@ class DocumentEntries:
         passed = self._parts.entry_filter.deduplicate(self._select(entries))
         if self._parts.sample is not None:
             self._parts.sample.add(passed)
-            self._document.filtered += len(entries)
+            self._document.filtered += len(entries) + self._added
             return True
         most = context.budget.take_urls(len(passed))
-        left_out = len(entries) - len(passed)
+        left_out = len(entries) + self._added - len(passed)
         if most == len(passed):
             await self._emit(passed, left_out)
             return True
@@ -265,9 +267,34 @@ class DocumentEntries:
         return True
 
     def _select(self, entries: Rows) -> Rows:
-        passed, outside = self._parts.entry_filter.select(entries, self.scope)
+        keep = self._parts.entry_filter
+        is_expanded = self._parts.config.expand is not None
+        if is_expanded:  # an alternate has no date: that of its record decides
+            entries = self._expand(keep.select_dates(entries))
+        passed, outside = keep.select(entries, self.scope)
         self.outside += outside
-        return passed
+        return passed if is_expanded else keep.select_dates(passed)
+
+    def _expand(self, rows: Rows) -> Rows:
+        """Return entries, and behind them their alternates on the same site."""
+        self._added = 0
+        if isinstance(rows, EntryColumns):  # these have none
+            return rows
+        known = {entry.loc for entry in rows}
+        added = []
+        for entry in rows:
+            for link in entry.alternates:
+                url = resolve(entry.loc, link.href) if link.href not in known else None
+                if url and url not in known and same_hosts("site", entry.loc, url):
+                    known.add(url)
+                    links = tuple(
+                        each._replace(href=url) if each is link else each
+                        for each in entry.alternates
+                    )
+                    added.append(UrlEntry(url, sitemap=entry.sitemap, alternates=links))
+        self._added = len(added)
+        self._document.listed += len(added)
+        return [*rows, *added]
 
     async def _emit(self, entries: Rows, left_out: int) -> None:
         self._document.filtered += left_out

@@ -1,0 +1,167 @@
+"""`language` and `expand`: what records say of their languages, and their alternates."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from commands import run
+from serving import serve
+from walking import walk_all
+
+from sitemapreader import UrlEntry, walk, walk_sync
+from sitemapreader.walker.config import make_config
+from sitemapreader.walker.filters import Coverage
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from serving import Page
+
+SITE = "https://example.org/"
+TOP = f"{SITE}top.xml"
+XHTML = 'xmlns:xhtml="http://www.w3.org/1999/xhtml"'
+NEWS = 'xmlns:news="http://www.google.com/schemas/sitemap-news/0.9"'
+
+
+def record(loc: str, links: Mapping[str, str], *, lastmod: str = "", news: str = "") -> str:
+    alternates = "".join(
+        f'<xhtml:link rel="alternate" hreflang="{code}" href="{url}"/>'
+        for code, url in links.items()
+    )
+    dated = f"<lastmod>{lastmod}</lastmod>" if lastmod else ""
+    told = (
+        f"<news:news><news:publication><news:language>{news}</news:language>"
+        "</news:publication></news:news>"
+        if news
+        else ""
+    )
+    return f"<url><loc>{loc}</loc>{dated}{alternates}{told}</url>"
+
+
+def document(*records: str) -> bytes:
+    head = f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" {XHTML} {NEWS}>'
+    return f"{head}{''.join(records)}</urlset>".encode()
+
+
+def at(base: str) -> dict[str, str]:
+    return {
+        "x-default": f"{base}en",
+        "en-GB": f"{base}en",
+        "de": f"{base}de",
+        "fr": "/fr",
+        "nl": "https://other.example/nl",
+    }
+
+
+async def test_languages() -> None:
+    """Only records that say their language pass, each code with its regions, at a real server."""
+
+    def make_pages(base: str) -> Mapping[str, Page]:
+        links = at(f"{base}/")
+        return {
+            "/top.xml": document(
+                record(f"{base}/en", links),
+                record(f"{base}/de", links),
+                record(f"{base}/plain", {}),
+                record(f"{base}/news", {}, news="EN"),
+                record(f"{base}/other", {"eng": f"{base}/other"}),
+            )
+        }
+
+    async with serve(make_pages) as served:
+        found = {}
+        for codes in ("en", "de,EN", ("en-US",), "en-gb"):
+            async with walk(sitemaps=[f"{served.base}/top.xml"], language=codes) as entries:
+                found[str(codes)] = [e.loc.removeprefix(served.base) async for e in entries]
+            (read,) = [each for each in entries.report.documents if each.listed]
+            assert read.listed == read.entries + read.filtered == 5
+    assert list(found.values()) == [["/en", "/news"], ["/en", "/de", "/news"], [], ["/en"]]
+
+
+async def test_expand() -> None:
+    """Each alternate on the site is an entry, once, behind the records; its language is known."""
+    links = at(SITE)
+    pages = {
+        TOP: document(record(f"{SITE}en", links, lastmod="2026-03-05"), record(f"{SITE}x", {}))
+    }
+    walked = await walk_all(pages, None, sitemaps=[TOP], expand="alternates")
+    assert walked.locs == [f"{SITE}{name}" for name in ("en", "x", "de", "fr")]
+    entries = [each for each in walked.events if isinstance(each, UrlEntry)]
+    assert [each.language for each in entries] == ["en-GB", None, "de", "fr"]
+    assert [each.lastmod for each in entries] == [
+        datetime(2026, 3, 5, tzinfo=UTC),
+        None,
+        None,
+        None,
+    ]
+    read = walked.document(TOP)
+    assert (read.listed, read.entries, read.filtered) == (4, 4, 0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "names"),
+    [
+        ({"language": "de"}, ["de"]),
+        ({"since": date(2026, 3, 1), "undated": "drop"}, ["en", "de", "fr"]),
+        ({"since": date(2026, 4, 1), "undated": "drop"}, []),
+        ({"exclude": "/fr$"}, ["en", "x", "de"]),
+        ({"max_urls": 3}, ["en", "x", "de"]),
+        ({"sample": 9, "include": "/de"}, ["de"]),
+    ],
+)
+async def test_expand_and_filters(arguments: dict[str, Any], names: list[str]) -> None:
+    """An alternate passes filters by itself, but for dates: there its record decides."""
+    first, second = record(f"{SITE}en", at(SITE), lastmod="2026-03-05"), record(f"{SITE}x", {})
+    pages = {TOP: document(first, second)}
+    walked = await walk_all(pages, None, sitemaps=[TOP], expand="alternates", **arguments)
+    assert walked.locs == [SITE + name for name in names]
+    read = walked.document(TOP)
+    if "max_urls" not in arguments:
+        assert read.listed == read.entries + read.filtered
+
+
+def test_a_state_knows_languages() -> None:
+    """A document that is unchanged is read again if another language is wanted now."""
+    covers = {
+        codes: Coverage.of(make_config(SITE, language=codes)) for codes in ("", "en", "de,en")
+    }
+    assert covers["de,en"].covers(covers["en"])
+    assert covers[""].covers(covers["de,en"])
+    assert not covers["en"].covers(covers["de,en"])
+    assert not covers["en"].covers(covers[""])
+    for each in covers.values():
+        assert Coverage.from_text(each.to_text()) == each
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("--language english!", "--language has codes such as en or pt-BR"),
+        ("--expand images", "choose from alternates"),
+        ("--expand alternates --state a.db", "leave out --state"),
+    ],
+)
+def test_wrong_options(words: str, said: str) -> None:
+    """What cannot be meant is refused before anything is fetched."""
+    shown = run(*words.split(), "http://127.0.0.1:9/")
+    assert (shown.returncode, shown.stdout) == (2, "")
+    assert said in shown.stderr
+
+
+def test_misuse(tmp_path: Path) -> None:
+    """So in Python."""
+    for arguments in ({"language": "a b"}, {"expand": "x"}):
+        with pytest.raises(ValueError, match=r"language|expand"):
+            walk_sync(SITE, **arguments)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="no state follows"):
+        walk_sync(SITE, expand="alternates", state=tmp_path / "a.db")
+
+
+def test_in_the_shell() -> None:
+    """Both are options, and the column `language` can be asked for."""
+    words = ["testdata/site", "--expand", "alternates", "--language", "de,fr", "--format", "csv"]
+    assert run(*words, "--fields", "loc,language").stdout.split()[0] == "loc,language"
+    assert set(run(*words, "--fields", "language", "--no-header").stdout.split()) == {"de", "fr"}
