@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         Facts,
         Finding,
         NotRun,
+        OldFolder,
         PageTally,
         Place,
         Rate,
@@ -42,6 +43,7 @@ __all__ = [
     "Facts",
     "Finding",
     "NotRun",
+    "OldFolder",
     "PageTally",
     "Place",
     "Rate",
@@ -54,7 +56,10 @@ __all__ = [
 _MODULES = {
     "api": ("AuditArguments", "audit", "audit_sync"),
     "compare": ("Difference", "Trend", "compare_audits"),
-    "models": ("AuditRule", "Example", "Facts", "Finding", "NotRun", "PageTally", "Place", "Rate"),
+    "models": (
+        *("AuditRule", "Example", "Facts", "Finding", "NotRun", "OldFolder", "PageTally", "Place"),
+        "Rate",
+    ),
     "options": ("AuditOptions",),
     "result": ("Audit",),
 }

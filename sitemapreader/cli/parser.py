@@ -25,7 +25,7 @@ MEANINGS = {
     str(USAGE): "wrong usage; nothing was fetched",
     str(PARTIAL): "URLs were printed, and something that is listed was not read",
     str(NOTHING_FETCHED): "nothing could be fetched",
-    str(FOUND): "audit: there are findings that --fail-on names",
+    str(FOUND): "audit, compare: there are findings that --fail-on names",
     str(LOCKED): "another run is writing the state; nothing was fetched",
     str(DIFFERENT): "--exit-code: something is new, changed or removed",
     f"{SIGNALLED + 1}, {INTERRUPTED}, {SIGNALLED + 15}": "stopped by SIGHUP, SIGINT, SIGTERM",

@@ -178,6 +178,7 @@ async def test_a_built_folder_is_judged_by_its_pages(tmp_path: Path) -> None:
     texts |= {
         "index.html": page(),
         "404.html": page(),
+        "issues/404.html": page(),
         "hidden.html": page("<meta name=robots content=noindex>"),
         "unlisted.html": page(),
         "part.html": "<p>a part",
@@ -185,7 +186,8 @@ async def test_a_built_folder_is_judged_by_its_pages(tmp_path: Path) -> None:
         "_redirects": "/old /a/1 301\n",
         "robots.txt": f"User-agent: *\nDisallow: /private/\nSitemap: {base}sitemap.xml\n",
     }
-    listed = [*(f"a/{number}" for number in range(10)), "", "404.html", "hidden", "old", "none"]
+    listed = [*(f"a/{number}" for number in range(10)), "", "hidden", "old", "none"]
+    listed += ["404.html", "issues/404"]
     site = build(tmp_path, **texts, **{"sitemap.xml": list_pages(base, *listed)})
     with await judge(site, None) as result:
         assert hits(result) == {

@@ -109,7 +109,7 @@ DELETE FROM probe WHERE text_hash IS NOT NULL AND folder IN (
 )
 
 -- find_soft_errors: pages that are as one that does not exist
-UPDATE page SET is_soft_404 = split_part(file, '/', -1) IN ('404.html', '404.htm') OR EXISTS (
+UPDATE page SET is_soft_404 = regexp_matches(file, '^([a-z]{2}(-[a-z]{2})?/)?404\.html?$') OR EXISTS (
     SELECT 1 FROM probe WHERE probe.folder = first_folder(page.key) AND (
         probe.text_hash = page.text_hash
         OR (probe.final_key = page.final_key AND page.final_key <> page.key)
