@@ -31,6 +31,8 @@ NEEDS = {
     "langchain_core": "langchain_core",
     "llama_index": "llama_index",
     "import ray": "ray",
+    "crawl4ai": "crawl4ai",
+    "import trafilatura": "trafilatura",
     "recipes.scrapy": "scrapy",
     "recipes.crawlee": "crawlee",
     "fetch.httpx": "httpx",
