@@ -174,14 +174,22 @@ class Report:
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all that it has as JSON's types, with `complete`."""
+        """Return its attributes, `complete` and `outcome` as JSON's types.
+
+        Keys stay in later versions; new ones may come. Moments are texts of ISO 8601, Issues have
+        the number of those of each code in `counts`.
+        """
         return {
             "complete": self.complete,
+            "outcome": attrs.asdict(self.outcome) | {"status": str(self.outcome.status)},
             **self.count(),
+            "undated": self.undated,
+            "future": self.future,
             "sampled_from": self.sampled_from,
             "bytes_raw": self.bytes_raw,
             "resumed": self.resumed,
             "removed": self.removed,
+            "left": self.left,
             "removals_unknown": self.removals_unknown,
             "left_out": dict(self.left_out),
             "documents": [document.to_dict() for document in self.documents],

@@ -291,7 +291,8 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
     ),
     "many sites": (
         Option("--report", "urls", "write one row for each site, how it ended and why: FILE ends "
-               "with .jsonl, .csv or .parquet", **_FILE),
+               "with .jsonl, .csv or .parquet; with .json, all that is known of a single source",
+               **_FILE),
         Option("--shard", "urls", "read only the K-th of N parts of the sites, such as 3/16: for "
                "several machines; sites of one registrable domain are in one part", **_SHARD),
         Option("--shard", "scale", "read the Kth of N parts in this process, without a cluster",

@@ -152,6 +152,8 @@ class SourceRun:
 
     async def _end_site(self, site: SiteWalk, outcome: SiteOutcome) -> None:
         if self.summary.limit_reached:  # it was left because enough was read
+            if self._on_end is not None:
+                await self._on_end(site)
             return
         if site.walk is None:
             self._report_unknown(f"{self._list}: {site.name!r} {NO_SOURCE}")

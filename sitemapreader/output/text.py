@@ -106,6 +106,23 @@ def make_json_writer(columns: Sequence[Column], end: str) -> Callable[[OutputRow
     return write
 
 
+class JsonEncoder(Encoder):
+    """An encoder of the last record, a dict of JSON's types, as a document."""
+
+    def __init__(self) -> None:
+        self._record: Any = None
+
+    def encode(self, rows: OutputRows) -> bytes:
+        """Keep the record until the end."""
+        if isinstance(rows, list):
+            self._record = rows[-1]
+        return b""
+
+    def end(self) -> bytes:
+        """Return the document."""
+        return f"{json.dumps(self._record, indent=1)}\n".encode()
+
+
 def to_json(value: Any) -> str:
     """Write a value of any field as JSON."""
     return _encode(value) if type(value) is str else json.dumps(_plain(value))

@@ -20,6 +20,7 @@ from sitemapreader.models import Via
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 EVIL = 'https://me:hunter2@a.example/"><script>alert(1)</script>\x1b[31m\u202e&lt;\ud800\n<b>'
 HARMLESS = {"p", "b", "table", "thead", "tbody", "tr", "th", "td"}
@@ -248,8 +249,10 @@ def test_frames_can_be_saved(tmp_path: object) -> None:
 def test_a_report_is_plain_data() -> None:
     """`to_dict` has every field, whatever a site wrote, in types that JSON knows."""
     report = hostile()
+    report.tally.end()
     row = json.loads(json.dumps(report.to_dict()))
     assert row == report.to_dict()
+    assert type(report.to_dict()["outcome"]["status"]) is str
     fields = {field.name for field in attrs.fields(Document) if not field.name.startswith("_")}
     assert row["documents"][0].keys() == fields
     assert row["documents"][0]["issues"] == {"invalid-url": 1}
@@ -263,3 +266,18 @@ def test_a_report_is_plain_data() -> None:
         "value": EVIL,
     }
     assert (row["complete"], row["statuses"]) == (False, {"failed": 1})
+    public = {name for name in vars(report) if not name.startswith("_")}
+    assert row.keys() == public - {"tally"} | {"complete", "outcome"}
+
+
+def test_a_report_as_a_file(tmp_path: Path) -> None:
+    """`--report run.json` has what `to_dict` gives, at a limit too; it is for one source."""
+    for words, entries in (([], 43), (["--limit", "5"], 5)):
+        path = tmp_path / "run.json"
+        assert run("testdata/site", *words, "--report", str(path)).returncode == 0
+        row = json.loads(path.read_text())
+        assert (row["site"], row["outcome"]["documents"] > 0) == ("testdata/site", True)
+        assert row["entries"] >= entries
+    assert row.keys() == {"site", *Report(1).to_dict()}
+    shown = run("testdata/site", "a.example", "--report", str(path))
+    assert (shown.returncode, "end with .jsonl for many" in shown.stderr) == (2, True)

@@ -7,13 +7,22 @@ from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING
 
-from sitemapreader.cli.output import is_pipe, open_entries, opened, wait_for_reader, write_to
+from sitemapreader.cli.output import (
+    is_for_many,
+    is_pipe,
+    open_entries,
+    opened,
+    wait_for_reader,
+    write_to,
+)
 from sitemapreader.cli.parser import DIFFERENT, UsageError
 from sitemapreader.cli.run import SourceRun, find_named
 from sitemapreader.cli.runtime import ignore_signals, run_process
 from sitemapreader.many.run import open_report
 from sitemapreader.many.sources import FileFetcher, SiteTask
 from sitemapreader.output.counts import UrlCounts
+from sitemapreader.output.sink import Output
+from sitemapreader.output.text import JsonEncoder
 from sitemapreader.rows import SiteRows, get_column, select_rows, take_rows
 from sitemapreader.urls import has_web_scheme, url_key
 from sitemapreader.walker.filters import SeenKeys
@@ -24,8 +33,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from sitemapreader.many.run import SiteRun
+    from sitemapreader.many.visitor import SiteWalk
     from sitemapreader.output.counts import CountBy
-    from sitemapreader.output.sink import Output
     from sitemapreader.rows import Rows
 
 
@@ -56,6 +65,11 @@ def _print_urls(
     return run_process(work.run, work.output.name, run.console)
 
 
+def is_json(path: str | None) -> bool:
+    """Return whether a report is to have all that is known of one source."""
+    return path is not None and path.lower().endswith(".json")
+
+
 class _LimitReachedError(Exception):
     """The number of URLs that `--limit` allows has been printed."""
 
@@ -71,6 +85,7 @@ class _UrlPrinter:
         self._counts = None if by is None else UrlCounts(by)
         self.output = open_entries(arguments, self._counts)
         self._report = _open_report(arguments)
+        self._tells_all = is_json(getattr(arguments, "report", None))
         self._limit: int | None = arguments.limit
         self._seen = SeenKeys() if arguments.unique else None
         self._sample = arguments.sample and Sample(arguments.sample, arguments.seed or 0)
@@ -78,7 +93,11 @@ class _UrlPrinter:
     async def run(self) -> int:
         """Print the URLs and the summary; return the exit code."""
         report = self._report
-        sites = self._run.walk(on_site=None if report is None else report.add)
+        has_rows = report is not None and not self._tells_all
+        sites = self._run.walk(
+            on_site=report.add if report is not None and has_rows else None,
+            on_end=self._write_report if self._tells_all else None,
+        )
         async with opened(self.output):
             with report or nullcontext():
                 async with self._run.show(), sites:
@@ -89,6 +108,10 @@ class _UrlPrinter:
         is_told = getattr(self._run.arguments, "exit_code", False)
         differs = self._summary.printed or self._summary.removed
         return DIFFERENT if is_told and differs else code
+
+    async def _write_report(self, site: SiteWalk) -> None:
+        if self._report is not None and site.walk is not None:
+            self._report.add({"site": site.name, **site.walk.report.to_dict()})
 
     async def _print_all(self, sites: SiteRun) -> bool:
         """Print all URLs; return whether a state was committed together with the outputs."""
@@ -109,6 +132,8 @@ class _UrlPrinter:
             for site, entry in self._sample.list_entries() if self._sample else ():
                 await self._print_rows(site, [entry])
         except _LimitReachedError:
+            for each in sites.running if self._tells_all else ():
+                await self._write_report(each)
             await sites.settle()
         if is_held:
             await self._commit(sites, pipe)
@@ -150,6 +175,11 @@ class _UrlPrinter:
 
 def _open_report(arguments: argparse.Namespace) -> Output | None:
     """Return the report, if any; raise UsageError for a name without a format."""
+    path = getattr(arguments, "report", None)
+    if is_json(path):
+        if is_for_many(arguments):
+            raise UsageError("--report: .json tells all of one source: end with .jsonl for many")
+        return Output(path, JsonEncoder(), end=None)
     try:
         return open_report(getattr(arguments, "report", None))
     except (ValueError, ModuleNotFoundError) as error:
