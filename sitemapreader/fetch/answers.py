@@ -89,26 +89,21 @@ async def read_start(
     return bytes(data[:max_bytes])
 
 
+@attrs.define(eq=False)
 class Body:
     """One body within its bounds; what arrives before a failure is given first."""
 
-    def __init__(
-        self,
-        source: ByteSource,
-        url: str,
-        *,
-        clock: DeadlineClock,
-        options: FetchOptions,
-        max_bytes: int,
-    ) -> None:
-        self._source = source
-        self._url = url
-        self.clock = clock
-        self._options = options
-        self._left = max_bytes
-        self._received = 0
-        self._waited_before = clock.waited
-        self._failure: FetchError | None = None
+    _source: ByteSource
+    _url: str
+    clock: DeadlineClock
+    _options: FetchOptions
+    _left: int = attrs.field(alias="max_bytes")
+    _received: int = attrs.field(default=0, init=False)
+    _waited_before: float = attrs.field(init=False)
+    _failure: FetchError | None = attrs.field(default=None, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._waited_before = self.clock.waited
 
     async def next_piece(self) -> bytes:
         """Return the next bytes, b"" at the end; raise FetchError where the body is cut."""
