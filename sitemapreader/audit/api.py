@@ -214,7 +214,7 @@ class AuditRun:
             key=lambda each: (
                 -each.severity,
                 each.code != FOREMOST,
-                _CATEGORIES.index(each.rule.category),
+                each.rule.category.place,
                 each.code,
             ),
         )
@@ -238,7 +238,6 @@ class AuditRun:
         return Audit(tuple(findings), facts, self._database, self._report)
 
 
-_CATEGORIES = list(Category)
 _HIDING = frozenset(
     {"since", "until", "include", "exclude", "unique", "state", "changes", "sitemaps"}
     | {"max_urls", "removed", "sample", "language", "expand"}

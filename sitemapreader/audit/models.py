@@ -36,6 +36,11 @@ class Category(StrEnum):
     CUSTOM = "Custom"
     """Rules of the user's own, of `--rules`."""
 
+    @property
+    def place(self) -> int:
+        """Its place in their order."""
+        return list(Category).index(self)
+
 
 class Need(StrEnum):
     """A need of a rule besides the sitemaps."""

@@ -135,8 +135,7 @@ def load_rules() -> tuple[SqlRule, ...]:
         for folder in root.iterdir()
         for file in _sql_files(folder)
     ]
-    order = list(Category)
-    return tuple(sorted(rules, key=lambda each: (order.index(each.rule.category), each.rule.code)))
+    return tuple(sorted(rules, key=lambda each: (each.rule.category.place, each.rule.code)))
 
 
 def _sql_files(folder: Traversable) -> Iterator[Traversable]:
@@ -167,8 +166,10 @@ def read_own_rules(folder: str | os.PathLike[str]) -> tuple[list[SqlRule], dict[
 
 _TABLE = tomllib.loads(files("sitemapreader.audit").joinpath("issues.toml").read_text("utf-8"))
 _CODES = {str(code): code for code in IssueCode}
-ABOUT_US = frozenset(_CODES[code] for code in _TABLE["about-us"].split())
-"""Codes that say what was not read, and why; they are no findings against the site."""
+ABOUT_US, _OF_ANSWERS, _OF_ROBOTS = (
+    frozenset(_CODES[code] for code in _TABLE[name].split())
+    for name in ("about-us", "of-answers", "of-robots")
+)
 ISSUES = {_CODES[code]: texts for code, texts in _TABLE["codes"].items()}
 """What is said of a code in an audit: "severity", "what", "meaning", "advice", "known-as"."""
 REFUSING_STATUSES = frozenset({401, 403, 407, 429})
@@ -176,25 +177,6 @@ REFUSING_STATUSES = frozenset({401, 403, 407, 429})
 _PROTOCOL = "https://www.sitemaps.org/protocol.html"
 _ROBOTS = "https://www.rfc-editor.org/rfc/rfc9309"
 _NOT_ACCUSED = "This says what was not read, and why; the site is not accused."
-_OF_ANSWERS = frozenset(
-    {
-        IssueCode.CONTENT_ENCODING,
-        IssueCode.WRONG_CONTENT_ENCODING,
-        IssueCode.TLS,
-        IssueCode.BAD_HTTP,
-        IssueCode.SITEMAP_WITH_ERROR_STATUS,
-        IssueCode.REDIRECT_LOOP,
-        IssueCode.TOO_MANY_REDIRECTS,
-        IssueCode.DOWNGRADE,
-        IssueCode.SITE_MOVED,
-        IssueCode.USERINFO_REMOVED,
-        IssueCode.ROBOTS_UNREACHABLE,
-    }
-)
-"""Issues that only an answer of a server can have."""
-_OF_ROBOTS = frozenset(
-    {IssueCode.ROBOTS_NOT_TEXT, IssueCode.ROBOTS_TOO_LARGE, IssueCode.ROBOTS_TOO_COMPLEX}
-)
 
 
 def make_issue_rule(code: IssueCode) -> AuditRule:
@@ -282,8 +264,7 @@ _WIDTH = 88
 
 def sort_rules(rules: Iterable[AuditRule]) -> list[AuditRule]:
     """Return rules by category, the gravest first."""
-    order = list(Category)
-    return sorted(rules, key=lambda each: (order.index(each.category), -each.severity, each.code))
+    return sorted(rules, key=lambda each: (each.category.place, -each.severity, each.code))
 
 
 def format_rules(rules: Iterable[AuditRule]) -> str:
