@@ -125,6 +125,7 @@ class AuditRun:
     _is_http: bool = attrs.field(default=False, init=False)
     _folder: Fetcher | None = attrs.field(default=None, init=False)
     _is_site: bool = attrs.field(default=False, init=False)
+    _old_complete: bool = attrs.field(default=True, init=False)
 
     async def walk(
         self,
@@ -146,7 +147,8 @@ class AuditRun:
                 # it has the limits and options
                 online = {**arguments, "fetcher": opened, "limits": None, "options": None}
             if old is not None:
-                await old.load(self._database, online if old.is_http else arguments)
+                read = await old.load(self._database, online if old.is_http else arguments)
+                self._old_complete = read
             await self._read(source, online if self._is_http else arguments)
             fetcher = cast("Fetcher", source.fetcher or online["fetcher"])
             if self._is_http and (hosts := arguments.get("map_hosts")):
@@ -232,6 +234,7 @@ class AuditRun:
             pages=count_pages(self._database),
             old_pages=count_pages(self._database, "old"),
             old_folders=count_fates(self._database),
+            old_complete=self._old_complete,
             baseline=None if baseline is None else baseline.total,
             **head,
         )

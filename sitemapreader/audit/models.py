@@ -278,7 +278,7 @@ class PageTally:
 
     Attributes:
         listed: different URLs in the sitemaps.
-        visited: how many of them were visited.
+        visited: how many of them were visited; those without a turn in time are not.
         judged: of how many the answer says something.
         not_judged: why the others do not -> how many.
         exact: whether all pages were judged, so that numbers are no estimates.
@@ -340,6 +340,7 @@ class Facts:
         pages: of the visits; `None` if no page was to be visited.
         old_pages: of the visits of old URLs, where `listed` is how many there are; or `None`.
         old_folders: what became of them, the most losses first; at most `MAX_OLD_FOLDERS`.
+        old_complete: whether the old sitemaps were read to their end.
         known_urls: number of different known URLs; `None` without a list.
         compared_pages: number of pages whose texts are compared with those of an earlier audit;
             `None` without one.
@@ -376,6 +377,7 @@ class Facts:
     pages: PageTally | None = None
     old_pages: PageTally | None = None
     old_folders: tuple[OldFolder, ...] = ()
+    old_complete: bool = True
     known_urls: int | None = None
     compared_pages: int | None = None
     baseline: int | None = None

@@ -110,15 +110,15 @@ class OldSite:
             return cls(source)
         return cls(source, find_source(source if isinstance(source, str) else Path(source)))
 
-    async def load(self, database: AuditDatabase, arguments: WalkArguments) -> None:
-        """Insert the URLs; `arguments` are those of a walk, with a fetcher.
+    async def load(self, database: AuditDatabase, arguments: WalkArguments) -> bool:
+        """Insert the URLs, and return whether all could be read; `arguments` are those of a walk.
 
         Raises AuditInputError if there are none.
         """
         urls = UrlList(database, "old")
         if self.task is None:
             await database.run_in_thread(lambda: urls.load(self.source))
-            return
+            return True
         locs: list[str] = []
         async with open_walk(self.task, arguments) as entries:
             async for entry in entries:
@@ -128,6 +128,7 @@ class OldSite:
                     locs.clear()
         urls.add(locs)
         urls.end(f"the old site {self.task.name}")
+        return entries.report.complete
 
 
 def locate_findings(

@@ -102,6 +102,28 @@ async def test_the_old_site_is_given_in_many_ways(tmp_path: Path, kind: str) -> 
             assert result.facts.old_pages.listed == 2
 
 
+async def test_an_old_site_that_is_read_in_part(tmp_path: Path) -> None:
+    """Where an old sitemap is missing, the report says so, and judges the rest."""
+    async with serve_pages(new=page()) as server:
+        publish(server, "new")
+        children = "".join(
+            f"<sitemap><loc>{server.base}{name}.xml</loc></sitemap>" for name in ("there", "none")
+        )
+        site = build(
+            tmp_path,
+            **{
+                "old.xml": f"<sitemapindex>{children}</sitemapindex>",
+                "there.xml": list_pages(server.base, "new", "old"),
+            },
+        )
+        with await judge(server.base, None, was=site / "old.xml", select=WAS) as result:
+            assert hits(result) == {"was-lost": [("old", "404")]}
+            assert not result.facts.old_complete
+            assert result.facts.complete
+            assert "not all old sitemaps were read" in result.format("text")
+            assert "Not all of the old sitemaps could be read." in result.format("html")
+
+
 async def test_a_sample_of_old_urls_gives_rates() -> None:
     """With a number of pages, as many old ones are visited, and rates speak for all of them."""
     answers = {f"p/{number}": page() for number in range(0, 200, 2)}

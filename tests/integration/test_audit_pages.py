@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
+import attrs
 import pytest
 from aiohttp import web
 from page_audits import (
+    FIGURES,
     OPTIONS,
     WORDS,
     build,
@@ -140,6 +143,36 @@ async def test_a_sample_has_parts_for_each_sitemap(tmp_path: Path) -> None:
     with await judge(site, 40) as result:
         parts = result.sql("SELECT size, count(*) FROM sample GROUP BY stratum, size ORDER BY ALL")
         assert parts.fetchall() == [(30, 10), (90, 30)]
+
+
+async def test_visits_that_end_early_are_a_sample() -> None:
+    """When the time is over, rates hold for what was seen, and nothing else counts as visited."""
+
+    async def answer_later(_: web.Request) -> web.Response:
+        await asyncio.sleep(0.05)
+        return web.Response(status=404)
+
+    async with serve_pages() as server:
+        server.fallback = answer_later
+        publish(server, *(f"p/{number}" for number in range(400)))
+        figures = attrs.evolve(FIGURES, page_seconds=2, page_probes=0)
+        with await judge(server.base, figures=figures) as result:
+            tally, rate = result.facts.pages, finding_of(result, "page-not-found").rate
+            assert tally is not None
+            assert rate is not None
+            assert tally.visited == tally.judged == rate.judged < 200
+            assert tally.not_judged == {"time": 400 - tally.visited}
+            assert (rate.share, rate.population) == (1, 400)
+            assert f"{tally.visited} of 400 pages visited" in result.format("text")
+
+
+async def test_visits_without_time_judge_nothing() -> None:
+    """If the time is over before the first answer, the rules are not run."""
+    async with serve_pages(page=page()) as server:
+        publish(server, "page")
+        with await judge(server.base, figures=attrs.evolve(FIGURES, page_seconds=0)) as result:
+            said = {each.rule.code: each.reason for each in result.facts.not_run}
+            assert said["page-gone"] == "only 0 of 0 pages could be judged (time 1)"
 
 
 @pytest.mark.parametrize("pages", [None, 0])

@@ -76,17 +76,18 @@ def judge_pages(database: AuditDatabase) -> None:
 def describe_doubt(database: AuditDatabase, kind: str = "listed") -> str:
     """Return why the rules about pages cannot be run, or "" if half could be judged."""
     tally = count_pages(database, kind)
-    if tally is None or 2 * tally.judged >= tally.visited:
+    # What was not reached says nothing: any beginning of the visits is a sample.
+    if tally is None or 2 * tally.judged >= max(tally.visited, 1):
         return ""
     said = ", ".join(f"{reason} {count}" for reason, count in tally.not_judged.items())
     return f"only {tally.judged} of {tally.visited} pages could be judged ({said})"
 
 
 def count_pages(database: AuditDatabase, kind: str = "listed") -> PageTally | None:
-    """Return how many "listed" or "old" pages were visited; `None` if none was."""
+    """Return how many "listed" or "old" pages were visited; `None` if none was to be."""
     query = _QUERIES["tally"].format(f"is_{kind}")
-    visited, judged, reasons = database.ask(query)[0]
-    if not visited:
+    wanted, visited, judged, reasons = database.ask(query)[0]
+    if not wanted:
         return None
     (total,) = database.ask(_QUERIES[kind])[0]
     return PageTally(int(total), visited, judged, reasons or {}, exact=judged == total)

@@ -154,8 +154,9 @@ FROM page WHERE is_old AND not_judged IS NULL
 GROUP BY folder
 ORDER BY count(*) FILTER (fate = 'was-lost') DESC, count(fate) DESC, folder LIMIT $limit
 
--- tally: pages that were visited, and judged, and why not; {} is which
-SELECT count(*), count(*) FILTER (not_judged IS NULL), (
+-- tally: pages that were to be visited, that were, that were judged, and why not; {} is which
+SELECT count(*), count(*) FILTER (not_judged IS DISTINCT FROM 'time'),
+       count(*) FILTER (not_judged IS NULL), (
     SELECT map(list(reason), list(number)) FROM (
         SELECT not_judged AS reason, count(*) AS number FROM page
         WHERE {0} AND not_judged IS NOT NULL GROUP BY reason ORDER BY number DESC, reason

@@ -112,7 +112,8 @@ def _describe_site(facts: Facts) -> Iterator[str]:
     if facts.pages is not None:
         yield _describe_visits(facts.pages, "pages")
     if facts.old_pages is not None:
-        yield _describe_visits(facts.old_pages, "old URLs")
+        more = "" if facts.old_complete else "; not all old sitemaps were read"
+        yield _describe_visits(facts.old_pages, "old URLs") + more
     if facts.compared_pages is not None:
         yield f"{count_units(facts.compared_pages, 'texts')} compared with an earlier audit"
 
