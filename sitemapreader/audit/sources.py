@@ -111,9 +111,9 @@ class OldSite:
         return cls(source, find_source(source if isinstance(source, str) else Path(source)))
 
     async def load(self, database: AuditDatabase, arguments: WalkArguments) -> bool:
-        """Insert the URLs, and return whether all could be read; `arguments` are those of a walk.
+        """Insert the URLs, and return whether all sitemaps were read.
 
-        Raises AuditInputError if there are none.
+        `arguments` are those of a walk. Raises AuditInputError if there are no URLs.
         """
         urls = UrlList(database, "old")
         if self.task is None:
