@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 import attrs
 
-from sitemapreader.pages import hash_text
+from sitemapreader.pages import HTML_TYPES, hash_text, page_type_of
 from sitemapreader.recipes.crawler import Page
 from sitemapreader.urls import origin_of, url_key
 
@@ -53,6 +53,12 @@ class PageAnswer:
         return self.visit.not_judged is None and self.visit.status in (200, 304)
 
     @property
+    def is_plain(self) -> bool:
+        """Whether it is good, and no HTML: an error page may have the status 200."""
+        kind = page_type_of(self.headers.get("content-type"))
+        return self.is_good and (self.text is None or kind not in HTML_TYPES)
+
+    @property
     def is_elsewhere(self) -> bool:
         """Whether another page answered in its place."""
         return url_key(self.visit.url) != url_key(self.visit.final_url)
@@ -62,17 +68,16 @@ class PageAnswer:
         """Whether it is elsewhere for good, as far as a fetcher tells."""
         return self.is_elsewhere and all(each.status in _PERMANENT for each in self.visit.redirects)
 
-    def is_gone(self, *, is_listed: bool) -> bool:
-        """Whether the page says that it is gone; one that is listed may have moved."""
-        visit = self.visit
-        is_told = visit.not_judged is None and visit.status in _GONE
-        return is_told or (self.is_good and self.is_moved and not is_listed)
+    @property
+    def is_gone(self) -> bool:
+        """Whether the server says that there is no such page."""
+        return self.visit.not_judged is None and self.visit.status in _GONE
 
     @property
     def failure(self) -> str:
         """Why it is not good."""
         visit = self.visit
-        status = f"http-{visit.status}" if visit.status else "redirected"
+        status = "redirected" if visit.status in (None, 200, 304) else f"http-{visit.status}"
         return str(visit.not_judged or visit.error.partition(":")[0] or status)
 
 
@@ -102,7 +107,7 @@ class PageAsker:
         is_well = record.is_listed and record.failed_at is None
         if self.markdown and record.markdown_url and is_well:
             answer = await self._visit(record.markdown_url, entry, headers)
-            if answer.is_good:
+            if answer.is_plain:
                 return attrs.evolve(answer, markdown_url=record.markdown_url)
         if record.markdown_url:
             headers = {}  # the validators are another's
@@ -114,7 +119,7 @@ class PageAsker:
         if record.markdown_url == "" or origin_of(facts.markdown) != origin_of(facts.url):
             return attrs.evolve(answer, markdown_url="")
         other = await self._visit(facts.markdown, entry, {})
-        if not other.is_good or _count(other.text) < _LEAST_SHARE * _count(answer.text):
+        if not other.is_plain or _count(other.text) < _LEAST_SHARE * _count(answer.text):
             return attrs.evolve(answer, markdown_url="")
         return PageAnswer(answer.visit, other.text, other.headers, facts.markdown)
 
@@ -160,34 +165,49 @@ class PageLaw:
     unlisted: float
     ignore: tuple[str, ...]
 
-    def judge(self, old: PageRecord, answer: PageAnswer, lastmod: str | None) -> Verdict:
-        """Judge the answer of a page, whose lastmod is listed now."""
+    def judge(
+        self, old: PageRecord, answer: PageAnswer, lastmod: str | None, *, is_held_there: bool
+    ) -> Verdict:
+        """Judge the answer of a page.
+
+        Args:
+            old: what was known of it.
+            answer: what it said.
+            lastmod: as it is listed now.
+            is_held_there: whether the index has the page that answered in its place.
+        """
         now = time.time()
         failed_at = now if old.failed_at is None else old.failed_at
         # The longer it has failed, the more rarely it is asked.
         next_try = now + min((now - failed_at) / 2, WEEK)
         failed = attrs.evolve(old, lastmod=lastmod, failed_at=failed_at, next_try=next_try)
+        gone = attrs.evolve(failed, gone_at=now if old.gone_at is None else old.gone_at)
+        is_sudden = now - (gone.gone_at or now) < self.day
         is_held = old.is_listed or old.text_hash is not None
-        if answer.is_gone(is_listed=old.is_listed):
-            gone_at = now if old.gone_at is None else old.gone_at
-            if is_held and now - gone_at < self.day:
-                return Verdict(attrs.evolve(failed, gone_at=gone_at), "missed", answer.failure)
-            lost = attrs.evolve(failed, gone_at=gone_at, text_hash=None, etag=None)
-            lost = attrs.evolve(lost, last_modified=None, markdown_url=None)
-            new = lost if old.is_listed else None
+        has_moved = answer.is_good and answer.is_moved and (is_held_there or not old.is_listed)
+        if answer.is_gone or has_moved:
+            if is_held and is_sudden:
+                return Verdict(gone, "missed", answer.failure)
+            lost = attrs.evolve(gone, text_hash=None, etag=None, last_modified=None)
+            new = attrs.evolve(lost, markdown_url=None) if old.is_listed else None
             return Verdict(new) if old.text_hash is None else Verdict(new, "delete")
         if not answer.is_good:
             return Verdict(failed if is_held else None, "missed", answer.failure)
         text = answer.text
         text_hash = old.text_hash if text is None else hash_text(text, self.ignore)
         is_same = text_hash == old.text_hash
+        is_empty = text is not None and not text.strip()
+        source = answer.visit.final_url if answer.is_elsewhere else None
+        if old.text_hash and not is_same:
+            if is_empty:
+                return Verdict(failed, "missed", "no-text")
+            if source not in (None, old.source) and (is_sudden or not old.is_listed):
+                return Verdict(gone, "missed", "redirected")
         is_lent = answer.is_elsewhere and not answer.is_moved
-        is_new_to_this = not old.is_listed or now - failed_at < self.day
-        if is_lent and old.text_hash and not is_same and is_new_to_this:
-            return Verdict(failed, "missed", "redirected")
         record = attrs.evolve(
             old,
             lastmod=lastmod,
+            source=source,
             etag=_read_etag(answer.headers) or (old.etag if text is None else None),
             last_modified=answer.headers.get("last-modified")
             or (old.last_modified if text is None else None),
@@ -198,8 +218,8 @@ class PageLaw:
             gone_at=None,
             next_try=next_try if is_lent else None if old.is_listed else now + self.unlisted,
         )
-        if text is not None and not text.strip():
-            return Verdict(attrs.evolve(record, etag=None, last_modified=None), "missed", "no-text")
+        if is_empty:
+            return Verdict(record, "missed", "no-text")
         if is_same:
             is_false_date = None not in (old.lastmod, lastmod) and old.lastmod != lastmod
             return Verdict(attrs.evolve(record, same_text=old.same_text + is_false_date))

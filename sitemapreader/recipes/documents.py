@@ -170,7 +170,8 @@ class SiteDocuments:
         self.report = entries.report
         async with entries:
             async for found in entries.batches():
-                pages.unlist(each.loc for each in found if each.change is Change.REMOVED)
+                if gone := [each.loc for each in found if each.change is Change.REMOVED]:
+                    pages.unlist(gone)
                 listed = {each.loc: each for each in found if each.change is not Change.REMOVED}
                 waiting = iter(listed.values())
                 while some := list(islice(waiting, BATCH_PAGES)):
@@ -253,12 +254,15 @@ class _Settler:
         fresh = is_old or not self._pages.trusts_validators
         async with self._room:
             answer = await self._asker.ask(old, entry or UrlEntry(url), fresh=fresh)
-        verdict = self._law.judge(old, answer, lastmod)
+        final = answer.visit.final_url
+        there = self._pages.find([final]).get(final) if answer.is_elsewhere else None
+        is_held_there = there is not None and there.text_hash is not None
+        verdict = self._law.judge(old, answer, lastmod, is_held_there=is_held_there)
         new = verdict.record
         if verdict.kind == "upsert":
             self._note_validators(old, new)
             return PageChange(
-                "upsert", url, answer.text or "", _describe(answer, entry, lastmod)
+                "upsert", url, answer.text or "", _describe(url, answer, entry, lastmod)
             ), new
         if verdict.kind == "kept" or (verdict.kind == "missed" and not old.is_listed):
             return None, new
@@ -273,10 +277,12 @@ class _Settler:
                 self._pages.note_validators(are_true=are_true)
 
 
-def _describe(answer: PageAnswer, entry: UrlEntry | None, lastmod: str | None) -> dict[str, str]:
+def _describe(
+    url: str, answer: PageAnswer, entry: UrlEntry | None, lastmod: str | None
+) -> dict[str, str]:
     facts = answer.visit.facts
     known = {
-        "source": answer.visit.final_url,
+        "source": answer.visit.final_url if answer.visit.url == url else url,
         "title": (entry and entry.title) or (facts and facts.title),
         "lastmod": lastmod,
         "sitemap": entry and entry.sitemap,

@@ -31,6 +31,7 @@ class PageRecord:
         lastmod: as it was listed when the page was asked last.
         is_listed: whether a sitemap lists it.
         text_hash: of its text in the index; `None` if nothing is there.
+        source: where the text was found, if another page answered.
         etag: validator of the text, as sent.
         last_modified: the other validator, as sent.
         markdown_url: its version in Markdown; "" if that is not worth asking for.
@@ -38,7 +39,7 @@ class PageRecord:
         checked_at: when it last answered.
         read_at: when all of it was last read, for a 304 may be untrue.
         failed_at: since when it has not answered with itself; `None` if it does.
-        gone_at: when it first answered that it is gone, with no better answer since.
+        gone_at: when it first answered that it is gone or elsewhere, with no better answer since.
         next_try: when it is to be asked again, whether its lastmod moves or not.
     """
 
@@ -46,6 +47,7 @@ class PageRecord:
     lastmod: str | None = None
     is_listed: bool = attrs.field(default=True, converter=bool)
     text_hash: str | None = None
+    source: str | None = None
     etag: str | None = None
     last_modified: str | None = None
     markdown_url: str | None = None

@@ -14,6 +14,7 @@ CREATE TABLE page (
     lastmod TEXT,
     is_listed INTEGER NOT NULL,
     text_hash TEXT,
+    source TEXT,
     etag TEXT,
     last_modified TEXT,
     markdown_url TEXT,

@@ -15,7 +15,17 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FULL = PageRecord(
-    *("https://a.example/", "2026-05-01", False, "hash", '"tag"', "yesterday", "", 3),
+    *(
+        "https://a.example/",
+        "2026-05-01",
+        False,
+        "hash",
+        "https://b.example/",
+        '"tag"',
+        "yesterday",
+        "",
+        3,
+    ),
     *(10.5, 9.0, 11.0, 12.0, 13.0),
 )
 

@@ -348,6 +348,42 @@ async def test_an_unlisted_page_that_has_moved(
     assert len(told.pages) == (1 if runs else 2)
 
 
+async def test_a_listed_page_that_has_moved(site: Site, told: Index) -> None:
+    """One that redirects to a page of the index is deleted; else what is there is its text."""
+    site.publish("a.xml", "/1", "/2", "/3")
+    await told.run()
+    site.status = 301
+    site.hidden |= {"/new": ""}
+    site.answers |= {"/2": "/1", "/3": "/new"}
+    site.publish("a.xml", "/1", "/2", "/3", lastmod="2026-05-02")
+    await told.run()
+    assert told.missed == {"/2": "redirected", "/3": "redirected"}
+    changes = await told.run()
+    assert {(each.kind, each.url.removeprefix(site.base)) for each in changes} == {
+        ("delete", "/2"),
+        ("upsert", "/3"),
+    }
+    site.texts |= {"/new": "newer"}
+    site.publish("a.xml", "/1", "/2", "/3", lastmod="2026-05-03")
+    await told.run()
+    assert told.missed == {}  # a text that was found there before is not doubted
+    assert told.pages[f"{site.base}/3"] == "newer"
+
+
+async def test_a_text_that_is_gone_for_a_day(site: Site, told: Index) -> None:
+    """An empty page does not replace a text, and is asked again."""
+    site.publish("a.xml", "/1")
+    await told.run()
+    site.publish("a.xml", "/1", lastmod="2026-05-02")
+    site.texts |= {"/1": "<p></p>"}
+    await told.run()
+    assert told.missed == {"/1": "no-text"}
+    assert len(told.pages) == 1
+    site.texts.clear()
+    await told.run()
+    assert told.pages == site.truth()
+
+
 async def test_removals_can_be_believed(site: Site, told: Index) -> None:
     """With `confirm=False` what the lists have lost is deleted, and not asked."""
     site.publish("a.xml", "/1", "/2")
@@ -459,6 +495,7 @@ async def test_markdown_is_preferred(
     used = taken == markdown
     assert [path for path in site.requested if path[1] == "1"] == ["/1.md" if used else "/1"]
     site.markdown.clear()
+    site.hidden |= {"/1.md": "an error page in HTML with the status 200"}
     site.publish("a.xml", "/1", lastmod="2026-05-03")
     changes = await told.run()
     assert [each.text for each in changes] == ([html] if used else [])

@@ -6,26 +6,22 @@ import os
 import random
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 import attrs
 import pytest
-from aiohttp import web
 from clock import SetClock
 from histories import HOUR, START, Site
 from scale import SCALE
 from walking import SITE
 
-from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
+from sitemapreader.fetch.local import MemoryFetcher
 from sitemapreader.models import Change
 from sitemapreader.options import FetchOptions
-from sitemapreader.recipes.documents import SiteDocuments
 from sitemapreader.state import State
 from sitemapreader.walker import walk_sync
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
     from pathlib import Path
 
 pytestmark = pytest.mark.slow
@@ -158,63 +154,3 @@ def test_histories(tmp_path: Path) -> None:
     wrong = [line for lines, _ in results for line in lines]
     assert not wrong, "\n".join(wrong[:20])
     assert sum(reported for _, reported in results) > 10 * number
-
-
-# -- what an index of the pages is told
-
-
-@asynccontextmanager
-async def serve(seed: int) -> AsyncIterator[Site]:
-    """Serve a site and its pages over loopback."""
-    sites: list[Site] = []
-
-    async def answer(request: web.Request) -> web.StreamResponse:
-        (site,) = sites
-        url = f"{site.base}{request.path[1:]}"
-        if url in site.pages:
-            return _write_page(url) if url in site.live else web.Response(status=404)
-        found = site.serve(START + site.hour * HOUR).get(url)
-        if not isinstance(found, StoredResponse):
-            return web.Response(status=getattr(found, "http_status", 404))
-        if found.url != url:
-            return web.Response(status=302, headers={"Location": found.url})
-        tag = found.headers.get("etag", "")
-        if tag and request.headers.get("If-None-Match") == tag:
-            return web.Response(status=304)
-        return web.Response(body=found.body, headers={"ETag": tag} if tag else {})
-
-    application = web.Application()
-    application.router.add_get("/{path:.*}", answer)
-    runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)
-    await runner.setup()
-    try:
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        host, port = runner.addresses[0][:2]
-        sites.append(Site(seed, f"http://{host}:{port}/"))
-        yield sites[0]
-    finally:
-        await runner.cleanup()
-
-
-def _write_page(url: str) -> web.Response:
-    return web.Response(text=f"<p>The page {url}</p>", content_type="text/html")
-
-
-@pytest.mark.parametrize("seed", range(6 * SCALE))
-async def test_an_index_of_the_pages(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
-) -> None:
-    """No page that answers 200 is deleted from an index, and what it holds is what was listed."""
-    clock = SetClock(monkeypatch, START)
-    deleted = 0
-    async with serve(seed) as site:
-        for _ in range(20):
-            site.advance(12)
-            clock.now = START + site.hour * HOUR
-            source = SiteDocuments(site.base, state=tmp_path / "site.db", options=OPTIONS)
-            async for batch in source.batches():
-                gone = {change.url for change in batch if change.kind == "delete"}
-                assert gone & site.live == set()
-                deleted += len(gone)
-    if site.has_list and site.is_truthful:
-        assert deleted

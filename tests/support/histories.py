@@ -37,12 +37,14 @@ class Page:
         born: hour of its publication.
         home: the child sitemap that lists it; "" if only the feed did.
         dead: the hour in which it was taken away; `None` while it lives.
+        lastmod: what its sitemap says of it.
     """
 
     url: str
     born: float
     home: str
     dead: float | None = None
+    lastmod: str = ""
 
 
 class Site:
@@ -55,7 +57,9 @@ class Site:
         is_honest: whether the server tells the truth about every document now.
     """
 
-    def __init__(self, seed: int, base: str = SITE) -> None:
+    def __init__(
+        self, seed: int, base: str = SITE, *, sizes: tuple[int, int] | None = None
+    ) -> None:
         self.base = base
         self.random = choose = random.Random(seed)
         self.pages: dict[str, Page] = {}
@@ -75,7 +79,7 @@ class Site:
         self._lies: dict[str, tuple[str, float]] = {}
         self._last_lie = -100.0
         self._changed: dict[str, tuple[bytes, float]] = {}
-        self._sizes = choose.choice(((2, 12), (20, 45)))
+        self._sizes = sizes or choose.choice(((2, 12), (20, 45)))
         for _ in range(choose.randint(1, 4) if self.has_list else 1):
             self._add_child()
             for _ in range(choose.randint(*self._sizes)):
@@ -126,7 +130,7 @@ class Site:
     @property
     def listed(self) -> set[str]:
         """The pages that its sitemaps list."""
-        return {url for url in self.live if self.pages[url].home}
+        return {url for url in self.live if self.pages[url].home in self._children}
 
     @property
     def recent(self) -> set[str]:
@@ -258,7 +262,7 @@ class Site:
         if before != body:
             self._changed[child] = body, (since := now)
         moment = {"none": 0.0, "honest": since, "constant": START - 1e6, "now": now}[self.dates]
-        return f"{self.base}{child}", _write_moment(moment) if moment else ""
+        return f"{self.base}{child}", write_moment(moment) if moment else ""
 
     def _redirect(self, served: dict[str, Any]) -> None:
         """Let all sitemaps redirect to one page."""
@@ -314,12 +318,15 @@ def _cut_in_half(body: bytes) -> bytes | None:
     return body[: end + 6] + b"</urlset>"
 
 
-def _write_moment(seconds: float) -> str:
+def write_moment(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
 
 
 def _write_list(pages: list[Page]) -> bytes:
-    records = "".join(f"<url><loc>{page.url}</loc></url>" for page in pages)
+    records = "".join(
+        f"<url><loc>{page.url}</loc>{page.lastmod and f'<lastmod>{page.lastmod}</lastmod>'}</url>"
+        for page in pages
+    )
     return (
         f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{records}</urlset>'.encode()
     )
@@ -329,7 +336,7 @@ def _write_news(pages: list[Page]) -> bytes:
     records = "".join(
         f"<url><loc>{page.url}</loc><news:news><news:publication><news:name>N</news:name>"
         "<news:language>en</news:language></news:publication>"
-        f"<news:publication_date>{_write_moment(START + page.born * HOUR)}</news:publication_date>"
+        f"<news:publication_date>{write_moment(START + page.born * HOUR)}</news:publication_date>"
         "<news:title>T</news:title></news:news></url>"
         for page in pages
     )
