@@ -15,12 +15,29 @@ from sitemapreader.audit.models import AuditInputError, OldFolder
 if TYPE_CHECKING:
     from pathlib import Path
 
-OLD = ("gone", "lost", "a/1", "a/2", "a/3", "b/x", "b/y", "b/soft", "c", "fine/1", "moved", "down")
+OLD = (
+    "gone",
+    "lost",
+    "a/1",
+    "a/2",
+    "a/3",
+    "b/x",
+    "b/y",
+    "b/soft",
+    "d/1",
+    "c",
+    "fine/1",
+    "moved",
+    "down",
+)
 WAS = ("was-*",)
 
 
 async def test_old_urls_are_to_lead_to_listed_pages() -> None:
-    """Each old URL has one fate: lost, to the start page, temporary, unlisted, or none."""
+    """Each old URL has one fate: lost, to the start page, temporary, unlisted, or none.
+
+    A folder that redirects whatever is asked for to one page has lost its pages.
+    """
     answers: dict[str, Any] = {
         "": page(text=f"{WORDS} start"),
         "fine/1": page(),
@@ -34,6 +51,7 @@ async def test_old_urls_are_to_lead_to_listed_pages() -> None:
         "b/x": answer(301, Location="/fine/1"),
         "b/y": answer(302, Location="/fine/1"),
         "b/soft": page(text=f"{WORDS} not found"),
+        "d/1": answer(301, Location="/fine/1"),
         "c": page("<link rel=canonical href=/fine/2>"),
         "moved": answer(301, Location="/unlisted"),
         "down": answer(503),
@@ -41,6 +59,8 @@ async def test_old_urls_are_to_lead_to_listed_pages() -> None:
     async with serve_pages(**answers) as server:
 
         def soft(request: web.Request) -> Any:
+            if request.path.startswith("/d/"):
+                return answers["d/1"](request)
             return answers["b/soft"] if "/b/" in request.path else web.Response(status=404)
 
         server.fallback = soft
@@ -49,7 +69,12 @@ async def test_old_urls_are_to_lead_to_listed_pages() -> None:
         with await judge(server.base, None, was=old, select=WAS) as result:
             start = server.base
             assert hits(result) == {
-                "was-lost": [("b/soft", "200"), ("gone", "301 404"), ("lost", "410")],
+                "was-lost": [
+                    ("b/soft", "200"),
+                    ("d/1", f"301 to {start}fine/1"),
+                    ("gone", "301 404"),
+                    ("lost", "410"),
+                ],
                 "was-to-start": [
                     ("a/1", f"301 to {start}"),
                     ("a/2", f"302 to {start}"),
@@ -60,7 +85,7 @@ async def test_old_urls_are_to_lead_to_listed_pages() -> None:
             }
             tally = result.facts.old_pages
             assert tally is not None
-            assert (tally.listed, tally.visited, tally.exact) == (12, 12, True)
+            assert (tally.listed, tally.visited, tally.exact) == (13, 13, True)
             assert result.facts.pages is None
             folders = {each.folder.removeprefix(start): each for each in result.facts.old_folders}
             assert folders["a/"] == OldFolder(f"{start}a/", 3, 0, 3, 0, 0)
@@ -68,7 +93,7 @@ async def test_old_urls_are_to_lead_to_listed_pages() -> None:
             assert f"| `{start}b/` | 3 | 1 | 0 | 1 | 0 |" in result.format("markdown")
             assert f"{start}b/".ljust(50) + "          3          1" in result.format("text")
             html = result.format("html")
-            assert "All 12 old URLs were looked at, and 12 could be judged." in html
+            assert "All 13 old URLs were looked at, and 13 could be judged." in html
             assert '<th scope="row" class="url">/b/</th><td>3</td><td>1</td>' in html
 
 

@@ -3,9 +3,10 @@
 -- unit: old URLs
 -- needs: was
 -- detects: An old URL answers 404 or 410, at once or behind redirects, has no file in a built folder, or
---   answers as a made-up path does.
+--   answers or redirects as a made-up path of its folder does.
 -- meaning: Visitors and links end there, and search engines forget what the page was worth.
 -- advice: Redirect each to its successor, with 301 or 308.
 -- source: https://developers.google.com/search/docs/crawling-indexing/site-move-with-url-changes
-SELECT loc AS url, trim(statuses || ' ' || status) AS detail, NULL AS document
+SELECT loc AS url, NULL AS document, CASE WHEN statuses <> '' AND status < 400
+       THEN statuses || ' to ' || final_url ELSE trim(statuses || ' ' || status) END AS detail
 FROM page WHERE fate = 'was-lost'
