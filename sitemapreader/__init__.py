@@ -73,7 +73,7 @@ if TYPE_CHECKING:
     from sitemapreader.readers import SitemapReader, read
     from sitemapreader.readers.robots import OtherLine, Robots, parse_robots
     from sitemapreader.report import Report
-    from sitemapreader.state import DocumentState, SiteState, State
+    from sitemapreader.state import DocumentState, PlannedDocument, SiteState, State
     from sitemapreader.tables import IncompleteWarning, read_batches, to_arrow, to_dataframe
     from sitemapreader.walker import (
         BlockingWalk,
@@ -113,6 +113,7 @@ __all__ = [
     "Newest",
     "News",
     "OtherLine",
+    "PlannedDocument",
     "Price",
     "Report",
     "Restriction",
@@ -167,7 +168,7 @@ _EXPORTS_BY_MODULE = {
     "readers.robots": "OtherLine Robots parse_robots",
     "outcomes": "Document Role SiteOutcome SiteStatus Status",
     "report": "Report",
-    "state": "DocumentState SiteState State",
+    "state": "DocumentState PlannedDocument SiteState State",
     "walker": "BlockingWalk Discovery Walk WalkArguments discover discover_sync walk walk_sync",
     "walker.newest": "Newest newest newest_sync",
 }

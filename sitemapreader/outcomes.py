@@ -43,11 +43,13 @@ SAME_FEED = "same-feed"
 """Unchanged: an archive of a feed, or a page behind one that has not changed."""
 SAME_BODY = "same-body"
 """Unchanged: the server sent the same bytes again."""
+NOT_DUE = "not-due"
+"""Skipped: `revisit` leaves it for another time."""
 FINISHED_BEFORE = "finished-before"
 """Skipped: the resumed walk had read it before it was interrupted."""
 ASKED_FOR = frozenset({NOT_MODIFIED, NOT_FOLLOWED, NOT_NEWER, str(IssueCode.ROBOTS_DISALLOWED)})
 """Reasons that the caller (`since`, `follow`) or the site's robots.txt asked for."""
-NOTHING_LOST = ASKED_FOR | {NOT_READ, ALREADY_READ, FINISHED_BEFORE}
+NOTHING_LOST = ASKED_FOR | {NOT_READ, ALREADY_READ, FINISHED_BEFORE, NOT_DUE}
 """Reasons to skip a listed sitemap that leave the walk complete."""
 
 REFUSALS = frozenset(
@@ -293,7 +295,7 @@ def is_known(document: Document) -> bool:
     """Return whether a state knows URLs of a document, which were not delivered."""
     return (
         document.known > 0
-        or document.reason == FINISHED_BEFORE
+        or document.reason in (FINISHED_BEFORE, NOT_DUE)
         or document.status is Status.UNCHANGED
     )
 

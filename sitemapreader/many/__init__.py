@@ -74,7 +74,8 @@ def walk_many(
             `SiteRun.outcomes` then. It must not block. An exception that it raises ends the run,
             which raises it.
         arguments: all other arguments of `walk`, for each site; a `state` is one file for all, and
-            `max_urls` is for each site. But the sites are not `trusted` unless you say so: only
+            `max_urls` is for each site, `revisit` for all together: a site of which nothing is due
+            is not asked (`not-due`). But the sites are not `trusted` unless you say so: only
             public addresses and the ports 80 and 443 are connected to;
             `FetchOptions.allow_networks` and `allow_ports` open more.
 

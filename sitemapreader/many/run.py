@@ -8,7 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sitemapreader.event_loop import find_first
-from sitemapreader.many.visitor import RunPlan, SiteBatch, Sites, SiteVisitor, SiteWalk, Watcher
+from sitemapreader.many.visitor import (
+    RunPlan,
+    SiteBatch,
+    Sites,
+    SiteVisitor,
+    SiteWalk,
+    Watcher,
+    list_names,
+)
 from sitemapreader.output import open_output
 from sitemapreader.output.columns import SITE_COLUMNS
 from sitemapreader.rows import Rows, SiteRows
@@ -60,6 +68,8 @@ class SiteRun(TaskStream[SiteBatch]):
         self._visitor = SiteVisitor(sites, plan)
         self.outcomes: list[SiteOutcome] = self._visitor.outcomes
         self._state = plan.config.state
+        self._revisit = plan.config.revisit
+        self._names = list_names(sites) if self._revisit else None
         self._keeps_outcomes = plan.on_site is None
         self._access: StateAccess | None = None
         loop = "run: async for site, entries in run.batches()"
@@ -198,6 +208,9 @@ class SiteRun(TaskStream[SiteBatch]):
     async def _run(self) -> None:
         fault: BaseException | None = None
         try:
+            if self._access is not None and self._state and isinstance(self._revisit, int):
+                due = await self._access.plan(self._revisit, self._state.clock(), self._names)
+                self._visitor.access, self._visitor.due = self._access, due
             await self._visitor.visit_all()
             if self._access is not None:
                 await self._access.sync()

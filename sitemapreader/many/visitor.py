@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Collection, Iterable
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
@@ -27,7 +27,7 @@ from sitemapreader.many.sources import (
     find_domain,
 )
 from sitemapreader.models import SitemapEntry
-from sitemapreader.outcomes import NOT_READ, SiteOutcome, SiteStatus
+from sitemapreader.outcomes import NOT_DUE, NOT_READ, SiteOutcome, SiteStatus
 from sitemapreader.rows import Rows, SiteRows, without_removed
 from sitemapreader.urls import url_key
 from sitemapreader.walker.filters import RecentKeys
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from sitemapreader.fetch.client import Fetcher
     from sitemapreader.options import FetchOptions, Limits
     from sitemapreader.walker.config import WalkConfig
+    from sitemapreader.walker.state_writer import StateAccess
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -142,6 +143,9 @@ class SiteVisitor:
         self.running: set[SiteWalk] = set()
         self.channel: Channel[SiteBatch] = Channel(BUFFERED_EVENTS)
         self.watcher: Watcher | None = None
+        self.access: StateAccess | None = None
+        self.due: dict[str, frozenset[str]] | None = None
+        """Name of a site in the state -> what is asked of it, if only some documents are due."""
         self._sites = sites
         self._plan = plan
         self._fetcher: Fetcher | None = None
@@ -238,9 +242,14 @@ class SiteVisitor:
         file = fetcher if isinstance(fetcher, FileFetcher) else None
         site = SiteWalk(task.name, task.url, file)
         status = None
+        due = await self._find_due(task)
+        if due is not None and not due:
+            self._plan.room.release()
+            self._record(SiteOutcome(task.name, SiteStatus.UNCHANGED, NOT_DUE, changed=0))
+            return
         self.running.add(site)
         try:
-            status = await self._read_site(task, site)
+            status = await self._read_site(task, site, due)
         finally:
             if site.is_slow:
                 self._slow -= 1
@@ -259,9 +268,21 @@ class SiteVisitor:
             self._slow += 1
             self._plan.room.release()
 
-    async def _read_site(self, task: CheckedTask, site: SiteWalk) -> SiteStatus | None:
+    async def _find_due(self, task: CheckedTask) -> frozenset[str] | None:
+        """Return which documents of a site are due; `None` for all of them."""
+        state, name = self._config.state, url_key(task.url)
+        if self.due is None or self.access is None or state is None:
+            return None
+        if (due := self.due.get(name)) is not None:
+            return due
+        is_known = await self.access.is_scheduled(name, state.clock())
+        return frozenset() if is_known else None
+
+    async def _read_site(
+        self, task: CheckedTask, site: SiteWalk, due: frozenset[str] | None
+    ) -> SiteStatus | None:
         """Walk over a site; return its status if something ended that, and note the fault."""
-        walked = site.walk = self._make_walk(task)
+        walked = site.walk = self._make_walk(task, due)
         walked.report.tally.on_crawl_delay = partial(self._note_delay, site)
         try:
             await self._read(site, walked)
@@ -279,7 +300,7 @@ class SiteVisitor:
             return SiteStatus.ERROR
         return None
 
-    def _make_walk(self, checked: CheckedTask) -> Walk:
+    def _make_walk(self, checked: CheckedTask, due: frozenset[str] | None) -> Walk:
         plan, config, task = self._plan, self._config, checked.task
         trusted = config.trusted if task.trusted is None else task.trusted
         search = None
@@ -291,6 +312,7 @@ class SiteVisitor:
             sitemaps=() if search else (checked.url,),
             trusted=trusted,
             logins=(checked.login,) if checked.login and trusted else (),
+            revisit=config.revisit if due is None else due,
         )
         if isinstance(task.fetcher, FileFetcher):
             config = _make_alone(config, task.fetcher)
@@ -354,6 +376,17 @@ class SiteVisitor:
         return call
 
 
+def list_names(sites: Sites) -> list[str] | None:
+    """Return the names of sites in a state; `None` for a stream of them."""
+    if not isinstance(sites, Collection):
+        return None
+    names = []
+    for given in sites:
+        with suppress(InvalidSiteError):
+            names.append(url_key(check_task(given).url))
+    return names
+
+
 def _make_alone(config: WalkConfig, file: FileFetcher) -> WalkConfig:
     """Return the arguments for a file alone: nothing else can be fetched."""
     return attrs.evolve(
@@ -363,6 +396,7 @@ def _make_alone(config: WalkConfig, file: FileFetcher) -> WalkConfig:
         state=None,  # it would have to know one file from another, and each reading is complete
         changes=False,
         removed=False,
+        revisit=None,
     )
 
 

@@ -9,23 +9,32 @@ The public `State` is a file's path, its rules, and queries of what the file hol
 from __future__ import annotations
 
 from contextlib import closing
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from sitemapreader.errors import StateError
-from sitemapreader.state.database import DamageError, connect_reader, wrap_errors
+from sitemapreader.state.database import connect_reader, wrap_errors
 from sitemapreader.state.page_file import PageFile, PageRecord
-from sitemapreader.state.rows import RemovalRules, check_types
+from sitemapreader.state.planning import PlannedDocument, plan_documents
+from sitemapreader.state.rows import RemovalRules, as_moment, check_types, read_clock
 from sitemapreader.state.url_index import hash_url
 from sitemapreader.urls import url_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
-__all__ = ["DocumentState", "PageFile", "PageRecord", "SiteState", "State", "name_of_sitemaps"]
+__all__ = [
+    "DocumentState",
+    "PageFile",
+    "PageRecord",
+    "PlannedDocument",
+    "SiteState",
+    "State",
+    "name_of_sitemaps",
+]
 
 _WEEK = timedelta(days=7)
 _RULES = RemovalRules()
@@ -34,15 +43,6 @@ _ROWS = 1_000
 
 
 _TEXT, _NUMBER, _MOMENT = str | None, int | None, float | None
-
-
-def _moment(seconds: float | None) -> datetime | None:
-    if seconds is None:
-        return None
-    try:
-        return datetime.fromtimestamp(seconds, UTC)
-    except (OSError, OverflowError, ValueError):
-        raise DamageError(f"{seconds} is not a time") from None
 
 
 @attrs.frozen
@@ -64,8 +64,8 @@ class SiteState:
     name: str
     documents: int
     urls: int
-    walked: datetime | None = attrs.field(converter=_moment)
-    finished: datetime | None = attrs.field(converter=_moment)
+    walked: datetime | None = attrs.field(converter=attrs.converters.optional(as_moment))
+    finished: datetime | None = attrs.field(converter=attrs.converters.optional(as_moment))
     complete: bool = attrs.field(converter=bool)
     removed: int | None
     unknown: int | None
@@ -97,7 +97,7 @@ class DocumentState:
     format: str | None
     listed: int
     children: int
-    read_at: datetime | None = attrs.field(converter=_moment)
+    read_at: datetime | None = attrs.field(converter=attrs.converters.optional(as_moment))
     lastmod: str | None
     etag: str | None
     last_modified: str | None
@@ -115,6 +115,7 @@ class State:
             `confirm_after`, how much later a walk must find again that a document has shrunk or is
             named by nothing; `shrunk_from`, how many URLs a document needs to have shrunk by losing
             more than half of them; `left_for`, how long a URL that left a feed is known.
+        clock: returns the seconds since 1970; for tests and simulations.
     """
 
     def __init__(
@@ -126,6 +127,7 @@ class State:
         confirm_after: timedelta = _RULES.confirm_after,
         shrunk_from: int = _RULES.shrunk_from,
         left_for: timedelta = _RULES.left_for,
+        clock: Callable[[], float] = read_clock,
     ) -> None:
         for name, value in (
             ("revalidate_after", revalidate_after),
@@ -139,6 +141,7 @@ class State:
             raise ValueError("shrunk_from must be a number of URLs, at least 1")
         self.path = Path(path)
         self.revalidate_after = revalidate_after
+        self.clock = clock
         self.rules = RemovalRules(confirm_after, shrunk_from, left_for, distrust_after)
 
     def __repr__(self) -> str:
@@ -210,6 +213,16 @@ class State:
             " AND unknown IS NOT NULL ORDER BY site.name, url",
             {"key": key_of_site, "site": site},
         )
+
+    def plan(self, number: int, now: float | None = None) -> list[PlannedDocument]:
+        """Return what a walk with `revisit` would ask for now, most waiting first.
+
+        Nothing is requested. `now` is in seconds since 1970; by default it is the present.
+        """
+        if number < 1:
+            raise ValueError("number must be a number of documents, at least 1")
+        with closing(connect_reader(self.path)) as db, wrap_errors(self.path):
+            return plan_documents(db, number, self.clock() if now is None else now)
 
     def _read(
         self, kinds: tuple[Any, ...], sql: str, values: Mapping[str, object] | None = None

@@ -67,11 +67,11 @@ class FileKind:
     """In its header (https://www.sqlite.org/fileformat.html, 1.3.12)."""
     version: int
     tables: str
-    work_tables: str = ""
-    """Those that are made anew for each walk."""
+    work_tables: tuple[str, ...] = ()
+    """Scripts of tables that each walk makes: temporary ones, or such as may be lost."""
 
 
-STATE = FileKind("state", 0x534D5244, VERSION, "schema.sql", "work_tables.sql")  # SMRD
+STATE = FileKind("state", 0x534D5244, VERSION, "schema.sql", ("schedule.sql", "work_tables.sql"))
 
 
 class DamageError(Exception):
@@ -361,8 +361,8 @@ def _open_checked(path: Path, kind: FileKind) -> sqlite3.Connection:
         if not _read_version(connection):
             _create_tables(connection, kind)
         _check_tables(connection, kind)
-        if kind.work_tables:
-            connection.executescript(_read_script(kind.work_tables))
+        for name in kind.work_tables:
+            connection.executescript(_read_script(name))
         connection.create_function("seal_chunk", 4, seal_chunk, deterministic=True)
     except BaseException:
         connection.close()

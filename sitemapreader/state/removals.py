@@ -23,13 +23,15 @@ from contextlib import closing
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-import attrs
-
+from sitemapreader.models import Format
 from sitemapreader.state import url_index
 from sitemapreader.state.rows import (
     FULLY_READ,
     DocumentRow,
+    Removals,
     Run,
+    RunOutcome,
+    ShrunkDocument,
     insert_document,
     load_children,
     nanoseconds,
@@ -47,41 +49,6 @@ _PATIENCE_RUNS = 7
 _PATIENCE = timedelta(days=7)
 """A document that fails for longer, in as many runs, is not waited for any more: else one broken
 sitemap would hide all removals of its site for ever."""
-
-
-@attrs.frozen
-class RunOutcome:
-    """How a walk ended.
-
-    Attributes:
-        complete: whether everything was read.
-        listed: the URLs, as `url_key` writes them, of all documents that were found -> whether the
-            walk wanted them; others were left out because the caller or robots.txt asked for it.
-        knows_all: whether the site has no documents but these and those below them.
-    """
-
-    complete: bool
-    listed: Mapping[str, bool]
-    knows_all: bool
-
-
-@attrs.frozen
-class ShrunkDocument:
-    """A document that lost so many URLs that they are not believed to be removed."""
-
-    url: str
-    lost: int  # URLs that neither it lists any more nor another document
-    kept: int
-
-
-@attrs.frozen
-class Removals:
-    """What a walk found out about URLs that are no longer listed."""
-
-    urls: int  # were removed
-    left: int  # left a window
-    unknown: int  # documents that hide removals, or delay them
-    shrunk: tuple[ShrunkDocument, ...]  # those of them that may be a fault of the day
 
 
 _ELSEWHERE = (
@@ -113,12 +80,21 @@ _GONE = (
     "gone LEFT JOIN document ON document.id = gone.document"
     f" WHERE gone.site = :site AND NOT has_left AND {_WAS_READ_SINCE}"
 )
+_WAS_ASKED = "(NOT :round OR document.seen_run IS :run)"
+"""SQL condition: it was not left for another time."""
 _IS_CONFIRMED = "gone.run <= :settled AND document.vouched_run = :now"
 
 
 def find_pending(db: sqlite3.Connection, site: int) -> int:
     """Return the newest run with a loss that is not judged yet; 0 for none."""
     (newest,) = db.execute(f"SELECT max(gone.run) FROM {_GONE}", {"site": site}).fetchone()
+    return newest or 0
+
+
+def find_dropped(db: sqlite3.Connection, site: int) -> int:
+    """Return the newest run that found a list named by nothing; 0 for none."""
+    sql = "SELECT max(dropped_run) FROM document WHERE site = ? AND listed_run IS NOT NULL"
+    (newest,) = db.execute(sql, (site,)).fetchone()
     return newest or 0
 
 
@@ -140,6 +116,7 @@ def judge(db: sqlite3.Connection, run: Run, outcome: RunOutcome) -> Removals:
         "now": run.stamp,
         "settled": run.stamp - nanoseconds(run.rules.confirm_after),
         "from": run.rules.shrunk_from,
+        "round": run.is_round,
     }
     for table in ("reachable", "doubted", "judged"):
         db.execute(f"DELETE FROM temp.{table}")
@@ -147,6 +124,7 @@ def judge(db: sqlite3.Connection, run: Run, outcome: RunOutcome) -> Removals:
     db.execute("DELETE FROM removed WHERE site = :site", values)
     if not run.is_new:  # else the next walk merges
         url_index.merge(db, run.site)
+    missed = _count_lost(db, values)
     _add_unread(db, run)
     _note_dropped(db, run, outcome, values)
     _count_missed(db, values)
@@ -154,8 +132,18 @@ def judge(db: sqlite3.Connection, run: Run, outcome: RunOutcome) -> Removals:
     removed = _remove(db, {**values, "proven": _find_proven_run(db, values)})
     _forget_left(db, run)
     return Removals(
-        removed, _count_left(db, values), _name_unknown(db, run, values), _list_shrunk(db)
+        removed,
+        _count_left(db, values),
+        _name_unknown(db, run, values),
+        _list_shrunk(db),
+        missed,
     )
+
+
+def _count_lost(db: sqlite3.Connection, values: Mapping[str, int]) -> dict[int, int]:
+    """Return how many URLs the documents have lost that this walk has read."""
+    sql = "SELECT document, count(*) FROM gone WHERE site = :site AND NOT has_left AND run = :now"
+    return dict(db.execute(f"{sql} GROUP BY document", values).fetchall())
 
 
 def forget_unlisted(db: sqlite3.Connection, run: Run, outcome: RunOutcome) -> None:
@@ -234,15 +222,28 @@ def _note_dropped(
         f" AND NOT {named}",
         values,
     )
+    values = {**values, "seen": _find_seen_run(db, values) if run.is_round else run.stamp}
+    confirmed = "dropped_run <= min(:settled, :seen - :now + :settled)"
     url_index.forget_dropped(
-        db, run.site, f"SELECT id FROM document WHERE {of_site} AND dropped_run <= :settled", values
+        db, run.site, f"SELECT id FROM document WHERE {of_site} AND {confirmed}", values
     )
+
+
+def _find_seen_run(db: sqlite3.Connection, values: Mapping[str, int]) -> int:
+    """Return the oldest of the runs that asked for each index last."""
+    sql = (
+        "SELECT min(seen_run) FROM document WHERE site = :site"
+        f" AND (children > 0 OR format = '{Format.INDEX}' OR format_run > 0)"
+        f" AND dropped_run IS NULL AND NOT {_IS_GIVEN_UP}"
+    )
+    (seen,) = db.execute(sql, values).fetchone()
+    return values["now"] if seen is None else int(seen)
 
 
 def _count_missed(db: sqlite3.Connection, values: Mapping[str, int]) -> None:
     db.execute(
         f"UPDATE document SET missed = CASE WHEN {FULLY_READ} THEN 0 ELSE missed + 1 END"
-        f" WHERE site = :site AND (missed > 0 OR NOT ({FULLY_READ}))",
+        f" WHERE site = :site AND (missed > 0 OR NOT ({FULLY_READ})) AND {_WAS_ASKED}",
         values,
     )
 
@@ -396,11 +397,12 @@ def _name_unknown(db: sqlite3.Connection, run: Run, values: Mapping[str, int]) -
         f" WHEN id IN (SELECT document FROM doubted) THEN '{SHRUNK}'"
         " WHEN dropped_run IS NOT NULL THEN iif(listed_run IS NULL OR window, NULL, 'dropped')"
         " WHEN id IN (SELECT document FROM gone WHERE gone.site = :site AND NOT has_left)"
-        "  AND vouched_run >= :run THEN 'waiting'"
+        f"  AND (vouched_run >= :run OR NOT {_WAS_ASKED}) THEN 'waiting'"
         f" WHEN {FULLY_READ} OR vouched_run >= :run"
         "  THEN iif(vouched_run < :pending, 'unconfirmed', NULL)"
+        f" WHEN NOT {_WAS_ASKED} AND status IN ('complete', 'unchanged') THEN NULL"
         f" WHEN listed_run IS NULL AND NOT (:pending AND {_IS_WAITED_FOR}) THEN NULL"
-        " WHEN seen_run IS :run THEN iif(reason = '', status, reason)"
+        " WHEN seen_run IS :run OR (:round AND status <> '') THEN iif(reason = '', status, reason)"
         " ELSE 'unread' END AS reason FROM document WHERE site = :site) AS found"
         " WHERE document.id = found.id AND document.unknown IS NOT found.reason",
         {**values, "pending": find_pending(db, run.site)},

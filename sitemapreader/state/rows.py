@@ -6,8 +6,9 @@ A row with values of wrong types, or that do not match its seal, raises DamageEr
 from __future__ import annotations
 
 import json
+import time
 import typing
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -19,7 +20,7 @@ from sitemapreader.state.database import DamageError, seal_of
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 R = TypeVar("R")
 
@@ -30,6 +31,19 @@ FULLY_READ = "document.seen_run IS :run AND document.status IN ('complete', 'unc
 def nanoseconds(time: timedelta) -> int:
     """Return a length of time in the unit of the numbers of runs."""
     return time // timedelta(microseconds=1) * 1_000
+
+
+def read_clock() -> float:
+    """Return the seconds since 1970."""
+    return time.time()
+
+
+def as_moment(seconds: float) -> datetime:
+    """Return a moment; raise DamageError if there is no such one."""
+    try:
+        return datetime.fromtimestamp(seconds, UTC)
+    except (OSError, OverflowError, ValueError):
+        raise DamageError(f"{seconds} is not a time") from None
 
 
 @attrs.frozen
@@ -55,6 +69,43 @@ class Run:
     stamp: int = 0  # `id`, or when it was resumed, in the same unit: what it sees is dated by it
     has_pending: bool = False  # a URL is missing of which nothing is known yet
     first: int = 0  # the run that met the site first; 0 if nothing is pending
+    is_round: bool = False  # it asks only for what is due, of a site that it knows
+
+
+@attrs.frozen
+class RunOutcome:
+    """How a walk ended.
+
+    Attributes:
+        complete: whether everything was read.
+        listed: the URLs, as `url_key` writes them, of all documents that were found -> whether the
+            walk wanted them; others were left out because the caller or robots.txt asked for it.
+        knows_all: whether the site has no documents but these and those below them.
+    """
+
+    complete: bool
+    listed: Mapping[str, bool]
+    knows_all: bool
+
+
+@attrs.frozen
+class ShrunkDocument:
+    """A document that lost so many URLs that they are not believed to be removed."""
+
+    url: str
+    lost: int  # URLs that neither it lists any more nor another document
+    kept: int
+
+
+@attrs.frozen
+class Removals:
+    """What a walk found out about URLs that are no longer listed."""
+
+    urls: int  # were removed
+    left: int  # left a window
+    unknown: int  # documents that hide removals, or delay them
+    shrunk: tuple[ShrunkDocument, ...]  # those of them that may be a fault of the day
+    missed: Mapping[int, int]  # number of a document -> how many URLs this walk missed in it
 
 
 @attrs.frozen

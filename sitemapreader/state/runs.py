@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
 import attrs
 
-from sitemapreader.state import removals, url_index
+from sitemapreader.state import planning, removals, schedule, url_index
 from sitemapreader.state.database import DamageError, StateFile, seal_of
-from sitemapreader.state.rows import DocumentRow, RemovalRules, Run, RunRow, read_row
+from sitemapreader.state.rows import (
+    DocumentRow,
+    RemovalRules,
+    Removals,
+    Run,
+    RunOutcome,
+    RunRow,
+    insert_document,
+    read_clock,
+    read_row,
+)
 from sitemapreader.state.store import DocumentStore
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterator
     from contextlib import AbstractContextManager
 
-    from sitemapreader.state.removals import Removals, RunOutcome
 
 _RESUMABLE_SECONDS = 24 * 3600
 """Older interrupted walks are not resumed."""
@@ -42,8 +50,17 @@ class SiteStore:
     """The state of one site, as one walk, its `run`, reads and writes it."""
 
     def __init__(
-        self, file: StateFile, site: str, *, saves_urls: bool, rules: RemovalRules
+        self,
+        file: StateFile,
+        site: str,
+        *,
+        saves_urls: bool,
+        rules: RemovalRules,
+        clock: Callable[[], float] = read_clock,
     ) -> None:
+        self.seen = schedule.Observations()
+        self.round: planning.Round | None = None
+        self._clock = clock
         self.run = Run(0, saves_urls, rules=rules)
         self._site = site
         self._file = file
@@ -62,23 +79,29 @@ class SiteStore:
             row = self._db.execute(_HAS_MANY_CHUNKS, (self._site, _FEW_CHUNKS)).fetchone()
         return row is not None
 
-    def begin(self, options: RunOptions) -> None:
-        """Resume the interrupted walk with the same options, or begin a new one."""
+    def begin(self, options: RunOptions, revisit: int | Collection[str] | None = None) -> None:
+        """Resume the interrupted walk with the same options, or begin a new one.
+
+        With `revisit`, so many documents, or these, are due of a site that the state knows.
+        """
         with self.transaction():
             self._db.execute("INSERT OR IGNORE INTO site (name) VALUES (?)", (self._site,))
             (site,) = self._db.execute(
                 "SELECT id FROM site WHERE name = ?", (self._site,)
             ).fetchone()
             last = self._read_last(site)
-            if last is not None and _resumes(last, options):
+            if last is not None and _resumes(last, options, self._clock()):
                 # From here on it delivers what this walk's filters pass, which may be less.
                 row = attrs.evolve(last, filters=options.filters)
             else:
                 self._discard_stopped(site)
                 # No document of an older walk may seem to be of this one, so a number never comes
                 # twice, even if the row that had the highest one is lost.
-                number = max(time.time_ns(), last.id + 1 if last else 0)
-                row = RunRow(number, site, options.fingerprint, options.filters, time.time())
+                number = max(self._stamp(), last.id + 1 if last else 0)
+                while self._db.execute("SELECT 1 FROM run WHERE id = ?", (number,)).fetchone():
+                    number += 1  # another site was begun in the same microsecond
+                began = self._clock()
+                row = RunRow(number, site, options.fingerprint, options.filters, began)
             self._write(row)
             is_resumed = last is not None and last.id == row.id
             has_pending = removals.find_pending(self._db, site) > 0
@@ -86,12 +109,15 @@ class SiteStore:
                 self.run,
                 site=site,
                 id=row.id,
-                stamp=max(row.id, time.time_ns()) if is_resumed else row.id,
+                stamp=max(row.id, self._stamp()) if is_resumed else row.id,
                 is_resumed=is_resumed,
                 is_new=url_index.is_empty(self._db, site),
                 has_pending=has_pending,
                 first=removals.find_first(self._db, site) if has_pending else 0,
             )
+            if revisit is not None and planning.is_scheduled(self._db, site, self._clock()):
+                self.round = planning.choose(self._db, site, revisit, self._clock())
+                self.run = attrs.evolve(self.run, is_round=True)
 
     def _read_last(self, site: int) -> RunRow | None:
         sql = "SELECT {} FROM run WHERE site = ? ORDER BY id DESC LIMIT 1"
@@ -135,9 +161,36 @@ class SiteStore:
                 raise DamageError("the row of this walk is missing")
             removed = None if found is None else found.urls
             complete = int(outcome.complete)
-            self._write(attrs.evolve(row, ended=time.time(), complete=complete, removed=removed))
+            now = self._clock()
+            self._write(attrs.evolve(row, ended=now, complete=complete, removed=removed))
             db.execute("DELETE FROM run WHERE site = ? AND id < ?", (run.site, run.id))
+            if found is not None:
+                self._learn(found, now)
             return found
+
+    def _stamp(self) -> int:
+        return round(self._clock() * 1_000_000) * 1_000
+
+    def _learn(self, found: Removals, now: float) -> None:
+        """Learn from the walk when to come back."""
+        db, run = self._db, self.run
+        lost = removals.find_pending(db, run.site) or removals.find_dropped(db, run.site)
+        self.seen.missed = dict(found.missed)
+        if self.round is not None:
+            self.seen.absent = self.round.chosen - self.seen.askings.keys()
+        for url in self.seen.unread:
+            where = (run.site, url)
+            known = "SELECT 1 FROM document WHERE site = ? AND url = ?"
+            if db.execute(known, where).fetchone() is None:
+                insert_document(db, DocumentRow(*where, first_run=run.stamp))
+        schedule.learn(
+            db,
+            run.site,
+            self.seen,
+            now,
+            is_first=schedule.load(db, schedule.PaceRow, run.site) is None,
+            missed_at=lost / 1e9,
+        )
 
     def list_removed(self) -> Iterator[str]:
         """Yield the URLs that no document lists any more, a few at a time."""
@@ -189,9 +242,9 @@ class SiteStore:
                 yield url_index.unpack_locs(locs)
 
 
-def _resumes(last: RunRow, options: RunOptions) -> bool:
+def _resumes(last: RunRow, options: RunOptions, now: float) -> bool:
     # A run that a limit of URLs stopped goes on whenever the next one comes.
-    is_fresh = last.complete is not None or 0 <= time.time() - last.began < _RESUMABLE_SECONDS
+    is_fresh = last.complete is not None or 0 <= now - last.began < _RESUMABLE_SECONDS
     return (
         last.ended is None
         and last.options == options.fingerprint

@@ -9,7 +9,7 @@ import attrs
 
 from sitemapreader.models import Change
 from sitemapreader.outcomes import ALREADY_READ, SAME_BODY, SAME_LASTMOD, Status
-from sitemapreader.state import url_index
+from sitemapreader.state import schedule, url_index
 from sitemapreader.state.database import StateFile, seal_chunk, seal_of
 from sitemapreader.state.rows import (
     DocumentRow,
@@ -81,6 +81,16 @@ class DocumentStore:
         if walk.has_pending and row.became_run > walk.first and not was_seen_again:
             return False
         return proof > 0 or not (proof or walk.has_pending)
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the state has a row of it."""
+        return self._number is not None
+
+    def load_schedule(self) -> schedule.ScheduleRow | None:
+        """Return when to come back to it, if that is known."""
+        with self._file.guard():
+            return schedule.load(self._db, schedule.ScheduleRow, self._number or _NO_DOCUMENT)
 
     @property
     def is_finished(self) -> bool:

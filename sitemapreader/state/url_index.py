@@ -216,7 +216,7 @@ def forget(
     """Forget the documents that a query names by their numbers."""
     if db.execute(f"{ids} LIMIT 1", values).fetchone() is None:
         return
-    for table in ("child", "progress", "chunk"):
+    for table in ("child", "progress", "chunk", "schedule"):
         db.execute(f"DELETE FROM {table} WHERE document IN ({ids})", values)
     db.execute(f"DELETE FROM document WHERE id IN ({ids})", values)
 

@@ -84,6 +84,7 @@ def walk(
     state: str | Path | State | None = None,
     changes: bool = False,
     removed: bool = False,
+    revisit: int | None = None,
     max_urls: int | None = None,
     max_time: timedelta | None = None,
     on_document: OnDocument | None = None,
@@ -154,6 +155,9 @@ def walk(
             its URL was deleted (ResourceSync) is `removed`; without `changes` it is dropped.
         removed: with `changes`, deliver at the end also the URLs that are no longer listed, with
             `change` set to "removed". They are not in `report.entries`.
+        revisit: with `changes`, how many documents are asked for: those in which most news is
+            expected to have waited longest. The others are "not-due"; a site that the state does
+            not know is walked in full, and sitemaps that are new are read besides.
         max_urls: how many URLs are delivered. With a state, the next walk begins where this one
             stopped.
         max_time: how long it may take from its beginning, without that for which you hold it up;

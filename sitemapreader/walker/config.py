@@ -84,6 +84,7 @@ class SharedArguments(TypedDict, total=False):
     state: str | Path | State | None
     changes: bool
     removed: bool
+    revisit: int | None
     max_urls: int | None
     max_time: timedelta | None
     on_document: OnDocument | None
@@ -222,6 +223,15 @@ def _check_count(_: object, field: attrs.Attribute[Any], value: Any) -> None:
         raise ValueError(f"{field.name} must be 1 or more, not {value!r}")
 
 
+def _check_revisit(_: object, __: object, value: Any) -> None:
+    if value is None or isinstance(value, frozenset):
+        return
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise TypeError(f"revisit must be a whole number of documents, not {value!r}")
+    if value < 1:
+        raise ValueError(f"revisit must be 1 or more documents, not {value!r}")
+
+
 @attrs.frozen(kw_only=True, eq=False)
 class WalkConfig:
     """The checked arguments of a walk: see `walk`.
@@ -258,6 +268,8 @@ class WalkConfig:
     state: State | None = attrs.field(default=None, converter=_state)
     changes: bool = False
     removed: bool = False
+    revisit: int | frozenset[str] | None = attrs.field(default=None, validator=_check_revisit)
+    """How many documents are asked for of a site that the state knows; or which."""
     max_urls: int | UrlAllowance | None = attrs.field(default=None, validator=_check_count)
     """An allowance may be shared by several walks."""
     max_time: Deadline | None = attrs.field(default=None, converter=_deadline)
@@ -296,6 +308,10 @@ class WalkConfig:
         if self.sample is not None and (self.state is not None or self.max_urls is not None):
             raise ValueError(
                 "`sample` draws from all URLs of a site: leave out `state` and `max_urls`"
+            )
+        if self.revisit is not None and not self.changes:
+            raise ValueError(
+                "revisit asks for what has news by a state: pass changes=True and state, too"
             )
         if self.removed and not self.changes:
             raise ValueError("removed=True compares with a state: pass changes=True and state, too")

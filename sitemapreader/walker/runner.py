@@ -220,8 +220,7 @@ class WalkRunner:
             DocumentTracker,
         )
 
-        parent_read = job.parent.last_read if job.parent else None
-        return await DocumentTracker.open(self._writer, job.entry, job.scope, parent_read)
+        return await DocumentTracker.open(self._writer, job)
 
     async def _find_refusal(self, job: Job) -> str | None:
         entry, budget, gate = job.entry, self._context.budget, self._config.gate

@@ -16,18 +16,19 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from sitemapreader.errors import StateError
 from sitemapreader.event_loop import end_task, run_in_thread
-from sitemapreader.state import State, name_of_sitemaps
+from sitemapreader.state import State, name_of_sitemaps, planning
 from sitemapreader.state.database import StateFile
-from sitemapreader.state.removals import Removals, RunOutcome
+from sitemapreader.state.rows import Removals, RunOutcome
 from sitemapreader.state.runs import RunOptions, SiteStore
 from sitemapreader.urls import url_key
 from sitemapreader.walker.filters import Coverage
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+    from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping
     from pathlib import Path
 
     from sitemapreader.discovery.context import Batch
+    from sitemapreader.state.planning import Round
     from sitemapreader.state.store import DocumentStore
     from sitemapreader.walker.config import WalkConfig
     from sitemapreader.walker.stream import Channel
@@ -95,6 +96,21 @@ class StateAccess:
                 self._syncing.result()  # a disk that failed
             self._is_synced = False
             yield
+
+    async def plan(
+        self, number: int, now: float, names: Collection[str] | None = None
+    ) -> dict[str, frozenset[str]]:
+        """Return the documents that are due, by site; see `planning.plan_sites`."""
+        async with self.turn():
+            with self.file.guard():
+                return planning.plan_sites(self.file.connection, number, now, names)
+
+    async def is_scheduled(self, name: str, now: float) -> bool:
+        """Return whether a site is known well enough to ask only what is due."""
+        async with self.turn():
+            with self.file.guard():
+                db = self.file.connection
+                return planning.is_scheduled(db, planning.find_site(db, name), now)
 
     async def sync_at_end(self) -> None:
         """Flush the file to the disk, unless another user will do that later."""
@@ -178,8 +194,14 @@ class StateWriter:
         self._access = StateAccess.open(state.path, self.name)
         self.quarantined_as = self._access.take_quarantined()
         self._store = SiteStore(
-            self._access.file, self.name, saves_urls=config.changes, rules=state.rules
+            self._access.file,
+            self.name,
+            saves_urls=config.changes,
+            rules=state.rules,
+            clock=state.clock,
         )
+        self.clock = state.clock
+        self.seen = self._store.seen
         self._acknowledged = 0
         self._due: deque[tuple[int, Callable[[], None]]] = deque()
 
@@ -187,6 +209,11 @@ class StateWriter:
     def is_resumed(self) -> bool:
         """Whether the walk resumes an interrupted one."""
         return self._store.run.is_resumed
+
+    @property
+    def round(self) -> Round | None:
+        """What is due, if only that is asked for."""
+        return self._store.round
 
     async def close(self) -> None:
         """End this walk's use of the file; the last one closes it."""
@@ -203,7 +230,7 @@ class StateWriter:
             lambda text: Coverage.from_text(text).covers(present),
         )
         async with self._access.turn():
-            await self._do(functools.partial(self._store.begin, options))
+            await self._do(functools.partial(self._store.begin, options, self.config.revisit))
 
     async def finish(
         self, *, complete: bool, listed: Mapping[str, bool], knows_all: bool

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import time
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Self
 
@@ -11,7 +10,15 @@ from sitemapreader.dates import is_since, parse_lastmod
 from sitemapreader.discovery.download import PriorVersion
 from sitemapreader.issues import without_userinfo
 from sitemapreader.models import Change, SitemapEntry, UrlEntry, Via
-from sitemapreader.outcomes import FINISHED_BEFORE, SAME_FEED, SAME_LASTMOD, Document, Status
+from sitemapreader.outcomes import (
+    FINISHED_BEFORE,
+    NOT_DUE,
+    SAME_FEED,
+    SAME_LASTMOD,
+    Document,
+    Status,
+)
+from sitemapreader.state.schedule import Asking
 from sitemapreader.state.url_index import (
     FINGERPRINT_BYTES,
     OUTDATED,
@@ -29,6 +36,7 @@ if TYPE_CHECKING:
 
     from sitemapreader.outcomes import BodyDigest
     from sitemapreader.state.store import DocumentStore
+    from sitemapreader.walker.frontier import Job
     from sitemapreader.walker.state_writer import StateWriter
 
 ACK_ENTRIES = 500
@@ -45,18 +53,19 @@ class DocumentTracker:
         self,
         writer: StateWriter,
         store: DocumentStore,
-        entry: SitemapEntry,
-        scope: tuple[str, ...],
-        parent_read: int | None,
+        job: Job,
     ) -> None:
         self.known = known = store.row
         self._writer = writer
         self._store = store
         self._config = writer.config
-        self._entry = entry
-        self._scope = scope
-        self._parent_read = parent_read
-        self._asked_at = time.time()
+        self._entry = job.entry
+        self._scope = job.scope
+        self._parent_read = job.parent.last_read if job.parent else None
+        is_child = job.parent is not None and job.entry.via is Via.INDEX
+        self._index = job.parent.key if is_child and job.parent else ""
+        self._asked_at = writer.clock()
+        self._news = 0
         self._offset = 0
         self._withheld = False
         self._children: list[tuple[str, str | None]] = []
@@ -71,18 +80,20 @@ class DocumentTracker:
         if progress is not None and not self._covers(progress.filters, progress.final_url):
             progress = None
         self._progress = progress
+        self._is_announced = self._note_announcement()
+        self.is_postponed = (
+            is_covered and progress is None and not store.is_finished and not self._decide_due()
+        )
 
     @classmethod
     async def open(
         cls,
         writer: StateWriter,
-        entry: SitemapEntry,
-        scope: tuple[str, ...],
-        parent_read: int | None = None,
+        job: Job,
     ) -> Self:
         """Return the tracker of a sitemap."""
         async with writer.turn():
-            return cls(writer, writer.open_document(entry.loc), entry, scope, parent_read)
+            return cls(writer, writer.open_document(job.entry.loc), job)
 
     def _covers(self, filters: str | None, final_url: str) -> bool:
         """Return whether earlier filters delivered all entries that pass now."""
@@ -91,6 +102,54 @@ class DocumentTracker:
     def _coverage(self, final_url: str) -> Coverage:
         folders = (*self._scope, folder_of(self._entry.loc), folder_of(final_url))
         return Coverage.of(self._config, folders)
+
+    # -- when to come back
+
+    def _note_announcement(self) -> bool:
+        """Record what its index says of it; return whether the date is another."""
+        if not self._index:
+            return False
+        known, lastmod = self.known, _lastmod_of(self._entry)
+        is_other = lastmod is not None and known.read_run is not None and lastmod != known.lastmod
+        said = self._writer.seen.said.setdefault(self._index, [0, 0])
+        said[0] += is_other
+        said[1] += 1
+        return is_other
+
+    def _decide_due(self) -> bool:
+        """Return whether the document is asked for now; record what a later round needs."""
+        due, key, seen = self._writer.round, self.known.url, self._writer.seen
+        if due is None or key in due.chosen:
+            return True
+        if self._entry.via is Via.PAGE:  # it changes with the page before it
+            return self._parent_read is None
+        row = self._store.load_schedule()
+        if row is None:
+            is_new = not self._store.is_known and self._parent_read is None
+            if is_new or self._entry.via.is_guess or due.take():
+                return True
+            seen.unread[key] = self._index
+            return False
+        if not self._is_announced:
+            return False
+        if row.is_ready(self._asked_at) and due.take():
+            return True
+        seen.announced[key] = self._index
+        return False
+
+    def _note_asking(self, *, is_failed: bool, is_changed: bool, retry_after: float) -> None:
+        """Record what came of the request for the document."""
+        self._writer.seen.askings[self.known.url] = Asking(
+            self._asked_at,
+            self._index,
+            is_page=self._entry.via is Via.PAGE,
+            is_failed=is_failed,
+            is_changed=is_changed,
+            is_announced=self._is_announced,
+            is_dated=self._is_dated,
+            news=self._news,
+            retry_after=retry_after,
+        )
 
     # -- before the visit
 
@@ -111,7 +170,13 @@ class DocumentTracker:
             return False
         if self._entry.via is Via.PAGE:
             return self._trusts_feed()
-        return self._config.prune and self._is_dated and self._store.believes(self.known.dates)
+        is_chosen = self._writer.round is not None  # what is due is asked for
+        return (
+            self._config.prune
+            and self._is_dated
+            and not is_chosen
+            and self._store.believes(self.known.dates)
+        )
 
     def _trusts_feed(self) -> bool:
         """Return whether a page of a feed need not be fetched again.
@@ -129,7 +194,7 @@ class DocumentTracker:
 
     def _is_recent(self) -> bool:
         """Return whether the document was confirmed recently enough to be trusted."""
-        age = time.time() - (self.known.read_at or 0)
+        age = self._writer.clock() - (self.known.read_at or 0)
         return 0 <= age < self._writer.trust_seconds
 
     def _compare_lastmod(self) -> bool:
@@ -150,6 +215,10 @@ class DocumentTracker:
 
     def outcome(self) -> tuple[Status, str]:
         """Return the outcome of a document that is not fetched."""
+        if self.is_postponed and self.known.status == Status.FAILED:
+            return Status.SKIPPED, self.known.reason or str(Status.FAILED)
+        if self.is_postponed:
+            return Status.SKIPPED, NOT_DUE
         if not self.was_finished:
             is_page = self._entry.via is Via.PAGE
             return Status.UNCHANGED, SAME_FEED if is_page else SAME_LASTMOD
@@ -257,6 +326,7 @@ class DocumentTracker:
         is_held = offered > len(sent)
         self._offset += len(entries)
         self._withheld |= is_held
+        self._news += sum(entry.change is Change.NEW for entry in sent)
         store, locs = self._store, b""
         if fingerprints:
             locs = pack_locs([entry.loc for entry in entries])
@@ -292,6 +362,12 @@ class DocumentTracker:
         filters = self._filters(document)
         if document.status is Status.SKIPPED and self._entry.via.is_guess:
             return  # a path that was guessed wrong
+        if body is not None or document.status is Status.FAILED:
+            self._note_asking(
+                is_failed=document.status is Status.FAILED,
+                is_changed=document.status in _READ,
+                retry_after=document.retry_after_seconds or 0.0,
+            )
 
         def write() -> None:
             if body is not None and document.status is Status.UNCHANGED:

@@ -76,6 +76,7 @@ class Visit:
         self._prior = tracker.make_prior_version() if tracker is not None else None
         self.is_settled = tracker is not None and (
             tracker.was_finished
+            or tracker.is_postponed
             or (tracker.is_current and not job.leads_up(tracker.known.final_url))
         )
         self._children = Children(parts, job, document)
@@ -119,7 +120,8 @@ class Visit:
             if self.is_duplicate:
                 return
             report.end_document(document, *outcome)
-        if self._tracker is not None and not self._tracker.was_finished:
+        tracker = self._tracker
+        if tracker is not None and not (tracker.was_finished or tracker.is_postponed):
             await self.save()
 
     @property

@@ -134,7 +134,7 @@ async def test_runs_of_a_nightly_job(tmp_path: Path, monkeypatch: pytest.MonkeyP
     found: list[str] = []
     now = time.time()
     for night in range(5):
-        monkeypatch.setattr("sitemapreader.state.runs.time.time", lambda: now + night * 86_401)  # noqa: B023
+        monkeypatch.setattr("sitemapreader.state.rows.time.time", lambda: now + night * 86_401)  # noqa: B023
         async with walk_many(
             ["one.example"], fetcher=MemoryFetcher(pages), state=tmp_path / "s.db", max_urls=200
         ) as run:

@@ -78,6 +78,7 @@ API = (
     "HttpFetcher",
     # helpers of crawlers
     "OtherLine",
+    "PlannedDocument",
     "Robots",
     "parse_robots",
     # exceptions

@@ -1,0 +1,192 @@
+"""Which documents are asked for now: those in which most news has waited longest."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+
+from sitemapreader.state.rows import as_moment
+from sitemapreader.state.schedule import (
+    LEAST_SECONDS,
+    LONGEST_RETRY_AFTER,
+    MOST_HOURS,
+    PaceRow,
+    is_held,
+    load,
+)
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Collection
+    from datetime import datetime
+
+_OLD_SECONDS = 30 * 86_400
+
+
+@attrs.frozen
+class PlannedDocument:
+    """A document that is to be asked for now.
+
+    Attributes:
+        url: its URL.
+        site: name of its site.
+        waiting: how much news is expected to have waited how long: URLs times hours, weighed by
+            site.
+        rate: how many URLs an hour it is expected to publish or to drop.
+        asked_at: when it last answered.
+        is_announced: whether an index says that it has changed since.
+    """
+
+    url: str
+    site: str
+    waiting: float
+    rate: float
+    asked_at: datetime = attrs.field(converter=as_moment)
+    is_announced: bool = attrs.field(converter=bool)
+
+
+_HOURS = (
+    f"iif(schedule.asked_at > :now, 24.0, min({MOST_HOURS}, (:now - schedule.asked_at) / 3600.0))"
+)
+_MAY_BE_ASKED = (
+    f"rate > 0 AND NOT (schedule.asked_at BETWEEN :now - {LEAST_SECONDS - 1} AND :now)"
+    " AND NOT (schedule.not_before > :now AND schedule.not_before <= :far)"
+    " AND NOT (pace.not_before > :now AND pace.not_before <= :far)"
+)
+_ROWS = "schedule CROSS JOIN pace ON pace.site = schedule.site"
+_OF_SITE = (
+    "(SELECT id FROM document WHERE site = :site) AS chosen"
+    " CROSS JOIN schedule ON schedule.document = chosen.id"
+    " CROSS JOIN pace ON pace.site = schedule.site"
+)
+
+
+def plan(
+    db: sqlite3.Connection,
+    number: int,
+    now: float,
+    *,
+    site: int | None = None,
+    among: Collection[int] | None = None,
+) -> dict[int, float]:
+    """Return the documents to ask now, the most waiting first, and how much that is.
+
+    Args:
+        db: the state.
+        number: how many documents.
+        now: seconds since 1970.
+        site: the only site that counts.
+        among: the sites that count.
+    """
+    values = {"now": int(now), "far": int(now + LONGEST_RETRY_AFTER), "site": site}
+    source = _ROWS if site is None else _OF_SITE
+    most = f"iif(is_first, 1e9, weight * rate * {_HOURS} / 2) * {_HOURS}"
+    # One more than an eighth now and then: right on average, for one document at a time too.
+    old = number // 8 + (number % 8 > now // LEAST_SECONDS % 8)
+    chosen: dict[int, float] = {}
+    for order, where, room in (
+        (
+            "schedule.asked_at",
+            f" AND (schedule.asked_at < missed_at OR schedule.asked_at < :now - {_OLD_SECONDS})",
+            old,
+        ),
+        (f"{most} DESC", "", number),
+    ):
+        rows = db.execute(
+            f"SELECT document, schedule.site, {most} FROM {source}"
+            f" WHERE {_MAY_BE_ASKED}{where} ORDER BY {order}"
+            + (f" LIMIT {int(number)}" if among is None else ""),
+            values,
+        )
+        for document, of, waiting in rows:
+            if len(chosen) >= room:
+                break
+            if among is None or of in among:
+                chosen.setdefault(document, waiting)
+        rows.close()
+    return dict(sorted(chosen.items(), key=lambda pair: -pair[1]))
+
+
+def plan_documents(
+    db: sqlite3.Connection, number: int, now: float, site: int | None = None
+) -> list[PlannedDocument]:
+    """Return what `plan` chooses, with what is known of it."""
+    if db.execute("SELECT 1 FROM sqlite_schema WHERE name = 'schedule'").fetchone() is None:
+        return []  # an earlier version wrote the file
+    sql = (
+        "SELECT url, name, ?, rate, asked_at, announced FROM schedule"
+        " JOIN document ON document.id = schedule.document JOIN site ON site.id = document.site"
+        " WHERE schedule.document = ?"
+    )
+    chosen = plan(db, number, now, site=site)
+    return [
+        PlannedDocument(*row)
+        for document, waiting in chosen.items()
+        for row in db.execute(sql, (waiting, document))
+    ]
+
+
+def plan_sites(
+    db: sqlite3.Connection, number: int, now: float, names: Collection[str] | None = None
+) -> dict[str, frozenset[str]]:
+    """Return name of a site -> the URLs that are to be asked of it, so many in all.
+
+    `names` are those of the sites that count, if not all do.
+    """
+    among = None
+    if names is not None:
+        find = "SELECT id FROM site WHERE name = ?"
+        among = {row[0] for name in names for row in db.execute(find, (name,))}
+    sql = (
+        "SELECT name, url FROM document JOIN site ON site.id = document.site WHERE document.id = ?"
+    )
+    found: dict[str, set[str]] = {}
+    for document in plan(db, number, now, among=among):
+        name, url = db.execute(sql, (document,)).fetchone()
+        found.setdefault(name, set()).add(url)
+    return {name: frozenset(urls) for name, urls in found.items()}
+
+
+def find_site(db: sqlite3.Connection, name: str) -> int:
+    """Return the number of a site, or 0."""
+    row = db.execute("SELECT id FROM site WHERE name = ?", (name,)).fetchone()
+    return row[0] if row else 0
+
+
+def is_scheduled(db: sqlite3.Connection, site: int, now: float) -> bool:
+    """Return whether a site is known well enough to ask only what is due."""
+    pace = load(db, PaceRow, site)
+    if pace is None:
+        return False
+    sql = (
+        "SELECT EXISTS (SELECT 1 FROM document CROSS JOIN schedule"
+        " ON schedule.document = document.id WHERE document.site = ?)"
+    )
+    return is_held(pace.not_before, now) or bool(db.execute(sql, (site,)).fetchone()[0])
+
+
+# -- one walk
+
+
+@attrs.define
+class Round:
+    """What one walk asks of a site that the state knows."""
+
+    chosen: frozenset[str]
+    """The documents, by their URLs as `url_key` writes them."""
+    spare: int
+    """How many others it may ask for besides."""
+
+    def take(self) -> bool:
+        """Count another document; return whether there is room for it."""
+        self.spare -= 1
+        return self.spare >= 0
+
+
+def choose(db: sqlite3.Connection, site: int, revisit: int | Collection[str], now: float) -> Round:
+    """Return what a walk over a site asks: these documents, or so many as are due."""
+    if not isinstance(revisit, int):
+        return Round(frozenset(revisit), 0)
+    chosen = [row.url for row in plan_documents(db, revisit, now, site)]
+    return Round(frozenset(chosen), revisit - len(chosen))

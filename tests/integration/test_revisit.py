@@ -1,0 +1,250 @@
+"""Rounds: walks with a state that ask only for what is due."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from clock import DAY, SetClock
+from walking import ROBOTS, SITE, Pages, index, status, urlset, walk_all
+
+from sitemapreader import State, walk, walk_many
+from sitemapreader.fetch.local import MemoryFetcher
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from walking import Walked
+
+TOP, A, B, C = (f"{SITE}{name}.xml" for name in ("top", "a", "b", "c"))
+HOUR = 3600
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> SetClock:
+    return SetClock(monkeypatch)
+
+
+def pages(*numbers: int) -> list[str]:
+    return [f"{SITE}{number}" for number in numbers]
+
+
+def serve(**more: Any) -> Pages:
+    return {
+        ROBOTS: f"Sitemap: {TOP}\n".encode(),
+        TOP: index(A, B),
+        A: urlset(*pages(1, 2, 3)),
+        B: urlset(*pages(11, 12, 13)),
+    } | {f"{SITE}{name}.xml": body for name, body in more.items()}
+
+
+class Rounds:
+    """Walks over one site, a while after one another."""
+
+    def __init__(self, db: Path, clock: SetClock) -> None:
+        self.state, self._clock = State(db), clock
+
+    async def walk(self, served: Pages, revisit: int | None = 1, hours: float = 1) -> Walked:
+        self._clock.now += hours * HOUR
+        return await walk_all(served, state=self.state, changes=True, revisit=revisit)
+
+    async def make_busy(self, url: str, number: int = 5) -> None:
+        """Let one sitemap have news, so that its turn comes first."""
+        for step in range(number):
+            served = serve()
+            served[url] = urlset(*pages(*range(100 * number, 100 * number + 10 * step)))
+            await self.walk(served, None)
+
+
+@pytest.fixture
+def rounds(db: Path, clock: SetClock) -> Rounds:
+    return Rounds(db, clock)
+
+
+async def test_an_unknown_site_is_walked_in_full(rounds: Rounds) -> None:
+    """The first walk asks for everything, whatever `revisit` says."""
+    walked = await rounds.walk(serve())
+    assert walked.locs == pages(1, 2, 3, 11, 12, 13)
+    assert walked.report.complete
+
+
+async def test_only_what_is_due_is_asked(rounds: Rounds) -> None:
+    """A round asks for so many sitemaps; the others are `not-due`, and the walk is complete."""
+    await rounds.walk(serve())
+    for _ in range(4):
+        walked = await rounds.walk(serve(), 1)
+        asked = [url for url in walked.requested if url != ROBOTS]
+        assert len(asked) == 1
+        assert walked.report.left_out == {"not-due": 2}
+        assert walked.report.complete
+        assert walked.report.removals_unknown == 0
+        assert walked.report.outcome.status == "unchanged"
+
+
+async def test_nothing_is_due_at_once(rounds: Rounds) -> None:
+    """Nothing is asked for twice within ten minutes."""
+    await rounds.walk(serve())
+    walked = await rounds.walk(serve(), 5, hours=0.1)
+    assert walked.requested == [ROBOTS]
+    assert walked.report.left_out == {"not-due": 3}
+    assert len((await rounds.walk(serve(), 5, hours=0.1)).requested) == 4
+
+
+async def test_a_new_child_is_read_at_once(rounds: Rounds) -> None:
+    """What an index lists for the first time is read in the same round, beyond its number."""
+    await rounds.walk(serve())
+    served = serve(c=urlset(*pages(21, 22)), top=index(A, B, C))
+    found: list[str] = []
+    for _ in range(4):
+        walked = await rounds.walk(served, 1)
+        found += walked.locs
+        assert len(walked.requested) == (3 if TOP in walked.requested and walked.locs else 2)
+    assert found == pages(21, 22)
+
+
+async def test_an_announced_child_comes_first(rounds: Rounds) -> None:
+    """A child whose date in its index is another is asked for in the next round."""
+
+    def dated(day: int, *numbers: int) -> Pages:
+        top = index((A, "2020-01-01"), (B, f"2020-01-{day:02}"), (C, "2020-01-01"))
+        return serve(b=urlset(*pages(*numbers)), c=urlset(*pages(31)), top=top)
+
+    await rounds.walk(dated(1, 11))
+    for day in range(2, 8):  # an index that is right is trusted
+        await rounds.walk(dated(day, *range(11, 10 + day)), None, hours=24)
+    found: list[str] = []
+    for _ in range(5):
+        walked = await rounds.walk(dated(9, *range(11, 30)), 1)
+        if found or TOP in walked.requested:
+            found += [url for url in walked.requested if url != ROBOTS]
+        if B in walked.requested:
+            break
+    assert found[-1] == B
+    assert len(found) <= 2
+    assert pages(29)[0] in walked.locs
+
+
+async def test_a_url_that_moved_is_not_removed(rounds: Rounds) -> None:
+    """What a sitemap no longer lists may be in one that was not asked for."""
+    await rounds.walk(serve())
+    await rounds.make_busy(A)
+    await rounds.walk(serve(), None)
+    moved = serve(a=urlset(*pages(2, 3)), b=urlset(*pages(1, 11, 12, 13)))
+    for _ in range(20):
+        walked = await rounds.walk(moved, 1)
+        assert walked.report.removed == 0
+        assert pages(1)[0] not in {*rounds.state.removed()}
+
+
+async def test_a_loss_is_reported_when_all_was_asked(rounds: Rounds) -> None:
+    """A URL is removed when every sitemap of its site was asked for since, and not before."""
+    await rounds.walk(serve())
+    gone = serve(a=urlset(*pages(2, 3)))
+    asked: set[str] = set()
+    missed = False
+    for _ in range(40):
+        walked = await rounds.walk(gone, 1)
+        if missed:
+            asked |= {*walked.requested} - {ROBOTS}
+        missed |= A in walked.requested
+        if walked.report.removed:
+            break
+    assert asked == {TOP, A, B}
+    assert set(rounds.state.removed()) == {*pages(1)}
+
+
+async def test_a_plain_walk_decides_what_waits(rounds: Rounds) -> None:
+    """After rounds a walk without `revisit` reports what they missed."""
+    await rounds.walk(serve())
+    gone = serve(a=urlset(*pages(2, 3)))
+    while A not in (await rounds.walk(gone, 1)).requested:
+        pass
+    await rounds.walk(gone, None, hours=24)
+    assert set(rounds.state.removed()) == {*pages(1)}
+
+
+async def test_a_failure_keeps_its_reason(rounds: Rounds) -> None:
+    """A sitemap whose last request failed counts as lost in each round, and is asked for later."""
+    await rounds.walk(serve())
+    down = serve(b=status(500, B))
+    while B not in (walked := await rounds.walk(down, 1)).requested:
+        pass
+    walked = await rounds.walk(down, 3, hours=0.2)
+    assert B not in walked.requested
+    assert walked.outcome(B) == ("skipped", "http-status")
+    assert not walked.report.complete
+    assert walked.report.removals_unknown == 1
+    assert B in (await rounds.walk(serve(), 3)).requested
+    assert (await rounds.walk(serve(), 1)).report.complete
+
+
+async def test_a_dropped_child_is_forgotten_by_rounds(rounds: Rounds) -> None:
+    """Only when its index was asked for a day later is what it dropped gone."""
+    await rounds.walk(serve())
+    without = serve(top=index(A))
+    hours = 0
+    while not (removed := {*rounds.state.removed()}):
+        hours += 1
+        await rounds.walk(without, 1)
+        assert hours < 24 * 10
+    assert removed == {*pages(11, 12, 13)}
+    assert hours >= 23
+
+
+async def test_what_a_filter_held_back_is_asked_for(rounds: Rounds) -> None:
+    """A wider filter reads what a narrower one kept back, whatever is due."""
+    rounds_state = rounds.state
+    fetcher = MemoryFetcher(serve())
+    async with walk(
+        SITE, state=rounds_state, changes=True, include="/1", fetcher=fetcher
+    ) as entries:
+        assert [entry.loc async for entry in entries] == pages(1, 11, 12, 13)
+    walked = await rounds.walk(serve(), 1, hours=0.1)
+    assert set(walked.locs) == {*pages(2, 3)}
+
+
+async def test_many_sites_share_the_number(db: Path, clock: SetClock) -> None:
+    """A run asks for so many sitemaps of all sites together; a site with none is not asked."""
+    sites = [f"https://s{number}.example/" for number in range(5)]
+    served: Pages = {}
+    for site in sites:
+        served[f"{site}robots.txt"] = f"Sitemap: {site}map.xml".encode()
+        served[f"{site}map.xml"] = urlset(f"{site}1")
+    for revisit, names in ((2, sites), (2, sites), (2, sites[:1])):
+        clock.now += DAY
+        fetcher = MemoryFetcher(served)
+        run = walk_many(names, state=db, changes=True, revisit=revisit, fetcher=fetcher)
+        async with run:
+            entries = [entry async for _, batch in run.batches() for entry in batch]
+        reasons = [outcome.reason for outcome in run.outcomes]
+        maps = [url for url in fetcher.requested if url.endswith("map.xml")]
+        if entries:  # the first one knows no site
+            assert (len(entries), len(maps)) == (5, 5)
+        else:
+            assert len(maps) == min(2, len(names))
+            assert reasons.count("not-due") == len(names) - len(maps)
+            assert sum(outcome.requests for outcome in run.outcomes) == 2 * len(maps)
+
+
+@pytest.mark.parametrize(
+    ("revisit", "kind", "said"),
+    [
+        (0, ValueError, "1 or more"),
+        (-3, ValueError, "1 or more"),
+        ("5", TypeError, "whole number"),
+        (True, TypeError, "whole number"),
+        (2.5, TypeError, "whole number"),
+    ],
+)
+def test_bad_numbers_are_refused(db: Path, revisit: Any, kind: type[Exception], said: str) -> None:
+    """What is no number of documents is refused, in words."""
+    with pytest.raises(kind, match=said):
+        walk(SITE, state=db, changes=True, revisit=revisit)
+
+
+def test_revisit_needs_changes(db: Path) -> None:
+    """Without `changes` there is nothing to learn from."""
+    with pytest.raises(ValueError, match="changes=True"):
+        walk(SITE, state=db, revisit=5)
+    with pytest.raises(ValueError, match="changes=True"):
+        walk_many([SITE], revisit=5)

@@ -1,0 +1,115 @@
+"""The product's scheduler as a policy of a simulator of sites: `--policy freshness:make`.
+
+The simulator gives numbers of documents, hours, and answers; here they become rows of a state,
+observations as a walk makes them, and `schedule.plan`.
+"""
+
+from __future__ import annotations
+
+import heapq
+import sqlite3
+from importlib.resources import files
+from typing import Any
+
+import sitemapreader.state
+from sitemapreader.state import planning, schedule
+from sitemapreader.state.rows import DocumentRow, insert_document
+from sitemapreader.state.schedule import Asking, Observations
+
+START = 1_700_000_000.0
+
+
+class ProductPolicy:
+    """Asks what the product's `plan` says; learns by the product's `learn`."""
+
+    def __init__(self, documents: Any, start: Any, budget: float) -> None:
+        del budget
+        self._db = sqlite3.connect(":memory:", isolation_level=None)
+        for name in ("schema.sql", "schedule.sql"):
+            script = files(sitemapreader.state).joinpath(name).read_text("utf-8")
+            self._db.executescript(script)
+        self._documents = documents
+        self._sites: dict[int, int] = {}
+        self._born: list[int] = []
+        self._ends: list[tuple[float, int]] = []
+        self._missed: dict[int, float] = {}
+        first: dict[int, Observations] = {}
+        for doc in start:
+            self._insert(doc)
+            seen = first.setdefault(doc.site.number, Observations())
+            seen.askings[str(doc.number)] = self._ask(doc, START)
+        for site, seen in first.items():
+            schedule.learn(self._db, site + 1, seen, START, is_first=True)
+
+    def _insert(self, doc: Any) -> None:
+        row = DocumentRow(doc.site.number + 1, str(doc.number), status="complete", read_run=1)
+        number = insert_document(self._db, row)
+        self._sites[doc.number] = number
+        heapq.heappush(self._ends, (doc.dies, doc.number))
+
+    @staticmethod
+    def _ask(doc: Any, now: float, **more: Any) -> Asking:
+        index = "" if doc.parent is None else str(doc.parent.number)
+        return Asking(now, index, **more)
+
+    def __call__(self, hours: float, room: int, answers: Any) -> list[int]:
+        """Return the documents to ask now."""
+        now = START + hours * schedule.HOUR
+        by_site: dict[int, list[Any]] = {}
+        for answer in answers:
+            by_site.setdefault(self._documents[answer.doc].site.number, []).append(answer)
+        self._db.execute("BEGIN")
+        for site, several in by_site.items():
+            self._learn(site, several)
+        while self._ends and self._ends[0][0] < hours:
+            _, doc = heapq.heappop(self._ends)
+            number = self._sites[doc]
+            self._db.execute("DELETE FROM schedule WHERE document = ?", (number,))
+            self._db.execute("DELETE FROM document WHERE id = ?", (number,))
+        self._db.execute("COMMIT")
+        if room < 1:
+            return []
+        asked, self._born = self._born[:room], self._born[room:]
+        if room > len(asked):
+            chosen = planning.plan(self._db, room - len(asked), now)
+            sql = "SELECT url FROM document WHERE id = ?"
+            asked += [int(self._db.execute(sql, (each,)).fetchone()[0]) for each in chosen]
+        return asked
+
+    def _learn(self, site: int, answers: list[Any]) -> None:
+        seen, now = Observations(), START
+        pending = self._missed.get(site, 0.0)
+        for answer in answers:
+            doc, now = self._documents[answer.doc], START + answer.now * schedule.HOUR
+            if answer.status == 503:
+                seen.askings[str(doc.number)] = self._ask(doc, now, is_failed=True)
+                continue
+            row = schedule.load(self._db, schedule.ScheduleRow, self._sites[doc.number])
+            is_other = answer.touched or answer.announced or answer.born
+            seen.askings[str(doc.number)] = self._ask(
+                doc,
+                now,
+                is_changed=answer.status == 200 and bool(is_other),
+                is_announced=row is not None and bool(row.announced),
+                news=answer.new + answer.removed,
+            )
+            if answer.removed:
+                pending = now
+            for child in answer.born:
+                self._insert(self._documents[child])
+                self._born.append(child)
+            if answer.status == 200 and doc.kind == "index":
+                seen.said[str(doc.number)] = [len(answer.announced), len(doc.shown)]
+            seen.announced |= dict.fromkeys(map(str, answer.announced), str(doc.number))
+        (oldest,) = self._db.execute(
+            "SELECT min(schedule.asked_at) FROM document JOIN schedule"
+            " ON schedule.document = document.id WHERE document.site = ? AND NOT failures",
+            (site + 1,),
+        ).fetchone()
+        self._missed[site] = pending = 0.0 if (oldest or 0) > pending else pending
+        schedule.learn(self._db, site + 1, seen, now, missed_at=pending)
+
+
+def make(documents: Any, start: Any, budget: float) -> ProductPolicy:
+    """Make the policy, as the simulator asks for it."""
+    return ProductPolicy(documents, start, budget)
