@@ -172,6 +172,7 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
         Option("--failed", "scale", "with status: print the hosts that were not read"),
     ),
     "what to show": (
+        Option("--all", "help", "show all options, examples and exit codes"),
         Option("file", "state", "file that --state wrote", **_FILE),
         Option("--removed", "state",
                "print only the URLs that the last run with --changes found removed, one a line"),
@@ -381,13 +382,23 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
         Option("-v --verbose", _NOT_STATE, "also print Issues of severity info"),
     ),
     "general": (
-        Option("-h --help", _ALL, "show this help", more={"action": "help"}),
+        Option("-h --help", _ALL, "show the help; with --all behind it, all options",
+               more={"action": "help"}),
         Option("--version", _ALL, "show the version", more={"action": "version", "version":
                f"sitemapreader {__version__}"}),
     ),
 }
 # fmt: on
 """Group of the help -> its options, in the order of the help."""
+
+
+_EVERYDAY = """
+--input-file --since --include --exclude --limit --number --sample --unique --count-by --state
+--changes --format --output --fields --user --quiet --verbose --urls --pages --select --ignore
+--fail-on --hits --workers --retry --full
+"""
+EVERYDAY = frozenset(_EVERYDAY.split())
+"""The options that `--help` shows where a command has many."""
 
 
 def list_options(command: str) -> Iterator[tuple[str, list[Option]]]:

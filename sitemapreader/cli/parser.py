@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import re
+import sys
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from sitemapreader.cli.options import list_options
+from sitemapreader.cli.options import EVERYDAY, list_options
 from sitemapreader.errors import suggest
 from sitemapreader.issues import excerpt
 
@@ -35,6 +36,9 @@ MEANINGS = {
 
 MAX_MESSAGE = 2_000
 """Characters of a message, which may quote foreign text."""
+_MOST_SHOWN = 17
+"""Options in the short help, which is to fit the 24 lines of a terminal."""
+_FLAGS_WIDTH, _LINE_WIDTH = 24, 79
 _NEGATIVE = re.compile(r"-\d")
 
 
@@ -44,6 +48,10 @@ class UsageError(ValueError):
 
 class Parser(argparse.ArgumentParser):
     """A parser that takes options anywhere, and escapes its messages for a terminal."""
+
+    shows_all = False
+    commands = ""
+    """A line that names them, for the short help of the program."""
 
     def add_options(self, command: str) -> None:
         """Add the options of a command, in groups."""
@@ -56,8 +64,27 @@ class Parser(argparse.ArgumentParser):
                 place = places[option.rivals]
                 place.add_argument(*option.flags.split(), **option.settings)
 
+    def print_help(self, file: Any = None) -> None:
+        """Print the help that was asked for: in short, or all of it."""
+        text = self.format_help() if self.shows_all else self.format_short()
+        self._print_message(text, file or sys.stdout)
+
+    def format_short(self) -> str:
+        """Return the help of the everyday options, a line each, as fits a terminal."""
+        options = [each for each in self.list_actions() if each.option_strings]
+        shown = options
+        if len(options) > _MOST_SHOWN:
+            shown = [each for each in options if each.option_strings[-1] in EVERYDAY]
+        rest = f" {len(options) - len(shown)} more options," if len(shown) < len(options) else ""
+        lines = [self.format_usage(), f"{(self.description or '').partition(chr(10))[0]}\n"]
+        lines += [_show_option(each) for each in shown[:_MOST_SHOWN]]
+        said = f"`{self.prog} --help --all` shows{rest} examples and more."
+        lines += ["", *filter(None, [self.commands]), f"{said}\n"]
+        return "\n".join(lines)
+
     def parse(self, words: list[str]) -> argparse.Namespace:
         """Parse the arguments, or exit with a message."""
+        self.shows_all = "--all" in words
         arguments, unknown = self.parse_known_intermixed_args(list(self._join_values(words)))
         if unknown:
             # only what stands before "=": the value may be a password
@@ -115,3 +142,17 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Print the usage and a message, and exit with 2."""
         super().error(excerpt(message, MAX_MESSAGE))
+
+
+def _show_option(action: argparse.Action) -> str:
+    """Return an option and the beginning of what it does as a line."""
+    value = action.metavar or ("|".join(map(str, action.choices)) if action.choices else "")
+    names = f"  {', '.join(action.option_strings)}"
+    flags = f"{names} {value if action.nargs != 0 else ''}".rstrip()
+    if len(flags) >= _FLAGS_WIDTH:
+        flags = f"{names} {'WORD' if action.choices else str(value).partition('[')[0]}"
+    text, width = action.help or "", _LINE_WIDTH - max(_FLAGS_WIDTH, len(flags) + 1)
+    if len(text) > width:
+        cut = max(text.rfind(mark, 0, width) for mark in (":", ";", ",", " ("))
+        text = text[:cut] if cut > width // 3 else f"{text[: text.rfind(' ', 0, width - 3)]} ..."
+    return f"{flags:{_FLAGS_WIDTH - 1}} {text}"

@@ -193,15 +193,42 @@ def test_a_command_is_the_first_word(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", COMMANDS)
 def test_help_of_a_command(name: str) -> None:
     """Each command says what it is for, with each of its options, asked in either way."""
-    done = run(name, "--help")
+    done = run(name, "--help", "--all")
     assert (done.returncode, done.stderr) == (0, "")
     actions = COMMANDS[name].make_parser().list_actions()
     flags = [flag for action in actions for flag in action.option_strings]
     assert len(flags) > 2
     assert all(flag in done.stdout for flag in flags)
     if name != "help":
-        asked = run("help", name)
+        asked = run("help", name, "--all")
         assert (asked.returncode, asked.stdout) == (0, done.stdout)
+
+
+@pytest.mark.parametrize("name", ["", *COMMANDS])
+def test_the_short_help_fits_a_terminal(name: str) -> None:
+    """--help has 24 lines of 80 columns at most, and says how to see the rest."""
+    done = run(*name.split(), "--help")
+    lines = done.stdout.splitlines()
+    assert (done.returncode, done.stderr) == (0, "")
+    assert len(lines) <= 24
+    assert max(map(len, lines)) < 100
+    assert all(len(line) < 80 for line in lines if line.startswith("  "))
+    assert lines[-1].startswith(
+        f"`{' '.join(['sitemapreader', *name.split()])} --help --all` shows"
+    )
+    if name not in ("", "help"):
+        assert run("help", name).stdout == done.stdout
+    every = run(*name.split(), "--all", "--help").stdout
+    shown = {line.split()[0] for line in lines if line.startswith("  -")}
+    assert all(flag.rstrip(",") in every for flag in shown)
+
+
+def test_the_short_help_has_what_people_type_first() -> None:
+    """The program's own names the commands and the everyday options."""
+    said = run("--help").stdout
+    wanted = "--since --include --sample --count-by --state --changes --format --output --user"
+    assert all(f"{name} " in said for name in wanted.split())
+    assert all(name in said.partition("commands: ")[2] for name in COMMANDS)
 
 
 def test_help_of_the_program() -> None:

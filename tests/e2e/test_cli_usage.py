@@ -160,8 +160,8 @@ def test_a_word_too_many() -> None:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_each_help_has_examples(name: str) -> None:
-    """--help ends with lines that can be copied."""
-    said = run(name, "--help").stdout
+    """--help --all ends with lines that can be copied."""
+    said = run(name, "--help", "--all").stdout
     _, _, examples = said.partition("\nexamples:\n")
     lines = re.findall(r"^  (\S.*)$", examples, re.MULTILINE)
     assert lines == list_examples(COMMANDS[name])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from importlib import import_module
-from textwrap import indent
+from textwrap import fill, indent
 from typing import TYPE_CHECKING
 
 import attrs
@@ -241,6 +241,8 @@ class Program(Command):
             f"{parser.description}\n\ncommands (see `{PROGRAM} help COMMAND`; "
             f"{DEFAULT.name} is the default):\n{commands}\n\n{SOURCES}"
         )
+        others = ", ".join(name for name in COMMANDS if name != DEFAULT.name)
+        parser.commands = fill(f"commands: {DEFAULT.name} (the default), {others}", 79)
         parser.epilog = f"{parser.epilog}\n\nexit codes:\n{_show_table(MEANINGS.items())}"
         return parser
 

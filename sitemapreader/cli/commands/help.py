@@ -39,7 +39,8 @@ complete -c sitemapreader \\
 def run_help(arguments: argparse.Namespace) -> int:
     """Print the help and return the exit code."""
     command = COMMANDS[arguments.topic] if arguments.topic else PROGRAM_COMMAND
-    return print_text(command.make_parser().format_help())
+    parser = command.make_parser()
+    return print_text(parser.format_help() if arguments.all else parser.format_short())
 
 
 def run_completion(arguments: argparse.Namespace) -> int:
