@@ -6,7 +6,6 @@ Nothing here fetches or decides: the documents recipe does.
 
 from __future__ import annotations
 
-from itertools import islice
 from typing import TYPE_CHECKING, Any, Self
 
 import attrs
@@ -18,8 +17,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _KIND = FileKind("page file", 0x534D5250, 1, "pages.sql")  # SMRP
-_ROWS = 500
-"""URLs of one query; SQLite takes 999 values."""
 
 
 @attrs.frozen
@@ -115,14 +112,8 @@ class PageFile:
 
     def find(self, urls: Iterable[str]) -> dict[str, PageRecord]:
         """Return the records of those URLs that have one."""
-        waiting = iter(urls)
-        found = {}
-        while some := list(islice(waiting, _ROWS)):
-            named = {f"u{number}": url for number, url in enumerate(some)}
-            marks = ", ".join(f":{name}" for name in named)
-            for record in self._records(f"{_SELECT} AND url IN ({marks})", **named):
-                found[record.url] = record
-        return found
+        found = (self._records(f"{_SELECT} AND url = :url", url=url) for url in urls)
+        return {record.url: record for records in found for record in records}
 
     def save(self, records: Mapping[str, PageRecord | None]) -> None:
         """Write records by URL, `None` to forget a page: all of it, or nothing."""
@@ -151,13 +142,7 @@ class PageFile:
         self._file.sync()
 
     def list_failed(self, now: float, after: str, number: int) -> list[PageRecord]:
-        """Return listed pages that did not answer and are to be asked again.
-
-        Args:
-            now: the moment.
-            after: the URL after which the list begins.
-            number: of records, at most.
-        """
+        """Return listed pages that failed and are due: those behind a URL, in order."""
         return self._records(
             f"{_SELECT} AND is_listed AND next_try <= :now AND url > :after ORDER BY url"
             " LIMIT :number",
@@ -167,15 +152,10 @@ class PageFile:
         )
 
     def list_doubted(self, now: float, before: float, number: int) -> list[PageRecord]:
-        """Return pages that nobody says anything about, those in most doubt first.
+        """Return pages that no sitemap speaks of, those in most doubt first.
 
-        First those that no sitemap lists, then those without a lastmod or with a false one, then
-        the others; of each, those that were asked longest ago.
-
-        Args:
-            now: the moment, for pages that are not listed.
-            before: listed pages that last answered until then.
-            number: of records, at most.
+        Those that are not listed and due; then listed ones that last answered until `before`, first
+        those without a lastmod or with a false one. Of each, those that were asked longest ago.
         """
         return self._records(
             f"{_SELECT} AND CASE WHEN is_listed THEN failed_at IS NULL AND checked_at <= :before"

@@ -18,7 +18,14 @@ from sitemapreader.fetch.http import HttpFetcher
 from sitemapreader.fetch.local import MemoryFetcher
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import FetchOptions
-from sitemapreader.pages import NotJudged, PageRobots, PageVisit, VisitOptions, visit_pages
+from sitemapreader.pages import (
+    NotJudged,
+    PageRobots,
+    PageVisit,
+    PageVisitor,
+    VisitOptions,
+    visit_pages,
+)
 from sitemapreader.pages import robots as robots_module
 from sitemapreader.pages.visit import _visit_of_error
 
@@ -299,3 +306,27 @@ async def test_any_number_of_hosts_is_asked(monkeypatch: pytest.MonkeyPatch) -> 
     with pytest.raises(FetchError):
         await rules.check("https://2.example/page")
     assert [url[8] for url in asked] == ["0", "1", "3", "4", "1", "2"]
+
+
+async def test_single_visits_send_validators_and_keep_bodies() -> None:
+    """A 304 is told as one; of a kept body no more is read than is allowed."""
+
+    def tagged(request: web.Request) -> web.Response:
+        if request.headers.get("If-None-Match") == '"a"':
+            return web.Response(status=304)
+        return web.Response(text=HTML, content_type="text/html", headers={"ETag": '"a"'})
+
+    pdf, large = (web.Response(body=b"%PDF" * n, content_type="application/pdf") for n in (1, 99))
+    async with (
+        serve_pages(page=tagged, pdf=lambda _: pdf, large=lambda _: large) as server,
+        HttpFetcher(NETWORK) as fetcher,
+    ):
+        options = VisitOptions(body_bytes=100)
+        visitor = PageVisitor(fetcher, options, network=NETWORK, trusted=[server.base])
+        first = await visitor.visit(f"{server.base}page")
+        assert (first.status, first.body) == (200, HTML.encode())
+        again = await visitor.visit(f"{server.base}page", {"If-None-Match": first.headers["etag"]})
+        assert (again.status, again.facts, again.not_judged) == (304, None, None)
+        assert (await visitor.visit(f"{server.base}pdf")).body == b"%PDF"
+        assert (await visitor.visit(f"{server.base}large")).error.startswith("too-large")
+        assert server.asked["/robots.txt"] == 1
