@@ -32,7 +32,7 @@ def test_the_recipes_are_listed() -> None:
     """The table of recipes in the package's docstring has each module, and none that is not."""
     listed = set(re.findall(r"^\| `recipes\.(\w+)`", sitemapreader_recipes_doc(), re.MULTILINE))
     modules = {path.stem for path in (package.PACKAGE / "recipes").glob("*.py")} - {"__init__"}
-    assert listed == modules
+    assert listed == modules - {"asking"}  # a part of `documents`
 
 
 def sitemapreader_recipes_doc() -> str:

@@ -25,6 +25,7 @@ NOT_RAISED_BY_READERS = frozenset(
         IssueCode.CONTENT_ENCODING,
         IssueCode.WRONG_CONTENT_ENCODING,
         IssueCode.INVALID_URL,
+        IssueCode.HOST_MAPPED,
         IssueCode.USERINFO_REMOVED,
         IssueCode.BLOCKED_ADDRESS,
         IssueCode.BLOCKED_PORT,
