@@ -9,7 +9,10 @@ from __future__ import annotations
 import asyncio
 import re
 import time
+import tomllib
 from contextlib import suppress
+from functools import cache
+from importlib.resources import files
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import attrs
@@ -185,9 +188,6 @@ async def read_body(response: Response, max_bytes: int, *, cut: bool = False) ->
 
 # -- answers without a document: bot protections, logins, errors
 
-# Each row of the tables says where it comes from: documentation of the vendor that was read, or
-# public code and recorded answers in which the header or text was observed.
-
 MAX_REFUSAL_BYTES = 32_768
 """How much of an answer without a document is read; a challenge page has some 10 KB."""
 REFUSAL_SECONDS = 1.0
@@ -195,81 +195,38 @@ REFUSAL_SECONDS = 1.0
 MAX_PAGE_BYTES = 8_192
 """Longer pages with status 200 are not taken for a challenge."""
 
-# Headers sent with refusals only, so that the status does not matter: (header, value, vendor)
-_HEADERS = (
-    # Documented: developers.cloudflare.com/cloudflare-challenges/challenge-types/challenge-pages/
-    # detect-response ("challenge is the only valid value", set for all challenge pages)
-    ("cf-mitigated", r"challenge", "Cloudflare"),
-    # Documented: docs.aws.amazon.com/waf/latest/developerguide/
-    # waf-captcha-and-challenge-actions.html (challenge with 202, captcha with 405)
-    ("x-amzn-waf-action", r"captcha|challenge", "AWS WAF"),
-    # Observed in public code and recorded answers: challenge with 403 and 429, deny with 403
-    ("x-vercel-mitigated", r"challenge|deny", "Vercel"),
-    # Observed in public code and a recorded answer ("FBP007", beside Server: Sucuri/Cloudproxy)
-    ("x-sucuri-block", r".+", "Sucuri"),
-)
-# Headers sent with every answer of the vendor: a refusal only beside a status that says so. All
-# observed in public code and recorded answers. Akamai and DDoS-Guard publish that they refuse
-# requests and why, but no header by which to tell:
-# community.akamai.com/community/cloud-security/blog/2016/04/07/why-is-akamai-blocking-me
-# ddos-guard.net/en/tutorials/website-protection/how-it-works
-_HEADERS_BESIDE_A_STATUS = (
-    ("x-datadome", r".+", "DataDome"),
-    ("server", r"akamaighost", "Akamai"),
-    ("server", r"sucuri/cloudproxy", "Sucuri"),
-    ("server", r"ddos-guard", "DDoS-Guard"),
-)
 _REFUSING = frozenset({202, 403, 405, 406, 429, 503})
 """202 and 405 are AWS WAF's, by its documentation; the others are used by all vendors."""
 _WEAK_REFUSING = frozenset({403, 429})
-
-# Texts of challenge and block pages, in lower case, that ordinary pages do not have: scripts of the
-# same vendors are part of millions of those. All observed in public code and recorded answers.
-_PAGES: tuple[tuple[bytes, str], ...] = (
-    (b"_cf_chl_opt", "Cloudflare"),
-    (b"<title>just a moment...</title>", "Cloudflare"),
-    (b"<title>attention required! | cloudflare</title>", "Cloudflare"),
-    (b"error code: 1020", "Cloudflare"),  # the whole body, for clients that do not accept HTML
-    (b"errors.edgesuite.net", "Akamai"),
-    (b"geo.captcha-delivery.com", "DataDome"),
-    (b'id="px-captcha"', "HUMAN (PerimeterX)"),
-    (b"incapsula incident id", "Imperva"),
-    (b"sucuri website firewall - access denied", "Sucuri"),
-    (b"access denied - sucuri website firewall", "Sucuri"),
-    (b"<title>vercel security checkpoint</title>", "Vercel"),
-    (b'id="anubis_challenge"', "Anubis"),
-    (b"<title>ddos-guard</title>", "DDoS-Guard"),
-)
-_EMPTY_PAGES = ((b"/_incapsula_resource", "Imperva"),)
-"""Texts that ordinary pages have as well: they count on pages with nothing but a script."""
 _EMPTY_PAGE_BYTES = 2_048
-
+"""Longer pages have more than a script."""
 _SITEMAP = re.compile(rb"<(?:[\w.-]{1,40}:)?(?:urlset|sitemapindex)[\s>]", re.IGNORECASE)
 _FIRST_TAGS_BYTES = 2_048
 
 
+@cache
+def load_protections() -> dict[str, list[list[str]]]:
+    """Return the marks of bot protections: of headers, and of pages."""
+    return tomllib.loads(files(__package__).joinpath("protections.toml").read_text("utf-8"))
+
+
 def find_protection(status: int, headers: Mapping[str, str], page: bytes = b"") -> str:
     """Return the bot protection that refused a request, with the evidence, or ""."""
-    for name, value, vendor in _HEADERS:
+    marks = load_protections()
+    is_weak = status in _WEAK_REFUSING
+    for name, value, vendor in marks["headers"] + marks["headers-beside-a-status"] * is_weak:
         if re.fullmatch(value, headers.get(name, ""), re.IGNORECASE):
             return f"{vendor} ({name}: {headers[name][:40]})"
-    if status in _WEAK_REFUSING:
-        for name, value, vendor in _HEADERS_BESIDE_A_STATUS:
-            if re.fullmatch(value, headers.get(name, ""), re.IGNORECASE):
-                return f"{vendor} ({name}: {headers[name][:40]})"
-    if status in _REFUSING or (status == 200 and _is_short_html(page)):
-        return _find_in_page(page.lower())
-    return ""
+    if status not in _REFUSING and not (status == 200 and _is_short_html(page)):
+        return ""
+    text = page.decode("latin-1").lower()
+    texts = marks["pages"] + marks["empty-pages"] * (len(page) <= _EMPTY_PAGE_BYTES)
+    return next((f"{vendor} (its page)" for mark, vendor in texts if mark in text), "")
 
 
 def _is_short_html(page: bytes) -> bool:
     start = page[:_FIRST_TAGS_BYTES].lstrip().lower()
     return len(page) <= MAX_PAGE_BYTES and start.startswith(b"<") and b"<html" in start
-
-
-def _find_in_page(page: bytes) -> str:
-    marks = (*_PAGES, *_EMPTY_PAGES) if len(page) <= _EMPTY_PAGE_BYTES else _PAGES
-    return next((f"{vendor} (its page)" for mark, vendor in marks if mark in page), "")
 
 
 def holds_sitemap(page: bytes) -> bool:
