@@ -125,6 +125,7 @@ class AuditRun:
     _is_http: bool = attrs.field(default=False, init=False)
     _folder: Fetcher | None = attrs.field(default=None, init=False)
     _is_site: bool = attrs.field(default=False, init=False)
+    _start: str = attrs.field(default="", init=False)
     _old_complete: bool = attrs.field(default=True, init=False)
 
     async def walk(
@@ -136,6 +137,7 @@ class AuditRun:
         """Read the sitemaps and robots.txt files into the database, and visit pages."""
         self._is_http = source.fetcher is None
         self._folder = source.fetcher
+        self._start = source.url
         network = arguments.get("options") or FetchOptions()
         async with AsyncExitStack() as stack:
             online = arguments
@@ -188,7 +190,7 @@ class AuditRun:
         self._database.end_loading()
         prepare(self._database, self._parameters, self._robots, self._figures.robots)
         report = self._report
-        self._visits.judge()
+        self._visits.judge(self._start)
         missing = find_missing(
             self._database,
             report,

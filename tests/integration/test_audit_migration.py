@@ -194,6 +194,24 @@ async def test_a_built_folder_answers_for_the_old_host(tmp_path: Path) -> None:
         assert result.facts.old_folders[0].folder == "http://www.old.example/"
 
 
+async def test_a_site_in_a_folder_has_its_start_page_there(tmp_path: Path) -> None:
+    """What leads to the top of a project's folder is told, but for the top of the old one."""
+    base = "https://me.example/project/"
+    texts = {
+        "index.html": page(),
+        "a.html": page(),
+        "_redirects": "/project/b /project/ 301\n/manual/b /project/ 301\n/manual/ /project/ 301\n",
+        "sitemap.xml": list_pages(base, "", "a"),
+    }
+    site = build(tmp_path, **texts)
+    old = [f"https://old.example/manual/{path}" for path in ("", "b", "none")]
+    with await judge(site, None, was=old, base_url=base, select=WAS) as result:
+        assert hits(result) == {
+            "was-lost": [("manual/none", "404")],
+            "was-to-start": [("manual/b", f"301 to {base}")],
+        }
+
+
 async def test_many_temporary_redirects_to_the_start_page_are_no_gate() -> None:
     """Old pages of several folders that lead there are told, not excused as a consent page."""
     old = [f"{folder}/{number}" for folder in "ab" for number in range(4)]

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from sitemapreader.audit.database import AuditDatabase, read_queries
+from sitemapreader.audit.database import AuditDatabase, quote_text, read_queries
 from sitemapreader.audit.models import MAX_OLD_FOLDERS, OldFolder, PageTally, Rate
+from sitemapreader.urls import url_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -63,8 +64,12 @@ def estimate_rate(strata: Iterable[Stratum]) -> Rate | None:
 _QUERIES = read_queries("pages")
 
 
-def judge_pages(database: AuditDatabase) -> None:
-    """Find what visits say together: gates, silent hosts, faults and fates."""
+def judge_pages(database: AuditDatabase, start: str) -> None:
+    """Find what visits say together: gates, silent hosts, faults and fates.
+
+    `start` is the URL of the site.
+    """
+    database.ask(_QUERIES["define_start"].format(quote_text(url_key(start))))
     for name in (
         *("join_sample", "add_crawled", "join_listed", "mark_gates", "mark_languages"),
         *("mark_refused", "mark_network", "distrust_probes", "find_soft_errors", "find_faults"),

@@ -114,13 +114,13 @@ class SiteVisits:
             if most != 0:
                 self._record(kind, why)
 
-    def judge(self) -> None:
-        """Find what the visits, and those of a crawl file, say together."""
+    def judge(self, start: str) -> None:
+        """Find what the visits, and those of a crawl file, say together about a site."""
         if self._database.ask("SELECT 1 FROM crawled LIMIT 1"):
             self._record("listed", "")
         met = [kind for kind, need in _NEEDS.items() if need not in self.missing]
         if met:
-            judge_pages(self._database)
+            judge_pages(self._database, start)
         for kind in met:
             self._record(kind, describe_doubt(self._database, kind))
 

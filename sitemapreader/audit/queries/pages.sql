@@ -67,9 +67,12 @@ DELETE FROM earlier WHERE text_hash IN (
 -- compared: pages whose texts are known from both audits
 SELECT count(DISTINCT key) FROM earlier JOIN page USING (key) WHERE page.text_hash IS NOT NULL
 
+-- define_start: {} is the key of the start page of the site, which may be a folder of its host
+CREATE OR REPLACE MACRO is_start(key) AS path_of(key) = '/' OR key = {}
+
 -- mark_gates: pages of several folders, or most of a host, lead for the time being to one address
 UPDATE page SET not_judged = 'gate'
-WHERE not_judged IS NULL AND is_temporary AND NOT (is_old AND path_of(final_key) = '/')
+WHERE not_judged IS NULL AND is_temporary AND NOT (is_old AND is_start(final_key))
   AND split_part(final_url, '?', 1) IN (
     SELECT target FROM (
         SELECT key, is_temporary, split_part(final_url, '?', 1) AS target,
@@ -134,7 +137,7 @@ WHERE not_judged IS NULL
 UPDATE page SET fate = CASE
     WHEN status IN (404, 410) THEN 'was-lost'
     WHEN status >= 400 OR error <> '' THEN NULL
-    WHEN path_of(f.target) = '/' AND path_of(page.key) <> '/' THEN 'was-to-start'
+    WHEN is_start(f.target) AND NOT is_start(page.key) AND NOT f.was_start THEN 'was-to-start'
     WHEN is_soft_404 THEN 'was-lost'
     WHEN NOT f.is_listed THEN 'was-unlisted'
     WHEN regexp_matches(statuses, '30[237]') THEN 'was-temporary'
@@ -142,7 +145,12 @@ UPDATE page SET fate = CASE
 FROM (
     SELECT rowid AS id, CASE WHEN refresh_seconds <= 5 THEN refresh_key ELSE final_key END AS target,
            target IN (SELECT key FROM url)
-           OR coalesce(canonical_key IN (SELECT key FROM url), false) AS is_listed
+           OR coalesce(canonical_key IN (SELECT key FROM url), false) AS is_listed,
+           -- the folder that all other old URLs are in
+           key IN (
+               SELECT min(key) FROM old GROUP BY host_of(key)
+               HAVING count(*) > 1 AND starts_with(max(key), min(key)) AND ends_with(min(key), '/')
+           ) AS was_start
     FROM page WHERE is_old AND not_judged IS NULL
 ) f WHERE f.id = page.rowid
 

@@ -2,7 +2,8 @@
 -- severity: warning
 -- unit: old URLs
 -- needs: was
--- detects: An old URL that is no start page redirects to one, or has a refresh to it within five seconds.
+-- detects: An old URL that is no start page redirects to one, or has a refresh to it within five seconds. A
+--   start page is that of a host, or the URL of the site.
 -- meaning: Search engines take that for a page that is not found, and visitors do not find what they look
 --   for.
 -- advice: Redirect each to its successor, or answer 404 if there is none.
