@@ -5,22 +5,21 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from functools import wraps
+from functools import partial, wraps
 from typing import TYPE_CHECKING, Any
 
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 
 from sitemapreader.errors import StateError
-from sitemapreader.event_loop import end_task
+from sitemapreader.event_loop import run_in_daemon
 from sitemapreader.fetch.http import HttpFetcher
-from sitemapreader.many.sources import STANDARD_INPUT, open_pieces
 from sitemapreader.mcp.listings import CallError
 from sitemapreader.mcp.tools import LIMITS, SiteTools
 from sitemapreader.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
+    from collections.abc import Awaitable, Callable
     from pathlib import Path
 
     from sitemapreader.options import FetchOptions
@@ -54,30 +53,23 @@ async def _run_until_cancelled(server: MCPServer) -> None:
     """Run the server until its client leaves, or this is cancelled."""
     # The SDK reads standard input in a thread, which it waits for: cancelled, it would wait until
     # the client sends something. So it reads a pipe, of which the other end is ours.
-    async with open_pieces(STANDARD_INPUT) as pieces:
-        read_end, write_end = os.pipe()
-        sys.stdin = os.fdopen(read_end, encoding="utf-8")
-        pumping = asyncio.create_task(_pump(pieces, write_end))
-        running = asyncio.create_task(server.run_stdio_async())
-        try:
-            await asyncio.wait([running])
-        finally:
-            await end_task(pumping)
-            await running
-
-
-async def _pump(pieces: AsyncIterator[bytes], target: int) -> None:
-    """Write pieces into a pipe, and close that at the end."""
+    read_end, write_end = os.pipe()
+    sys.stdin = os.fdopen(read_end, encoding="utf-8")
+    copying = asyncio.create_task(run_in_daemon(partial(_copy_input, write_end)))
+    running = asyncio.create_task(server.run_stdio_async())
     try:
-        async for piece in pieces:
-            await asyncio.to_thread(_write_all, target, piece)
+        await asyncio.wait([copying, running], return_when=asyncio.FIRST_COMPLETED)
     finally:
-        os.close(target)
+        copying.cancel()
+        os.close(write_end)
+        await running
 
 
-def _write_all(target: int, data: bytes) -> None:
-    while data:
-        data = data[os.write(target, data) :]
+def _copy_input(target: int) -> None:
+    """Write standard input into a pipe."""
+    while data := os.read(0, 65_536):
+        while data:
+            data = data[os.write(target, data) :]
 
 
 def _explain_errors(tool: Callable[..., Awaitable[str]]) -> Callable[..., Awaitable[str]]:

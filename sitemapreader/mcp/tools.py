@@ -18,20 +18,19 @@ from sitemapreader.many.sources import InvalidSiteError, check_task
 from sitemapreader.mcp.listings import MAX_ROWS, CallError, Listing, ListingShelf
 from sitemapreader.options import MAX_URL_CHARS, SITE_SECONDS, Limits
 from sitemapreader.output.text import escape_urls
+from sitemapreader.report import Report
 from sitemapreader.state import State
 from sitemapreader.urls import host_of, url_key
 from sitemapreader.walker import discover, walk
 
 if TYPE_CHECKING:
-    from collections import Counter
-    from collections.abc import Awaitable, Callable, Iterable
-    from datetime import datetime
+    from collections.abc import Awaitable, Callable
     from pathlib import Path
 
     from sitemapreader.fetch.http import HttpFetcher
     from sitemapreader.models import UrlEntry
     from sitemapreader.outcomes import Document
-    from sitemapreader.report import Report
+    from sitemapreader.walker import Discovery
 
     Row = dict[str, Any]
     Work = Callable[[Listing], Awaitable[Row]]
@@ -51,12 +50,6 @@ _OF_EXPRESSIONS = re.compile(r"[\\^|(){}\[\]$]|\.[*+]")
 """What stands in regular expressions, and in no part of a URL that anybody would look for."""
 
 
-def _limit(value: int) -> int:
-    if not 1 <= value <= MAX_ROWS:
-        raise CallError(f"limit: write a whole number from 1 to {MAX_ROWS}")
-    return value
-
-
 def _make_pattern(text: str) -> str:
     """Return an expression for a part of a URL, in which `*` stands for anything."""
     # SECURITY: it is anchored, and each part is found once and never looked for again: the time
@@ -68,13 +61,6 @@ def _make_pattern(text: str) -> str:
         )
     parts = (rf"(?>.*?{re.escape(part)})" for part in text.split("*") if part)
     return rf"(?s:\A{''.join(parts)})"
-
-
-def _parse_since(text: str) -> datetime:
-    moment = parse_lastmod(text) if len(text) < _MAX_TITLE else None
-    if moment is None:
-        raise CallError("since: write a date, such as 2026-01-31")
-    return moment
 
 
 def _show_url(url: str) -> Row:
@@ -112,14 +98,14 @@ def _explain(reason: str) -> str:
     return f"{reason}: {_MEANINGS[reason]}" if reason in _MEANINGS else reason
 
 
-def _tell_end(documents: Iterable[Document], counts: Counter[IssueCode], *, complete: bool) -> Row:
+def _tell_end(found: Report | Discovery) -> Row:
     """Return what is said at the end: whether all was read, and what was not."""
-    known = list(documents)
-    lost = [each for each in known if each.is_lost]
-    worst = sorted(counts.items(), key=lambda pair: (-pair[0].severity, -pair[1]))
-    return {
-        "complete": complete,
-        "answered": sum(each.is_answered for each in known),
+    lost = [each for each in found.documents if each.is_lost]
+    worst = sorted(found.counts.items(), key=lambda pair: (-pair[0].severity, -pair[1]))
+    end = {"urls_in_all": found.entries} if isinstance(found, Report) else {}
+    return end | {
+        "complete": found.complete if isinstance(found, Report) else not lost,
+        "answered": sum(each.is_answered for each in found.documents),
         "not_read": [
             {"url": excerpt(each.url), "status": str(each.status), "why": _explain(each.reason)}
             for each in lost[:_MAX_NAMED]
@@ -127,11 +113,6 @@ def _tell_end(documents: Iterable[Document], counts: Counter[IssueCode], *, comp
         "not_read_in_all": len(lost),
         "issues": {_explain(str(code)): count for code, count in worst[:_MAX_NAMED]},
     }
-
-
-def _tell_report(report: Report) -> Row:
-    end = _tell_end(report.documents, report.counts, complete=report.complete)
-    return end | {"urls_in_all": report.entries}
 
 
 @attrs.define(eq=False)
@@ -154,10 +135,9 @@ class SiteTools:
             listing.write(
                 _show_url(each.loc) | {"found_by": str(each.via)} for each in found.sitemaps
             )
-            lost = any(each.is_lost for each in found.documents)
-            return _tell_end(found.documents, found.counts, complete=not lost)
+            return _tell_end(found)
 
-        url = _check_site(site)
+        url = _check(site, limit)
         return await self._answer("sitemaps", url, limit, cursor, work)
 
     async def tree(self, site: str, limit: int = 100, cursor: str = "") -> str:
@@ -173,9 +153,9 @@ class SiteTools:
             async with entries:
                 async for _ in entries.rows():
                     pass
-            return _tell_report(entries.report)
+            return _tell_end(entries.report)
 
-        url = _check_site(site)
+        url = _check(site, limit)
         return await self._answer("documents", url, limit, cursor, work)
 
     async def urls(
@@ -186,10 +166,12 @@ class SiteTools:
         include: a part of the URLs, such as /blog/; `*` stands for anything. since: a date; URLs
         without a date are listed too.
         """
-        url = _check_site(site)
+        url = _check(site, limit)
         chosen: dict[str, Any] = {"include": _make_pattern(include)} if include else {}
         if since:
-            chosen["since"] = _parse_since(since)
+            chosen["since"] = parse_lastmod(since[:_MAX_TITLE])
+            if chosen["since"] is None:
+                raise CallError("since: write a date, such as 2026-01-31")
         work = partial(self._list_entries, url, max_urls=MAX_URLS, **chosen)
         return await self._answer("urls", url, limit, cursor, work)
 
@@ -201,15 +183,15 @@ class SiteTools:
         The first call remembers all URLs and lists none. With since_last=false nothing is read: the
         changes that the last call found are listed once more.
         """
-        url = _check_site(site)
+        url = _check(site, limit)
         key = blake2b(url_key(url).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
         name = f"{re.sub('[^a-z0-9.-]', '_', host_of(url))[:60]}-{key}"
         path = self._folder / f"{name}.jsonl"
         is_first = not path.exists()
-        if cursor or is_first > since_last:
-            if not cursor:
-                raise CallError("no call has looked for changes of this site: since_last=true does")
+        if cursor:
             return await self._answer("changes", url, limit, cursor, None)
+        if is_first and not since_last:
+            raise CallError("no call has looked for changes of this site: since_last=true does")
         state = State(self._folder / f"{name}.db")
 
         async def work(listing: Listing) -> Row:
@@ -240,7 +222,7 @@ class SiteTools:
         rules: codes or categories of rules, separated by commas, such as hreflang,url-*; all by
         default.
         """
-        url = _check_site(site)
+        url = _check(site, limit)
         select = [word.strip() for word in rules[:_MAX_CHARS].split(",") if word.strip()]
 
         async def work(listing: Listing) -> Row:
@@ -265,7 +247,7 @@ class SiteTools:
                     }
                     for each in result.findings
                 )
-                return _tell_report(result.report)
+                return _tell_end(result.report)
 
         return await self._answer("findings", url, limit, cursor, work)
 
@@ -279,7 +261,7 @@ class SiteTools:
             async for batch in entries.batches():
                 if listing is not None:
                     listing.write(map(_show_entry, batch))
-        return _tell_report(entries.report)
+        return _tell_end(entries.report)
 
     async def _answer(
         self,
@@ -291,7 +273,6 @@ class SiteTools:
         file: Any = None,
     ) -> str:
         """Return a page of a listing, which is begun if there is no cursor."""
-        _limit(limit)
         if cursor:
             key, listing, offset = self._shelf.find(cursor)
             if (listing.name, listing.site) != (name, url):
@@ -322,8 +303,10 @@ def _is_interrupted(state: State) -> bool:
     return state.path.exists() and any(site.finished is None for site in state.sites())
 
 
-def _check_site(text: str) -> str:
+def _check(text: str, limit: int) -> str:
     """Return the URL of a site; raise CallError."""
+    if not 1 <= limit <= MAX_ROWS:
+        raise CallError(f"limit: write a whole number from 1 to {MAX_ROWS}")
     try:
         checked = check_task(text[:MAX_URL_CHARS])
     except InvalidSiteError:

@@ -103,6 +103,7 @@ async def test_changes(tmp_path: Path) -> None:
     pages["/sitemap.xml"] = urlset(f"{SITE}b", f"{SITE}c")
     for arguments in ({}, {"since_last": False}):
         async with agent_of(tmp_path, pages) as agent:
+            assert "limit: write" in await agent.call("changes", limit=0)
             rows, end = await agent.read_all("changes", "changes", limit=1, **arguments)
             assert end["complete"]
             assert [(row["change"], row["url"]) for row in rows] == [
