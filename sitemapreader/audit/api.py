@@ -6,21 +6,22 @@ from contextlib import AsyncExitStack
 from datetime import UTC, datetime
 from functools import partial
 from time import monotonic
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, Unpack, cast
 
 import attrs
 
 from sitemapreader.audit.database import AuditDatabase
 from sitemapreader.audit.facts import gather_facts
-from sitemapreader.audit.known import load_known
+from sitemapreader.audit.known import Known, load_known
 from sitemapreader.audit.loading import WalkLoader
 from sitemapreader.audit.models import FOREMOST, AuditInputError, AuditRule, Category, NotRun
 from sitemapreader.audit.options import AuditOptions, fill_figures
 from sitemapreader.audit.pages.judging import count_compared, count_fates, count_pages
 from sitemapreader.audit.pages.visits import SiteVisits
 from sitemapreader.audit.preparing import fetch_robots, list_known_robots, prepare
-from sitemapreader.audit.result import Audit, read_baseline
+from sitemapreader.audit.result import Audit, Baseline, read_baseline
 from sitemapreader.audit.rules import (
+    SqlRule,
     list_rules,
     load_rules,
     read_own_rules,
@@ -42,11 +43,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Mapping, Sequence
     from pathlib import Path
-    from typing import Any, Unpack
 
-    from sitemapreader.audit.known import Known
-    from sitemapreader.audit.result import Baseline
-    from sitemapreader.audit.rules import SqlRule
     from sitemapreader.fetch import Fetcher
     from sitemapreader.many.sources import SiteTask
     from sitemapreader.readers.robots import Robots

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from sitemapreader.audit.database import read_queries
+from sitemapreader.audit.database import AuditDatabase, read_queries
 from sitemapreader.audit.models import (
     MAX_DOCUMENTS,
     MAX_HOSTS,
@@ -23,9 +23,7 @@ from sitemapreader.audit.models import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from typing import Any
 
-    from sitemapreader.audit.database import AuditDatabase
     from sitemapreader.audit.runner import RuleRunner
 
 _ALIKE = ("lastmod-all-equal", "lastmod-is-build-time")

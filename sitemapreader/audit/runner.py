@@ -8,18 +8,16 @@ from typing import TYPE_CHECKING, NamedTuple
 import attrs
 import duckdb
 
-from sitemapreader.audit.database import DISK_ERRORS, read_queries
+from sitemapreader.audit.database import DISK_ERRORS, AuditDatabase, read_queries
 from sitemapreader.audit.models import MAX_PLACES, Example, Finding, Need, NotRun, Place
 from sitemapreader.audit.pages.judging import Stratum, estimate_rate
-from sitemapreader.audit.rules import ABOUT_US
+from sitemapreader.audit.rules import ABOUT_US, SqlRule
 from sitemapreader.issues import IssueCode, Severity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from sitemapreader.audit.database import AuditDatabase
     from sitemapreader.audit.models import AuditRule, Rate
-    from sitemapreader.audit.rules import SqlRule
     from sitemapreader.report import Report
 
 _QUERIES, _PAGE_QUERIES = read_queries("runner"), read_queries("pages")

@@ -10,15 +10,11 @@ from collections import deque
 from datetime import UTC, datetime
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING
 from uuid import NAMESPACE_URL, uuid4, uuid5
 
 from sitemapreader.output.sink import Encoder
 from sitemapreader.output.text import escape_texts, escape_urls
-from sitemapreader.rows import get_column
-
-if TYPE_CHECKING:
-    from sitemapreader.rows import OutputRows
+from sitemapreader.rows import OutputRows, get_column
 
 MAX_ENTRIES = 200
 """Changes that the feed has; the oldest leave it."""

@@ -10,13 +10,12 @@ import attrs
 
 from sitemapreader.options import one_of
 from sitemapreader.output.columns import Column
-from sitemapreader.rows import get_column
+from sitemapreader.rows import Rows, get_column
 from sitemapreader.urls import host_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from sitemapreader.rows import Rows
 
 CountBy: TypeAlias = Literal["sitemap", "folder", "host", "month", "language", "extension"]
 MAX_COUNTED = 1_000

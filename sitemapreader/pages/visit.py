@@ -15,22 +15,19 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from sitemapreader.errors import FetchError
+from sitemapreader.errors import FetchError, Redirect
 from sitemapreader.fetch.answers import find_protection, read_body
-from sitemapreader.fetch.client import make_client
+from sitemapreader.fetch.client import Fetcher, Response, make_client
 from sitemapreader.fetch.retries import HostBreaker
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import FetchOptions
 from sitemapreader.pages.robots import PageRobots
 from sitemapreader.readers.decode.content_type import HTML_TYPES, TEXT_TYPES, page_type_of
-from sitemapreader.readers.pages.facts import MAX_PAGE_BYTES, read_page
+from sitemapreader.readers.pages.facts import MAX_PAGE_BYTES, PageFacts, read_page
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterable, Mapping
 
-    from sitemapreader.errors import Redirect
-    from sitemapreader.fetch.client import Fetcher, Response
-    from sitemapreader.readers.pages.facts import PageFacts
     from sitemapreader.readers.robots import Robots
 
 

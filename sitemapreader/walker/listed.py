@@ -11,19 +11,16 @@ import attrs
 
 from sitemapreader.dates import count_odd, is_since
 from sitemapreader.issues import IssueCode, make_issue
-from sitemapreader.models import UrlEntry, Via
+from sitemapreader.models import SitemapEntry, UrlEntry, Via
 from sitemapreader.options import MAX_URL_CHARS
-from sitemapreader.outcomes import NOT_FOLLOWED, NOT_MODIFIED
-from sitemapreader.rows import EntryColumns, take_rows
+from sitemapreader.outcomes import NOT_FOLLOWED, NOT_MODIFIED, BodyHasher, Document
+from sitemapreader.rows import EntryColumns, Rows, take_rows
 from sitemapreader.urls import parse_url, resolve, same_hosts, url_key
 from sitemapreader.walker.queues import PackedEntry, SitemapQueue, pack_entry, unpack_entry
 
 if TYPE_CHECKING:
     from sitemapreader.discovery.context import WalkContext
     from sitemapreader.discovery.robots_rules import RobotsRules
-    from sitemapreader.models import SitemapEntry
-    from sitemapreader.outcomes import BodyHasher, Document
-    from sitemapreader.rows import Rows
     from sitemapreader.walker.config import WalkConfig
     from sitemapreader.walker.filters import EntryFilter
     from sitemapreader.walker.frontier import Frontier, Job

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from operator import attrgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 import attrs
 
@@ -18,8 +18,6 @@ from sitemapreader.walker.config import WalkArguments, make_config, refuse_unkno
 from sitemapreader.walker.walks import Walk
 
 if TYPE_CHECKING:
-    from typing import Unpack
-
     from sitemapreader.report import Report
 
 _OWN = ("state", "changes", "removed", "max_urls", "order", "sample", "seed")

@@ -5,12 +5,11 @@ from __future__ import annotations
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-from sitemapreader.rows import get_column, select_rows
+from sitemapreader.rows import Rows, get_column, select_rows
 from sitemapreader.urls import url_key
 
 if TYPE_CHECKING:
     from sitemapreader.models import UrlEntry
-    from sitemapreader.rows import Rows
 
 _MOST_KEY_BYTES = 64
 _NO_RANK = 2**64

@@ -11,14 +11,12 @@ from base64 import b64encode
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sitemapreader.audit.models import FOREMOST, AuditInputError, Category
+from sitemapreader.audit.models import FOREMOST, AuditInputError, Category, Facts, Finding, Rate
 from sitemapreader.issues import Severity
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Sequence
-
-    from sitemapreader.audit.models import Facts, Finding, Rate
 
 
 GRADES = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from sitemapreader.audit import report as figures
-from sitemapreader.audit.models import Category
+from sitemapreader.audit.models import AuditRule, Category, Facts, Finding, NotRun
 from sitemapreader.audit.report import rank_findings
 from sitemapreader.audit.report.charts import (
     BarPart,
@@ -44,7 +44,6 @@ except ModuleNotFoundError as error:
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from sitemapreader.audit.models import AuditRule, Facts, Finding, NotRun
 
 _PARTS = files("sitemapreader.audit.report")
 _MAX_TEXT = 500

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from sitemapreader.audit.compare import Trend, compare_audits, format_differences
-from sitemapreader.audit.models import AuditInputError
-from sitemapreader.audit.options import AuditOptions, find_settings
+from sitemapreader.audit.models import AuditInputError, AuditRule
+from sitemapreader.audit.options import AuditOptions, AuditSettings, find_settings
 from sitemapreader.audit.report import read_logo
 from sitemapreader.audit.report.texts import find_audit_format, find_hits_suffix
 from sitemapreader.audit.rules import explain_rule, format_rules, list_rules, match_codes
@@ -44,8 +44,6 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Awaitable, Callable, Iterator
 
-    from sitemapreader.audit.models import AuditRule
-    from sitemapreader.audit.options import AuditSettings
     from sitemapreader.audit.result import Audit
     from sitemapreader.outcomes import Document
 

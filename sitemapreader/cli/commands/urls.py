@@ -18,12 +18,12 @@ from sitemapreader.cli.output import (
 from sitemapreader.cli.parser import DIFFERENT, UsageError
 from sitemapreader.cli.run import SourceRun, find_named
 from sitemapreader.cli.runtime import ignore_signals, run_process
-from sitemapreader.many.run import open_report
+from sitemapreader.many.run import SiteRun, open_report
 from sitemapreader.many.sources import FileFetcher, SiteTask
-from sitemapreader.output.counts import UrlCounts
+from sitemapreader.output.counts import CountBy, UrlCounts
 from sitemapreader.output.sink import Output
 from sitemapreader.output.text import JsonEncoder
-from sitemapreader.rows import SiteRows, get_column, select_rows, take_rows
+from sitemapreader.rows import Rows, SiteRows, get_column, select_rows, take_rows
 from sitemapreader.urls import has_web_scheme, url_key
 from sitemapreader.walker.filters import SeenKeys
 from sitemapreader.walker.sampling import Sample
@@ -32,10 +32,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable
 
-    from sitemapreader.many.run import SiteRun
     from sitemapreader.many.visitor import SiteWalk
-    from sitemapreader.output.counts import CountBy
-    from sitemapreader.rows import Rows
 
 
 def run_urls(arguments: argparse.Namespace) -> int:
