@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from sitemapreader.audit.models import AuditInputError
-from sitemapreader.audit.report import GRADES
+from sitemapreader.audit.report import GRADES, show_percent
 from sitemapreader.issues import Severity
 
 if TYPE_CHECKING:
@@ -150,4 +150,4 @@ def format_differences(name: str, differences: Iterable[Difference]) -> str:
 def _show(value: float | None) -> str:
     if value is None:
         return "not run"
-    return f"{value:,}" if isinstance(value, int) else f"{100 * value:.2g}%"
+    return f"{value:,}" if isinstance(value, int) else f"{show_percent(value)}%"

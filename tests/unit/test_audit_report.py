@@ -603,3 +603,9 @@ def test_begin_with_what_was_not_read() -> None:
     assert [each.code for each in rank_findings(findings, facts)] == [
         *("not-read", "large-sitemap", "small-sitemap", "a-namespace", "one-record")
     ]
+
+
+def test_shares_are_written_as_people_do() -> None:
+    """No share has an exponent, and only what is nearly all is written as 100."""
+    shares = (0.0, 1e-7, 0.00017, 0.018, 0.25, 0.994, 0.997, 0.9999, 1.0)
+    assert " ".join(map(figures.show_percent, shares)) == "0 <0.001 0.017 1.8 25 99 99.7 100 100"

@@ -55,10 +55,17 @@ def show_share(part: int, whole: int) -> str:
     return ">99.9%" if share > 99.9 else f"{share:.1f}%"
 
 
+def show_percent(share: float) -> str:
+    """Write an estimated share in percent: "0.017", "1.8", "99.7", "100"."""
+    if 0 < share < 0.00001:
+        return "<0.001"
+    return f"{100 * share:.{2 if share < 0.995 else 3}g}"
+
+
 def show_rate(rate: Rate, units: str) -> str:
     """Write an estimate with its interval: "1.8% (0.9 to 3.6%) of 50,000 pages"."""
-    low, high = (f"{100 * end:.2g}" for end in (rate.low, rate.high))
-    return f"{100 * rate.share:.2g}% ({low} to {high}%) of {rate.population:,} {units}"
+    share, low, high = map(show_percent, (rate.share, rate.low, rate.high))
+    return f"{share}% ({low} to {high}%) of {rate.population:,} {units}"
 
 
 def inflect(count: int, units: str) -> str:

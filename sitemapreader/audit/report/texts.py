@@ -120,7 +120,7 @@ def _describe_site(facts: Facts) -> Iterator[str]:
 
 def _describe_visits(pages: PageTally, what: str) -> str:
     """Return how many pages were visited, and why some could not be judged."""
-    of_all = "all" if pages.visited == pages.listed else f"{pages.visited:,} of"
+    of_all = "all" if pages.visited == pages.listed > 1 else f"{pages.visited:,} of"
     said = f"{of_all} {count_units(pages.listed, what)} visited, {pages.judged:,} judged"
     reasons = ", ".join(f"{reason} {number:,}" for reason, number in pages.not_judged.items())
     return said + (f"; not judged: {reasons}" if reasons else "")
