@@ -19,7 +19,7 @@ from sitemapreader.audit.models import AuditInputError
 from sitemapreader.issues import excerpt
 from sitemapreader.output.arrow import make_array
 from sitemapreader.pages import HTML_TYPES, page_type_of
-from sitemapreader.urls import has_web_scheme, url_key
+from sitemapreader.urls import has_web_scheme, parse_url, url_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -38,6 +38,7 @@ ABOUT = {
     "content_type": ("content type", "content-type", "mime type"),
 }
 """What a crawl says of a page -> names of its column, of Screaming Frog, Sitebulb and others."""
+_STATUS = re.compile(r"\s*([0-9]{1,3})(?:\.0*)?\s*")
 _ROWS_AT_ONCE = 20_000
 _LINE_BYTES = 2 * 1024 * 1024
 _BLANKS = "".join(filter(str.isspace, map(chr, range(0x3001))))
@@ -180,17 +181,17 @@ def _describe_page(
 ) -> tuple[object, ...] | None:
     """Return a row of `crawled`; `None` for what is no page that was asked for."""
     loc = (loc or "").strip()
-    if not has_web_scheme(loc) or not (status or "").strip().split(".")[0].isdigit():
+    answered = _STATUS.fullmatch(status or "")
+    if not has_web_scheme(loc) or answered is None:
         return None
-    number = int(str(status).strip().split(".")[0])
+    number = int(answered[1])
     said = f"{indexability or ''} {why or ''}".lower()
     is_indexable = None
     if indexability:
         is_indexable = indexability.strip().lower() in ("indexable", "yes", "true", "1")
     is_html = page_type_of(content_type) in HTML_TYPES
     target, chosen = (
-        text.strip() if text and has_web_scheme(text.strip()) else None
-        for text in (redirect, canonical)
+        text.strip() if text and parse_url(text.strip()) else None for text in (redirect, canonical)
     )
     return (
         *(loc, url_key(loc), number, target, target and url_key(target)),

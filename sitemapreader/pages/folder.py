@@ -165,11 +165,10 @@ class PageFolder:
         return attrs.evolve(visit, headers=headers, facts=facts)
 
     def _read_host_file(self, name: str) -> str:
-        try:
-            with (self._folder / name).open("rb") as file:
+        if name.encode() in self._files:  # not a pipe, nor a link out of the folder
+            with suppress(OSError), (self._folder / name).open("rb") as file:
                 return file.read(_MAX_HOST_FILE_BYTES).decode("utf-8", "replace")
-        except OSError:
-            return ""
+        return ""
 
 
 def visit_folder(
@@ -194,8 +193,8 @@ def _list_files(root: Path) -> Iterator[bytes]:
     folders = [(root, b"")]
     while folders:
         folder, prefix = folders.pop()
-        # a folder may go after it was listed
-        with suppress(FileNotFoundError, NotADirectoryError), os.scandir(folder) as entries:
+        # a folder may be gone, too deep, or not for us
+        with suppress(OSError), os.scandir(folder) as entries:
             for entry in entries:
                 name = prefix + os.fsencode(entry.name)
                 if entry.is_dir(follow_symlinks=False):

@@ -338,6 +338,23 @@ async def test_a_crawl_file_is_judged_without_a_request(
         assert not result.facts.pages.exact
 
 
+async def test_what_is_no_status_says_nothing(tmp_path: Path) -> None:
+    """Rows whose status is no number of three digits are passed over, and no URL is a canonical."""
+    base = "https://example.org/"
+    statuses = ("\u00b2", "9" * 5_000, "65536", "-1", "1e3", "404 Not Found", "", "404.0", " 410 ")
+    names = [f"p{number}" for number in range(len(statuses))]
+    site = build(tmp_path / "site", **{"sitemap.xml": list_pages(base, *names, "good")})
+    crawl = tmp_path / "crawl.csv"
+    rows = [f"{base}{name},{status}," for name, status in zip(names, statuses, strict=True)]
+    rows += [f"{base}good,200,http://["]
+    crawl.write_text("\n".join(["Address,Status Code,Canonical URL", *rows]), encoding="utf-8")
+    with await judge(site, 0, urls=crawl) as result:
+        assert hits(result) == {
+            "page-not-found": [("p7", "404")],
+            "page-gone": [("p8", "410")],
+        }
+
+
 async def test_our_own_visit_wins(tmp_path: Path) -> None:
     """Where a crawl file and a visit disagree, the visit counts."""
     async with serve_pages(page=page()) as server:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from sitemapreader.pages import PageFolder, PageVisit, visit_folder
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PAGE = "<!doctype html><title>T</title><meta name=robots content=noindex><body>x"
 BASE = "https://example.org/docs/"
@@ -161,3 +159,24 @@ def test_a_file_that_goes_while_the_folder_is_read(tmp_path: Path) -> None:
     assert gone.status is None
     assert gone.error
     assert there.status == 200
+
+
+def test_what_is_no_file_is_not_opened(tmp_path: Path) -> None:
+    """A pipe and a link out of the folder are no rules of a host, and no pages."""
+    build(tmp_path, "secret", "b.html")
+    (tmp_path / "secret").write_text("/docs/* /docs/b 301")
+    site = build(tmp_path / "site", "b.html")
+    os.mkfifo(site / "_headers")
+    os.mkfifo(site / "c.html")
+    (site / "_redirects").symlink_to(tmp_path / "secret")
+    assert [each.status for each in answers(site, "/docs/b", "/docs/c")] == [200, 404]
+
+
+def test_a_folder_that_is_too_deep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Folders whose path is longer than the system allows are left out, and the others read."""
+    site = build(tmp_path / "site", "b.html")
+    monkeypatch.chdir(site)
+    for _ in range(25):  # 25 * 200 characters, and Linux allows 4,096
+        Path("d" * 200).mkdir()
+        os.chdir("d" * 200)
+    assert [each.status for each in answers(site, "/docs/b")] == [200]

@@ -88,3 +88,16 @@ def test_a_million_lines_are_cut() -> None:
     assert HostRedirects("/x /y\n" * 9_999 + "/a /b\n/c /d\n").find("/a")
     assert HostRedirects("/x /y\n" * 9_999 + "/a /b\n/c /d\n").find("/c") is None
     assert is_linear(lambda size: HostRedirects("/:a/*/*/x /y\n" * size), 1_000, 4_000)
+
+
+@for_each(
+    "path",
+    ["/*a*a*a*a*a*b", "/" + "".join(f":n{i}" for i in range(9)) + "/x", "/:a*b", "/*:a/x"],
+)
+def test_paths_that_no_host_knows(path: str) -> None:
+    """Several placeholders in one segment, which would take for ever, answer nothing."""
+    asked = "/" + "a" * 2_000
+    rules = HostRedirects(f"{path} /y\n/ok /x\n")
+    assert rules.find(asked) is None
+    assert rules.find("/ok") is not None
+    assert HostHeaders(f"{path}\n  X-Robots-Tag: noindex\n").find(asked) == []

@@ -163,11 +163,42 @@ def test_charsets(charset: str) -> None:
 FLOODS = (
     *(b"<!--", b"<a", b"<a b='", b"<title", b"</", b"<script>", b"<template>", b"<div>", b"<p>"),
     *(b"< ", b"&", b"<a b=", b"<a b ", b"<script type=application/ld+json>", b"<li><ul>"),
-    *(b"<time datetime=x>", b"</div>", b"\x00", b"\xff\xfe"),
+    *(b"<time datetime=x>", b"</div>", b"\x00", b"\xff\xfe", b"<script "),
 )
+ROBOTS = b'<meta name=robots content="'
 
 
 @for_each("unit", FLOODS)
 def test_time_is_linear(unit: bytes) -> None:
     """A flood of one construct takes time that grows with its length, and raises nothing."""
     assert is_linear(lambda size: read_page(unit * (size // len(unit)), URL), 30_000, 120_000)
+
+
+@for_each(
+    "before, unit, after",
+    [
+        (ROBOTS, b" ", b'!">'),
+        (ROBOTS, b",", b'">'),
+        (ROBOTS, b"a b: ", b'">'),
+        (b"<p>&#", b"9", b";"),
+        (b'<base href="', b"a/", b'">' + 200 * b"<link rel=canonical href=x>"),
+    ],
+)
+def test_a_part_that_is_long(before: bytes, unit: bytes, after: bytes) -> None:
+    """One value of any length takes time that grows with it, and raises nothing."""
+    assert is_linear(
+        lambda size: read_page(before + unit * (size // len(unit)) + after, URL), 15_000, 60_000
+    )
+
+
+def test_robots_in_any_number() -> None:
+    """Thousands of directives take time that grows with their number."""
+
+    def read_many(number: int) -> None:
+        values = b"".join(
+            b'%s%s">' % (ROBOTS, b",".join(b"a%d" % n for n in range(k, k + 500)))
+            for k in range(0, number, 500)
+        )
+        assert len(read_page(values, URL).robots["robots"]) == number
+
+    assert is_linear(read_many, 5_000, 20_000)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import defaultdict
 from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -36,15 +37,13 @@ MAX_ROBOTS_CHARS = 65_536
 """Characters of one line with directives for robots that are read."""
 
 # A value ends at a comma, but for the one of `Fri, 1 Jan 2027`.
-_DIRECTIVE = re.compile(
-    r"[\s,]*+([\w*.-]++)\s*+(:?)(\s*+(?:[a-z]{3,9},\s*+(?=\d))?[^,]*+)", re.IGNORECASE
-)
+_DIRECTIVE = re.compile(r"([\w*.-]++)\s*+(:?)(\s*+(?:[a-z]{3,9},\s*+(?=\d))?[^,]*+)", re.IGNORECASE)
 _VALUED = ("max-snippet", "max-image-preview", "max-video-preview", "unavailable_after")
 _BOT_NAME = re.compile(r"robots|.*bot.*|slurp|yandex|teoma|baiduspider.*|applebot.*", re.IGNORECASE)
 _REFRESH = re.compile(
     r"""\s*+(\d{1,9})[\d.]*+[;,\s]*+(?:url\s*+=\s*+)?(["']?)(.*)""", re.IGNORECASE | re.DOTALL
 )
-_JSON_LD = re.compile(r"<script\b[^>]*+>", re.IGNORECASE)
+_JSON_LD = re.compile(r"<script\b[^<>]*+>", re.IGNORECASE)
 _SCRIPT_END = re.compile("</script", re.IGNORECASE)
 
 
@@ -157,7 +156,11 @@ class _Robots:
     """Directives by the crawler that they are for."""
 
     def __init__(self) -> None:
-        self.found: dict[str, frozenset[str]] = {}
+        self._found: defaultdict[str, set[str]] = defaultdict(set)
+
+    @property
+    def found(self) -> dict[str, frozenset[str]]:
+        return {bot: frozenset(directives) for bot, directives in self._found.items()}
 
     def add_line(self, bot: str, line: str) -> None:
         """Add the directives of one header line or `<meta>`."""
@@ -167,7 +170,7 @@ class _Robots:
                 bot, name, value = name, value.partition(" ")[0], ""
             if name:
                 directive = f"{name}:{value}" if name in _VALUED else name
-                self.found[bot] = self.found.get(bot, frozenset()) | {directive}
+                self._found[bot].add(directive)
 
 
 def _read_links(
@@ -296,7 +299,8 @@ def read_head(text: str, url: str) -> Head:
                 if head.title is None and content is not None:
                     head.title = " ".join(content.source.split())
             case "base" if not has_base and (href := token.attributes().get("href")) is not None:
-                head.base, has_base = resolve(url, href.strip()) or url, True
+                is_short = len(href) < PROTOCOL_MAX_LOC_CHARS
+                head.base, has_base = (is_short and resolve(url, href.strip())) or url, True
             case "link" if len(head.links) < MAX_HEAD_LINKS:
                 head.links.append(token.attributes())
             case "meta" if len(head.metas) < MAX_HEAD_LINKS:

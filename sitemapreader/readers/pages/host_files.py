@@ -18,6 +18,9 @@ MAX_LINES = 10_000
 """Lines of one file that are read."""
 _STATUSES = frozenset({200, 301, 302, 303, 307, 308, 404, 410})
 _STATUS = re.compile(r"(\d{3})(!?)")
+_AMBIGUOUS = re.compile(r"\*.*\*|:[A-Za-z]\w*[^/]*[:*]|\*[^/]*:[A-Za-z]")
+"""A path that no host knows, with two `*` or two placeholders in a segment, takes for ever."""
+_NOTHING = re.compile(r"(?!)")
 _PLACEHOLDER = re.compile(r"\*|:([A-Za-z]\w*)")
 
 
@@ -134,6 +137,8 @@ def _parse_redirect(line: str) -> tuple[str, HostRedirect] | None:
 
 def _compile(path: str) -> re.Pattern[str]:
     """Return the expression of a path: `*` is anything, `:name` one segment."""
+    if _AMBIGUOUS.search(path):
+        return _NOTHING
     parts, position, names = [], 0, set()
     for match in _PLACEHOLDER.finditer(path):
         parts.append(re.escape(path[position : match.start()]))

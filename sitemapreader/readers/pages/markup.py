@@ -51,6 +51,8 @@ _LINK_END = re.compile(r"</?a(?=[\s/>])", re.IGNORECASE)
 _ANY_TAG = re.compile(r"<[^<>]*+>")
 _REFERENCE = re.compile(r"&(?:#[0-9]+|#[xX][0-9a-fA-F]+|[A-Za-z][A-Za-z0-9]*)(;?)(=?)")
 
+_LONG_NUMBER = re.compile(r"&#[0-9]{17,};?")
+"""Reference of which `int` raises for thousands of digits."""
 _MAX_REFERENCE_CHARS = 16
 """Longest numeric reference; valid ones have at most 10 characters."""
 
@@ -175,6 +177,13 @@ def _decode_reference(match: re.Match[str]) -> str:
     return html5[name] + equals
 
 
+def unescape_text(text: str) -> str:
+    """Decode the character references of a text."""
+    if "&#" in text:
+        text = _LONG_NUMBER.sub("\ufffd", text)
+    return unescape(text)
+
+
 def _strip_tags(markup: str) -> str:
     return " ".join(unescape(_ANY_TAG.sub("", markup)).split())
 
@@ -207,7 +216,7 @@ def scan_page(text: str) -> Iterator[Token]:
     position = start = 0
     while opening := _OPENING.search(text, position):
         if opening.start() > start:
-            yield Token("", unescape(text[start : opening.start()]), opening.start())
+            yield Token("", unescape_text(text[start : opening.start()]), opening.start())
         name = (opening[2] or "").lower()
         if name:
             closing = _TAG_END.match(text, opening.end())
@@ -224,6 +233,6 @@ def scan_page(text: str) -> Iterator[Token]:
             ending = _ENDS[name].search(text, position)
             start = position = ending.start() if ending else len(text)
             content = text[closing.end() : position]
-            yield Token("", unescape(content) if name in _REFERENCED else content, position)
+            yield Token("", unescape_text(content) if name in _REFERENCED else content, position)
     if start < len(text):
-        yield Token("", unescape(text[start:]), len(text))
+        yield Token("", unescape_text(text[start:]), len(text))

@@ -53,9 +53,9 @@ _ENDED_BY = {
 _INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff"))
 
 
-@attrs.frozen
+@attrs.frozen(eq=False)
 class _Place:
-    """Where a text stands."""
+    """Where a text stands; plain elements side by side, of one name, share it."""
 
     name: str = ""
     is_unread: bool = False
@@ -102,6 +102,7 @@ class _TextScanner:
     def __init__(self) -> None:
         self._open = [_Place()]
         self._names: Counter[str] = Counter()
+        self._plain: dict[tuple[_Place, str], _Place] = {}
         self._parts: list[tuple[_Place, str]] = []
         self._articles = 0
 
@@ -115,7 +116,9 @@ class _TextScanner:
         else:
             self._enter(name, token)
         if name and name.removeprefix("/") not in _INLINE:
-            self._parts.append((self._open[-1], "\n"))
+            line_end = (self._open[-1], "\n")
+            if not self._parts or self._parts[-1] != line_end:
+                self._parts.append(line_end)
 
     def _enter(self, name: str, token: Token) -> None:
         while self._is_ended_by(name):
@@ -127,7 +130,13 @@ class _TextScanner:
             return
         if len(self._open) < _MAX_DEPTH:
             self._names[name] += 1
-            self._open.append(self._place(name, attributes))
+            around = self._open[-1]
+            place = None if attributes else self._plain.get((around, name))
+            if place is None:
+                place = self._place(name, attributes)
+                if not attributes and name != "article":
+                    self._plain[around, name] = place
+            self._open.append(place)
             if name == "time" and (moment := attributes.get("datetime")):
                 self._parts.append((self._open[-1], f" {moment} "))
 
