@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from sitemapreader.models import SitemapEntry
 
-_OF_SEVERAL = frozenset({"unique", "state", "changes", "removed"})
+_OF_SEVERAL = frozenset({"unique", "state", "changes", "removed", "revisit"})
 """Options whose arguments depend on others."""
 _PROXIES = ("HTTPS_PROXY", "https_proxy", "http_proxy", "ALL_PROXY", "all_proxy")
 """Environment variables from which curl takes a proxy."""
@@ -99,13 +99,15 @@ def _check_rivals(given: dict[str, Any]) -> None:
 
 def _check_state_options(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the arguments that go with a state; raise UsageError for contradictions."""
-    state, changes, removed = (
-        getattr(arguments, name, None) for name in ("state", "changes", "removed")
+    state, changes, removed, revisit = (
+        getattr(arguments, name, None) for name in ("state", "changes", "removed", "revisit")
     )
     if changes and not state:
         raise UsageError("--changes compares with a state: add --state FILE")
     if getattr(arguments, "exit_code", False) and not changes:
         raise UsageError("--exit-code tells of changes: add --changes and --state FILE")
+    if revisit and not changes:
+        raise UsageError("--revisit asks again what a state knows: add --changes and --state FILE")
     if removed and not changes:
         raise UsageError("--removed works only with --changes: add --changes and --state FILE")
     if removed and find_output_format(arguments) == "urls" and not arguments.fields:
@@ -124,6 +126,7 @@ def _check_state_options(arguments: argparse.Namespace) -> dict[str, Any]:
         "state": state,
         "changes": bool(changes),
         "removed": bool(removed),
+        "revisit": revisit,
         "unique": arguments.unique,
     }
     if arguments.limit:  # of all sources together; what is delivered counts as printed

@@ -176,6 +176,8 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
         Option("file", "state", "file that --state wrote", **_FILE),
         Option("--removed", "state",
                "print only the URLs that the last run with --changes found removed, one a line"),
+        Option("--plan", "state", "print the N sitemaps for which --revisit would ask now, and why",
+               **_COUNT),
         Option("folder", "mcp", "folder for what is remembered from call to call; made if missing",
                metavar="FOLDER"),
         Option("before", "compare", "report of an audit, made by -o report.json", **_FILE),
@@ -242,6 +244,8 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
         Option("--changes", "urls",
                "with --state: print only URLs that are new, or whose record has changed"),
         Option("--exit-code", "urls", "with --changes: exit with 7 if there are any, else with 0"),
+        Option("--revisit", "urls", "with --changes: ask only for N of the sitemaps that are "
+               "known, those in which news has waited longest", **_COUNT),
         Option("--removed", "urls", "with --changes: at the end, print the URLs that are no longer "
                "listed; needs a format with the field `change`, such as jsonl"),
     ),

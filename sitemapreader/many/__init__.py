@@ -12,7 +12,13 @@ from sitemapreader.many.run import BlockingSiteRun, SiteRun
 from sitemapreader.many.sources import SiteTask, name_site
 from sitemapreader.many.visitor import OnBegin, OnSite, RunPlan, Sites
 from sitemapreader.options import SITE_SECONDS
-from sitemapreader.walker.config import SharedArguments, is_function, make_config, refuse_unknown
+from sitemapreader.walker.config import (
+    SharedArguments,
+    choose_waits,
+    is_function,
+    make_config,
+    refuse_unknown,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -101,14 +107,15 @@ def walk_many(
     if site_seconds is not None:
         limits = attrs.evolve(limits, walk_seconds=min(site_seconds, limits.walk_seconds))
     shared = {name: value for name, value in arguments.items() if name not in _RUN}
+    config = make_config(_ANY_SITE, **{"trusted": False} | shared)
     plan = RunPlan(
-        config=make_config(_ANY_SITE, **{"trusted": False} | shared),
+        config=config,
         room=Semaphore(at_once) if isinstance(at_once, int) else at_once,
         at_once=at_once if isinstance(at_once, int) else AT_ONCE,
         fetcher=fetcher,
         limits=limits,
         local_limits=given,
-        options=options,
+        options=choose_waits(config, options),
         on_begin=on_begin,
         on_site=on_site,
     )

@@ -12,6 +12,7 @@ from sitemapreader.state.schedule import (
     LONGEST_RETRY_AFTER,
     MOST_HOURS,
     PaceRow,
+    ScheduleRow,
     is_held,
     load,
 )
@@ -36,6 +37,9 @@ class PlannedDocument:
         rate: how many URLs an hour it is expected to publish or to drop.
         asked_at: when it last answered.
         is_announced: whether an index says that it has changed since.
+        trust: of an index: how far the dates that it gives its sitemaps are believed, from 0 to 1;
+            from 0.5 on, what it announces comes first. `None` until they were put to the test, and
+            for what is no index.
     """
 
     url: str
@@ -44,6 +48,7 @@ class PlannedDocument:
     rate: float
     asked_at: datetime = attrs.field(converter=as_moment)
     is_announced: bool = attrs.field(converter=bool)
+    trust: float | None = None
 
 
 _HOURS = (
@@ -121,10 +126,15 @@ def plan_documents(
     )
     chosen = plan(db, number, now, site=site)
     return [
-        PlannedDocument(*row)
+        PlannedDocument(*row, _find_trust(db, document))
         for document, waiting in chosen.items()
         for row in db.execute(sql, (waiting, document))
     ]
+
+
+def _find_trust(db: sqlite3.Connection, document: int) -> float | None:
+    row = load(db, ScheduleRow, document)
+    return row.trust if row and row.right + row.wrong else None
 
 
 def plan_sites(

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from sitemapreader.readers.records.vocabulary import ExtraFormats
     from sitemapreader.state import State
 
+_NO_WAIT = 0.01
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -315,6 +316,20 @@ class WalkConfig:
             )
         if self.removed and not self.changes:
             raise ValueError("removed=True compares with a state: pass changes=True and state, too")
+
+
+def choose_waits(config: WalkConfig, options: FetchOptions) -> FetchOptions:
+    """Return the options of a walk: one that asks only what is due waits for no server."""
+    if config.revisit is None:
+        return options
+    # What fails is due again later: see `schedule.pause`.
+    return attrs.evolve(
+        options,
+        max_attempts=1,
+        host_trials=1,
+        host_pause_seconds=_NO_WAIT,
+        retry_after_seconds=_NO_WAIT,
+    )
 
 
 _SEARCH = ("probe", "extra_paths", "feeds", "respect_robots", "extra_formats")

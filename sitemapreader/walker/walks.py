@@ -14,6 +14,7 @@ from sitemapreader.fetch.mapping import MappedFetcher
 from sitemapreader.issues import IssueCode, make_issue, show_url
 from sitemapreader.models import Change, Event, UrlEntry, Via
 from sitemapreader.report import Report
+from sitemapreader.walker.config import WalkConfig, choose_waits
 from sitemapreader.walker.runner import WalkRunner
 from sitemapreader.walker.stream import (
     ENTRIES,
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from sitemapreader.readers.robots import Robots
     from sitemapreader.rows import Rows
     from sitemapreader.state import State
-    from sitemapreader.walker.config import WalkConfig
     from sitemapreader.walker.state_writer import Delivery, StateWriter
 
 BUFFERED_EVENTS = 8_192
@@ -73,7 +73,7 @@ class Walk(TaskStream[Batch]):
         self._config = config
         self._fetcher = fetcher
         self._limits = limits
-        self._options = options
+        self._options = choose_waits(config, options)
         self._runner: WalkRunner | None = None
         self._writer: StateWriter | None = None
         usage = Usage("walk", "async with walk(...)", "entries: async for entry in entries")

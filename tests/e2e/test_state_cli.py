@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import signal
+import sqlite3
+from contextlib import closing
 from typing import TYPE_CHECKING, NamedTuple
 
 import commands
@@ -81,6 +83,25 @@ def test_one_table_of_many_nights(site: Path) -> None:
     ]
 
 
+def test_only_what_is_due(site: Path) -> None:
+    """`--revisit` asks for nothing that was just asked for; `--plan` says what is due, and why."""
+    words = ["site", "--state", "site.db", "--changes", "--revisit", "1"]
+    assert len(run(site, *words).lines) == 2
+    publish(site, "2", "3")
+    assert run(site, *words).lines == []
+    assert run(site, "state", "site.db", "--plan", "3").lines == []
+    with closing(sqlite3.connect(site.parent / "site.db")) as db, db:
+        db.execute("UPDATE schedule SET asked_at = 0, rate = 0.5, announced = 1 WHERE document = 2")
+        db.execute("UPDATE schedule SET asked_at = 1, rate = 0.1, right = 8 WHERE document = 1")
+    first, second = run(site, "state", "site.db", "--plan", "3").lines
+    asked = "asked 1970-01-01 00:00 UTC"
+    url = "https://example.org/"
+    assert first == f"{url}a.xml: announced by its index, 12 URLs new or gone a day, {asked}"
+    assert second.startswith(f"{url}sitemap.xml: ")
+    assert second.endswith(f" waiting, 2.4 URLs new or gone a day, {asked}, its dates trusted 90%")
+    assert run(site, *words).lines == ["https://example.org/3"]
+
+
 def test_what_a_state_holds(site: Path) -> None:
     """`state` names the site, how its last walk went, and each document."""
     run(site, "site", "--state", "site.db", "--changes")
@@ -100,6 +121,7 @@ def test_what_a_state_holds(site: Path) -> None:
     [
         (["--changes"], "add --state FILE"),
         (["--state", "s.db", "--removed"], "only with --changes"),
+        (["--state", "s.db", "--revisit", "3"], "add --changes and --state FILE"),
         (["--state", "s.db", "--changes", "--removed"], "--format jsonl"),
         (["--state", "s.db", "--format", "parquet"], "-o FILE"),
     ],

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from answering import Answer, make_urlset, read_site, serve_site
 from clock import DAY, SetClock
 from walking import ROBOTS, SITE, Pages, index, status, urlset, walk_all
 
@@ -224,6 +226,32 @@ async def test_many_sites_share_the_number(db: Path, clock: SetClock) -> None:
             assert len(maps) == min(2, len(names))
             assert reasons.count("not-due") == len(names) - len(maps)
             assert sum(outcome.requests for outcome in run.outcomes) == 2 * len(maps)
+
+
+@pytest.mark.parametrize("headers", [{}, {"Retry-After": "1800"}], ids=["503", "Retry-After"])
+async def test_rounds_never_wait(db: Path, headers: dict[str, str]) -> None:
+    """A host that is down is asked once for each, without a pause; what failed is due later."""
+    now = 1_790_000_000.0
+    state = State(db, clock=lambda: now)
+    async with serve_site(Answer(status=503, headers=headers)) as site, asyncio.timeout(9):
+        maps = [f"/{number}.xml" for number in range(7)]
+        site.pages = {path: Answer(make_urlset(f"{site.base}{path}/1")) for path in maps}
+        site.pages["/robots.txt"] = Answer(
+            "".join(f"Sitemap: {site.base}{path}\n" for path in maps).encode()
+        )
+        arguments: Any = {"state": state, "changes": True, "revisit": 9}
+        assert len((await read_site(site.base, **arguments)).locs) == 7
+        for path in maps:
+            del site.pages[path]
+        site.requested.clear()
+        now += HOUR
+        async with walk_many([site.base], trusted=True, **arguments) as run:
+            assert [entry async for _, batch in run.batches() for entry in batch] == []
+        assert max(site.times.values()) == 1
+        now += HOUR / 4
+        assert state.plan(9) == []
+        now += HOUR
+        assert len(state.plan(9)) == 7
 
 
 @pytest.mark.parametrize(

@@ -25,11 +25,14 @@ _MAX_NAME = 500
 
 
 def run_state(arguments: argparse.Namespace) -> int:
-    """Print the sites, or the removed URLs, and return the exit code."""
+    """Print the sites, the removed URLs or what is due, and return the exit code."""
     state, lines, console = State(arguments.file), LineWriter(None), Console()
 
     async def work() -> int:
-        text = format_removed(state) if arguments.removed else format_state(state)
+        if arguments.plan:
+            text = format_plan(state, arguments.plan)
+        else:
+            text = format_removed(state) if arguments.removed else format_state(state)
         async with opened(lines):
             while part := "".join(islice(text, _LINES_AT_ONCE)):
                 await write_to(lines, partial(lines.write_text, part))
@@ -42,6 +45,17 @@ def format_removed(state: State) -> Iterator[str]:
     """Yield the removed URLs as lines."""
     for loc in state.removed():
         yield f"{escape_urls([loc])[0]}\n"
+
+
+def format_plan(state: State, number: int) -> Iterator[str]:
+    """Yield a line for each document that is due, most waiting first: its URL, and why."""
+    for each in state.plan(number):
+        why = "announced by its index" if each.is_announced else f"{each.waiting:.2g} waiting"
+        trust = "" if each.trust is None else f", its dates trusted {each.trust:.0%}"
+        yield (
+            f"{escape_urls([each.url])[0]}: {why}, {24 * each.rate:.2g} URLs new or gone a day,"
+            f" asked {each.asked_at:%Y-%m-%d %H:%M} UTC{trust}\n"
+        )
 
 
 def print_unknown(state: State, console: Console) -> int:
