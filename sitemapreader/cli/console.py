@@ -9,9 +9,9 @@ from collections import Counter
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Self
 
-from sitemapreader.cli.options import name_options
 from sitemapreader.cli.output import get_output_path
 from sitemapreader.cli.parser import MAX_MESSAGE
+from sitemapreader.cli.wording import name_options
 from sitemapreader.issues import Issue, IssueCode, Severity, excerpt
 
 if TYPE_CHECKING:

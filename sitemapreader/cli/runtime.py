@@ -9,9 +9,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from sitemapreader.cli.console import Console
-from sitemapreader.cli.options import name_options
 from sitemapreader.cli.output import LineWriter, opened, write_to
 from sitemapreader.cli.parser import ALL_READ, CLOSED_PIPE, LOCKED, NO_URL, SIGNALLED
+from sitemapreader.cli.wording import name_options
 from sitemapreader.errors import StateError
 from sitemapreader.event_loop import find_first
 from sitemapreader.output.sink import abandon_standard_output

@@ -126,7 +126,7 @@ def plan_documents(
     )
     chosen = plan(db, number, now, site=site)
     return [
-        PlannedDocument(*row, _find_trust(db, document))
+        PlannedDocument(*(*row, _find_trust(db, document)))
         for document, waiting in chosen.items()
         for row in db.execute(sql, (waiting, document))
     ]

@@ -319,7 +319,7 @@ class WalkConfig:
 
 
 def choose_waits(config: WalkConfig, options: FetchOptions) -> FetchOptions:
-    """Return the options of a walk: one that asks only what is due waits for no server."""
+    """Return the options of a walk; one with `revisit` waits for no server."""
     if config.revisit is None:
         return options
     # What fails is due again later: see `schedule.pause`.

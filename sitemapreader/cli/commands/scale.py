@@ -15,7 +15,6 @@ import attrs
 from sitemapreader import distributed
 from sitemapreader.cli.config import RunConfig
 from sitemapreader.cli.console import Console
-from sitemapreader.cli.options import name_options
 from sitemapreader.cli.output import LineWriter
 from sitemapreader.cli.parser import (
     ALL_READ,
@@ -26,6 +25,7 @@ from sitemapreader.cli.parser import (
     USAGE,
     UsageError,
 )
+from sitemapreader.cli.wording import name_options
 from sitemapreader.issues import IssueCode, excerpt
 from sitemapreader.many.sources import STANDARD_INPUT
 

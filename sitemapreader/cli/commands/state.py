@@ -48,7 +48,7 @@ def format_removed(state: State) -> Iterator[str]:
 
 
 def format_plan(state: State, number: int) -> Iterator[str]:
-    """Yield a line for each document that is due, most waiting first: its URL, and why."""
+    """Yield a line for each document that is due: its URL, and why."""
     for each in state.plan(number):
         why = "announced by its index" if each.is_announced else f"{each.waiting:.2g} waiting"
         trust = "" if each.trust is None else f", its dates trusted {each.trust:.0%}"
