@@ -190,7 +190,8 @@ async def submit_changes(
     with TemporaryDirectory(prefix="sitemapreader-") as folder:
         path = Path(state) if preview is None else _copy_state(Path(state), Path(folder))
         journal = _Journal(path.with_name(f"{path.name}.submitted"))
-        is_first = not journal.path.exists() and not _is_recorded(path, site)
+        is_known = journal.path.exists() or _is_recorded(path, site)
+        is_first = not (path.exists() and is_known)  # a state that was deleted has no changes
         if submit_all or not is_first:
             journal.path.touch()  # if this call is killed, the next one goes on submitting
         async with (

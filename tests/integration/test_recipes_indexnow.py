@@ -439,6 +439,15 @@ async def test_a_site_that_is_down_records_nothing(site: Web, db: Path) -> None:
     assert site.requests == []
 
 
+async def test_a_state_that_was_deleted(site: Web, db: Path) -> None:
+    """The next call records, and does not take all URLs for new ones."""
+    site.publish("a")
+    await site.submit(db)
+    await asyncio.to_thread(db.unlink)
+    assert (await site.submit(db, submit_all=False)).recorded == 1
+    assert len(site.requests) == 1
+
+
 async def test_a_first_call_that_was_stopped(site: Web, db: Path) -> None:
     """One that submits everything goes on doing so, whatever the next call is asked for."""
     site.publish(*"abc")
