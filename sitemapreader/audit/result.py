@@ -12,14 +12,19 @@ import attrs
 from sitemapreader.audit.database import read_queries
 from sitemapreader.audit.models import AuditInputError
 from sitemapreader.audit.report import read_logo
-from sitemapreader.audit.report.texts import find_audit_format, find_hits_suffix, format_audit
+from sitemapreader.audit.report.texts import (
+    WORKBOOK,
+    find_audit_format,
+    find_hits_suffix,
+    format_audit,
+)
 from sitemapreader.issues import Severity
-from sitemapreader.output import open_output, write_file
+from sitemapreader.output import open_output, write_file, write_workbook
 from sitemapreader.output.columns import Column
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     import duckdb
     import pandas as pd
@@ -56,12 +61,39 @@ def write_hits(path: str | os.PathLike[str], database: AuditDatabase, codes: Ite
     with open_output(path, columns=COLUMNS) as output:
         for code in codes:
             rows = database.connection.execute(*database.hit_queries[code])
-            while batch := rows.fetchmany(_ROWS_AT_ONCE):
+            for batch in _fetch(rows):
                 output.write_records(batch)
                 number += len(batch)
     return number
 
 
+def _fetch(rows: duckdb.DuckDBPyConnection) -> Iterator[list[Any]]:
+    while batch := rows.fetchmany(_ROWS_AT_ONCE):
+        yield batch
+
+
+_FINDINGS: dict[str, Callable[[Finding], object]] = {
+    "code": lambda finding: finding.code,
+    "category": lambda finding: str(finding.rule.category),
+    "severity": lambda finding: finding.severity.name.lower(),
+    "title": lambda finding: finding.rule.title,
+    "count": lambda finding: finding.count,
+    "of": lambda finding: finding.of,
+    "unit": lambda finding: finding.rule.unit,
+    "new": lambda finding: finding.new,
+    "sitemaps": lambda finding: finding.places_total,
+    "example": lambda finding: finding.examples[0].url if finding.examples else "",
+}
+"""Column -> its value in a row for a finding."""
+FINDING_COLUMNS = tuple(Column(name, str | None, get=get) for name, get in _FINDINGS.items())
+DOCUMENT_COLUMNS = tuple(
+    Column(name, str | None, is_url=name.endswith("url"))
+    for name in (
+        *("url", "final_url", "role", "parent", "format", "status", "reason", "http_status"),
+        *("entries", "children", "bytes_raw", "bytes_inflated", "seconds", "lastmod"),
+        *("content_type", "content_encoding"),
+    )
+)
 MAX_FINGERPRINTS = 1_000
 """Hits of a rule in a sitemap that a baseline names; of more it has the number alone."""
 _SCHEMA = 1
@@ -217,18 +249,8 @@ class Audit:
         import pandas as pd  # noqa: PLC0415 (only here)
 
         frame = pd.DataFrame(
-            [
-                (
-                    *(each.code, str(each.rule.category), each.severity.name.lower()),
-                    *(each.rule.title, each.count, each.of, each.rule.unit, each.new),
-                    *(each.places_total, each.examples[0].url if each.examples else ""),
-                )
-                for each in self.findings
-            ],
-            columns=[
-                *("code", "category", "severity", "title", "count", "of", "unit", "new"),
-                *("sitemaps", "example"),
-            ],
+            [[get(each) for get in _FINDINGS.values()] for each in self.findings],
+            columns=list(_FINDINGS),
         )
         return frame.astype({"new": "Int64"})
 
@@ -273,9 +295,27 @@ class Audit:
             OSError: the file cannot be written.
         """
         name = format or find_audit_format(str(path))
+        if name == WORKBOOK:
+            write_workbook(path, self._list_sheets())
+            return
         text = self.format(name, fail_on, title=title, logo=logo)
         # The name of an audited folder may not be UTF-8.
         write_file(path, text.encode("utf-8", "backslashreplace"))
+
+    def _list_sheets(self) -> Iterator[tuple[str, Sequence[Column], Iterable[list[Any]]]]:
+        yield "findings", FINDING_COLUMNS, [list(self.findings)]
+        ask = self._database.connection.execute
+        codes = [finding.code for finding in self.findings]
+        queries = [self._database.hit_queries[code] for code in codes]
+        yield "hits", COLUMNS, (rows for each in queries for rows in _fetch(ask(*each)))
+        yield "sitemaps", DOCUMENT_COLUMNS, [self.report.documents]
+        pages = ask("from page")
+        names = [name for name, *_ in pages.description or ()]
+        columns = [
+            Column(name, str | None, is_url=name.endswith("url"), get=itemgetter(place))
+            for place, name in enumerate(names)
+        ]
+        yield "pages", columns, _fetch(pages)
 
     def write_hits(self, path: str | os.PathLike[str]) -> int:
         """Write all hits into a file, and return how many there are.

@@ -270,7 +270,7 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                "file to write (default, or -: standard output)", **_FILE),
         Option("-o --output", "audit",
                "file to write; its suffix is the format: .html .json .sarif .md .xml (JUnit) .txt "
-               "(may be repeated)",
+               ".xlsx (may be repeated)",
                metavar="FILE", repeats=True),
         Option("-o --output", "scale", "folder to write, or its URL, such as s3://bucket/crawl",
                metavar="FOLDER", more={"required": True}),

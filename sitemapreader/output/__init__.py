@@ -11,16 +11,17 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from sitemapreader.output.columns import Column
     from sitemapreader.output.sink import Encoder, Output
+    from sitemapreader.output.workbook import SheetRows
 
-__all__ = ["FORMATS", "find_format", "open_output", "write_file"]
+__all__ = ["FORMATS", "find_format", "open_output", "write_file", "write_workbook"]
 
 FORMATS = ("urls", "jsonl", "csv", "tsv", "parquet")
 """Names of the formats that can be written anywhere."""
-FILE_FORMATS = ("atom",)
+FILE_FORMATS = ("atom", "xlsx")
 """Names of those that are always files."""
 SUFFIXES = {f".{name}": name for name in (*FORMATS, *FILE_FORMATS)} | {
     ".txt": "urls",
@@ -58,8 +59,9 @@ def open_output(
         path: of the file; `None` is standard output. A name that ends with `.gz` is compressed.
         format: "urls": a loc a line; "jsonl": an object a line; "csv" and "tsv": a row a line;
             "parquet": needs the extra `arrow`; "atom": a feed of the last 200 entries, those of an
-            older file included. Without it, the end of the name says so: `.urls` or
-            `.txt`, `.jsonl` or `.ndjson`, or that of another format; to standard output go URLs.
+            older file included; "xlsx": a workbook, which needs the extra `xlsx`. Without it, the
+            end of the name says so: `.urls` or `.txt`, `.jsonl` or `.ndjson`, or that of another
+            format; to standard output go URLs.
         fields: names of the columns that are written, in their order; without it all but those that
             follow from others: `date`, `date_source`, `language`.
         null_terminated: end records with NUL instead of a newline; for "urls" and "jsonl".
@@ -139,6 +141,10 @@ def _make_encoder(
         from sitemapreader.output.arrow import ParquetEncoder
 
         return ParquetEncoder(columns)
+    if format == "xlsx":
+        from sitemapreader.output.workbook import WorkbookEncoder
+
+        return WorkbookEncoder(columns)
     if format == "atom":
         from sitemapreader.output.atom import AtomEncoder
 
@@ -148,6 +154,20 @@ def _make_encoder(
 
     encoding = find_encoding(path)
     return make_encoder(format, columns, end=end, encoding=encoding, header=header, bom=bom)
+
+
+def write_workbook(path: str | os.PathLike[str], sheets: Iterable[SheetRows]) -> None:
+    """Write a workbook with several sheets; needs the extra `xlsx`.
+
+    Args:
+        path: of the file, which appears when it is complete.
+        sheets: the name of each, its columns, and its records in portions.
+
+    Raises OSError.
+    """
+    from sitemapreader.output.workbook import write_sheets
+
+    write_sheets(os.fspath(path), sheets)
 
 
 def find_format(path: str | None) -> str:

@@ -11,7 +11,7 @@ import select
 import stat
 import sys
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -188,6 +188,13 @@ class Encoder:
         """Return the remaining bytes and those after all records."""
         return b""
 
+    def finish(self) -> Iterator[bytes]:
+        """Yield what `end` returns, in pieces."""
+        yield self.end()
+
+    def close(self) -> None:
+        """Free what the encoder holds; it is used no more."""
+
 
 class GzipEncoder(Encoder):
     """An encoder that compresses the bytes of another one with gzip (RFC 1952)."""
@@ -249,8 +256,14 @@ class Output(Sink):
             return []
         self._is_ended = True
         self.write_records([])
-        self.put(self._encoder.end())
+        for piece in self._encoder.finish():
+            self.put(piece)
         return super().prepare()
+
+    def rollback(self) -> None:
+        """Free the encoder; then as any sink."""
+        self._encoder.close()
+        super().rollback()
 
     def discard(self) -> None:
         """Leave the file of this name as it is, or as absent as it is."""

@@ -66,6 +66,7 @@ CONFINED = {
     "sqlite3": {"state"},
     "argparse": {"cli"},
     "pyarrow": {"audit", "distributed", "many", "output", "tables", "walker"},
+    "xlsxwriter": {"output"},
     "pandas": {"audit", "report", "tables", "views"},
 }
 """Foreign modules, and the only rooms that import them."""

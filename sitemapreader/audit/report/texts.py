@@ -8,6 +8,7 @@ import re
 from collections import Counter, defaultdict
 from datetime import date
 from hashlib import sha256
+from importlib.util import find_spec
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -17,6 +18,7 @@ import attrs
 
 from sitemapreader.audit.models import AuditInputError, Place
 from sitemapreader.audit.report import GRADES, MOST_FOLDERS, OLD_COLUMNS, count_units, show_rate
+from sitemapreader.errors import advise_extra
 from sitemapreader.issues import Severity, excerpt
 
 if TYPE_CHECKING:
@@ -26,9 +28,11 @@ if TYPE_CHECKING:
 
 
 FORMATS = ("text", "json", "sarif", "html", "markdown", "junit")
-"""Names of the formats."""
+"""Names of the formats of texts."""
+WORKBOOK = "xlsx"
+"""Name of the one that is always a file."""
 SUFFIXES = {".txt": "text", ".json": "json", ".sarif": "sarif", ".html": "html", ".htm": "html"}
-SUFFIXES |= {".md": "markdown", ".xml": "junit"}
+SUFFIXES |= {".md": "markdown", ".xml": "junit", ".xlsx": WORKBOOK}
 """Suffix of a file -> the format that it names."""
 HITS_SUFFIXES = (".parquet", ".csv", ".jsonl", ".ndjson")
 """Suffixes of a file of all hits; all but the first also with .gz behind them."""
@@ -74,6 +78,8 @@ def find_audit_format(path: str) -> str:
             f"the name {path!r} does not say which format is meant: "
             f"end it with {', '.join(SUFFIXES)}"
         )
+    if SUFFIXES[suffix] == WORKBOOK and find_spec("xlsxwriter") is None:
+        raise AuditInputError(f"xlsx needs XlsxWriter; {advise_extra('xlsx')}")
     return SUFFIXES[suffix]
 
 

@@ -1,0 +1,117 @@
+"""Workbooks for spreadsheets (.xlsx), written row by row; needs the extra `xlsx`.
+
+A text is a text in its cell, whatever it looks like: never a formula, a number or a link.
+"""
+
+from __future__ import annotations
+
+import math
+from datetime import datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from sitemapreader.errors import advise_extra
+from sitemapreader.output.columns import ABSENT
+from sitemapreader.output.sink import Encoder, Output
+from sitemapreader.output.text import escape_texts, escape_urls, to_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from sitemapreader.output.columns import Column
+    from sitemapreader.rows import OutputRows
+
+MAX_ROWS = 1_048_576
+"""Of a sheet, in Excel; the rest goes on in another one."""
+MAX_CHARS = 32_767
+"""Of a cell; a longer text is cut, and ends with an ellipsis."""
+_PIECE_BYTES = 1 << 20
+SheetRows: TypeAlias = "tuple[str, Sequence[Column], Iterable[OutputRows | list[Any]]]"
+"""The name of a sheet, its columns, and its records in portions."""
+
+
+class WorkbookEncoder(Encoder):
+    """An encoder of records as a workbook, whose sheets are begun one after another.
+
+    Raises ModuleNotFoundError: XlsxWriter is not installed.
+    """
+
+    def __init__(self, columns: Sequence[Column] = (), name: str = "urls") -> None:
+        try:
+            from xlsxwriter import Workbook  # noqa: PLC0415 (an extra)
+        except ModuleNotFoundError:
+            raise ModuleNotFoundError(
+                f"xlsx needs XlsxWriter; {advise_extra('xlsx')}", name="xlsxwriter"
+            ) from None
+        self._folder = TemporaryDirectory(prefix="sitemapreader-")
+        self._path = Path(self._folder.name) / "table.xlsx"
+        self._book = Workbook(
+            str(self._path), {"constant_memory": True, "tmpdir": self._folder.name}
+        )
+        self._bold = self._book.add_format({"bold": True})
+        if columns:
+            self.begin_sheet(name, columns)
+
+    def begin_sheet(self, name: str, columns: Sequence[Column], number: int = 1) -> None:
+        """Begin a sheet; what is encoded from now on goes there."""
+        self._name, self._columns, self._number, self._row = name, columns, number, 1
+        self._sheet = self._book.add_worksheet(name if number == 1 else f"{name} {number}")
+        self._sheet.freeze_panes(1, 0)
+        for place, column in enumerate(columns):
+            self._sheet.write_string(0, place, column.name, self._bold)
+
+    def encode(self, rows: OutputRows | list[Any]) -> bytes:
+        """Write records into the sheet, and return nothing until the end."""
+        for cells in zip(*(_list_cells(column, rows) for column in self._columns), strict=True):
+            if self._row == MAX_ROWS:
+                self.begin_sheet(self._name, self._columns, self._number + 1)
+            for place, cell in enumerate(cells):
+                if isinstance(cell, str):
+                    self._sheet.write_string(self._row, place, cell)
+                elif cell is not None:
+                    self._sheet.write_number(self._row, place, cell)
+            self._row += 1
+        return b""
+
+    def finish(self) -> Iterator[bytes]:
+        """Yield the file in pieces."""
+        self._book.close()
+        with self._path.open("rb") as file:
+            while piece := file.read(_PIECE_BYTES):
+                yield piece
+
+    def close(self) -> None:
+        """Remove the temporary files."""
+        self._book.fileclosed = True  # else it would write a file when it is freed
+        for sheet in self._book.worksheets():
+            sheet.row_data_fh.close()
+        self._folder.cleanup()
+
+
+def _list_cells(column: Column, rows: OutputRows | list[Any]) -> list[str | float | None]:
+    values = column.read(rows)
+    escape = escape_urls if column.is_url else escape_texts
+    return [_make_cell(value, escape) for value in values]
+
+
+def _make_cell(value: Any, escape: Any) -> str | float | None:
+    """Return a text, a number, or `None` for an empty cell."""
+    if value in ABSENT or value == "":
+        return None
+    if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
+        return value
+    if isinstance(value, datetime):
+        return value.isoformat()
+    text: str = escape([str(value)])[0] if isinstance(value, str) else to_json(value)
+    return text if len(text) <= MAX_CHARS else f"{text[: MAX_CHARS - 1]}\u2026"
+
+
+def write_sheets(path: str, sheets: Iterable[SheetRows]) -> None:
+    """Write a workbook as a file, which appears when it is complete."""
+    encoder = WorkbookEncoder()
+    with Output(path, encoder, end=None):
+        for name, columns, portions in sheets:
+            encoder.begin_sheet(name, columns)
+            for rows in portions:
+                encoder.encode(rows)

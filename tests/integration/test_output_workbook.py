@@ -1,0 +1,155 @@
+"""Workbooks, read back by another library: each cell is what was written."""
+
+from __future__ import annotations
+
+import tempfile
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from commands import run
+from walking import urlset
+
+from sitemapreader import Alternate, News, UrlEntry, open_output, walk_sync
+from sitemapreader.audit import audit_sync
+from sitemapreader.fetch import FolderFetcher
+from sitemapreader.output import workbook
+from sitemapreader.output.columns import COLUMNS
+from sitemapreader.rows import SiteRows
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+openpyxl = pytest.importorskip("openpyxl", reason="no openpyxl: pip install openpyxl")
+unescape = openpyxl.utils.escape.unescape
+pytest.importorskip("xlsxwriter", reason="no XlsxWriter: pip install .[xlsx]")
+
+SITE = "https://www.example.org/"
+NASTY = [
+    "=1+1",
+    "+cmd|' /C calc'!A0",
+    "@SUM(A1)",
+    "-2",
+    "007",
+    "1e5",
+    "https://a.example/",
+    "mailto:a@b.example",
+    "internal:Sheet1!A1",
+    " blank ",
+    "TRUE",
+    "#N/A",
+    "_x0041_",
+    'say "a", b',
+    "\u202eabc",
+    "a\x07b\x00c",
+    "\ud800",
+    "\U0001f426",
+]
+
+
+def read(path: Path) -> dict[str, list[list[Any]]]:
+    """Return the cells of each sheet."""
+    book = openpyxl.load_workbook(path)
+    for sheet in book:
+        cells = [cell for row in sheet.iter_rows() for cell in row]
+        assert all(cell.data_type in "sn" and cell.hyperlink is None for cell in cells)
+    return {s.title: [[cell.value for cell in row] for row in s.iter_rows()] for s in book}
+
+
+def test_cells(tmp_path: Path) -> None:
+    """Texts are texts whatever they look like; numbers are numbers; nothing is an empty cell."""
+    path = tmp_path / "table.xlsx"
+    with open_output(path, fields=["loc", "title", "priority", "lastmod"]) as output:
+        for chosen in (NASTY[:7], NASTY[7:]):
+            output.write([UrlEntry(f"{SITE}{len(text)}", title=text) for text in chosen])
+        day = datetime(2026, 3, 5, 12, tzinfo=UTC)
+        output.write(UrlEntry(f"{SITE} a\n", day, priority=0.5, title="x" * 40_000))
+    head, *rows = read(path)["urls"]
+    assert head == ["loc", "title", "priority", "lastmod"]
+    # the format's own escape (ECMA-376, 22.9.2.19), which Excel undoes and openpyxl leaves to us
+    titles = [unescape(row[1]) for row in rows[:-1]]
+    told = {"\u202eabc": "\\u202eabc", "a\x07b\x00c": "a\\x07b\\x00c", "\ud800": "\\ud800"}
+    assert titles == [told.get(text, text) for text in NASTY]
+    loc, title, priority, lastmod = rows[-1]
+    assert (loc, priority, lastmod) == (f"{SITE}%20a%0A", 0.5, "2026-03-05T12:00:00+00:00")
+    assert (len(title), title[-1]) == (32_767, "\u2026")
+
+
+def test_a_site(tmp_path: Path) -> None:
+    """Every cell of a site's workbook is what the entry says, extensions as JSON."""
+    path = tmp_path / "table.xlsx"
+    with (
+        open_output(path) as output,
+        walk_sync(SITE, fetcher=FolderFetcher("testdata/site")) as entries,
+    ):
+        found = list(entries)
+        output.write(found)
+    head, *rows = read(path)["urls"]
+    assert head == [column.name for column in COLUMNS]
+    assert len(rows) == len(found) == 43
+    for row, entry in zip(rows, found, strict=True):
+        values = dict(zip(head, row, strict=True))
+        assert values["loc"] == entry.loc
+        assert values["lastmod"] == (entry.lastmod and entry.lastmod.isoformat())
+        assert values["priority"] == entry.priority
+        assert bool(values["images"]) == bool(entry.images)
+        assert values["title"] == entry.title
+
+
+def test_many_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What does not fit a sheet goes on in another one; sites have their column."""
+    monkeypatch.setattr(workbook, "MAX_ROWS", 11)
+    path = tmp_path / "table.xlsx"
+    with open_output(path, has_sites=True, fields=["loc", "site"]) as output:
+        links = (Alternate("a"),)
+        rows = [UrlEntry(f"{SITE}{n}", alternates=links) for n in range(25)]
+        output.write(SiteRows([("a.example", rows)]))
+    sheets = read(path)
+    assert {name: len(sheets[name]) for name in sheets} == {"urls": 11, "urls 2": 11, "urls 3": 6}
+    assert sheets["urls 3"][-1] == [f"{SITE}24", "a.example"]
+
+
+def test_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that fails leaves neither a file nor a temporary one."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+
+    def fail() -> None:
+        with open_output(tmp_path / "table.xlsx") as output:
+            output.write([UrlEntry(SITE, news=News("a"))])
+            output.write("no entry")  # type: ignore[arg-type]
+
+    with pytest.raises(TypeError, match="takes a UrlEntry"):
+        fail()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_audit(tmp_path: Path) -> None:
+    """The workbook of an audit has findings, all hits, sitemaps and pages."""
+    path = tmp_path / "audit.xlsx"
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "sitemap.xml").write_bytes(urlset(f"{SITE}a.html", f"{SITE}b.html"))
+    (tmp_path / "site" / "a.html").write_text("<html><title>a</title><body>here</body></html>")
+    with audit_sync(tmp_path / "site", base_url=SITE, pages="all") as result:
+        result.write(path)
+        hits = sum(len(result.hits(each.code).fetchall()) for each in result.findings)
+    sheets = read(path)
+    assert list(sheets) == ["findings", "hits", "sitemaps", "pages"]
+    codes = [row[0] for row in sheets["findings"][1:]]
+    assert codes == [each.code for each in result.findings]
+    assert [row[4] for row in sheets["findings"][1:]] == [each.count for each in result.findings]
+    assert len(sheets["hits"]) == 1 + hits
+    assert f"{SITE}sitemap.xml" in [row[0] for row in sheets["sitemaps"]]
+    assert {row[0] for row in sheets["pages"][1:]} >= {f"{SITE}a.html", f"{SITE}b.html"}
+
+
+def test_in_the_shell(tmp_path: Path) -> None:
+    """`-o table.xlsx` writes URLs or counts; `audit` writes its own; neither goes to a pipe."""
+    assert run("testdata/site", "-o", str(tmp_path / "table.xlsx")).returncode == 0
+    assert len(read(tmp_path / "table.xlsx")["urls"]) == 44
+    path = tmp_path / "counts.xlsx"
+    assert run("testdata/site", "--count-by", "extension", "-o", str(path)).returncode == 0
+    assert read(path)["urls"] == [["extension", "urls"], [None, 37], [".pdf", 5], [".csv", 1]]
+    assert run("audit", "testdata/site", "-q", "-o", str(tmp_path / "a.xlsx")).returncode == 5
+    assert "hits" in read(tmp_path / "a.xlsx")
+    shown = run("testdata/site", "--format", "xlsx")
+    assert (shown.returncode, "xlsx is always a file" in shown.stderr) == (2, True)
