@@ -133,8 +133,8 @@ def _read(database: AuditDatabase, path: Path, table: str) -> None:
         names = [each for (each,) in found]
         column = _find_column(names, path)
         database.ask(f'INSERT INTO arrived SELECT "{column}"::VARCHAR FROM {reader}', **passed)
-        if table == "known":
-            _read_answers(database, names, column, reader, passed)
+        answers = "crawled" if table == "known" else "old_crawled"
+        _read_answers(database, answers, names, column, reader, passed)
     except (duckdb.Error, OSError, EOFError, UnicodeError, zlib.error) as error:
         if isinstance(error, DISK_ERRORS) and "write" in str(error):
             raise  # our disk is full
@@ -145,6 +145,7 @@ def _read(database: AuditDatabase, path: Path, table: str) -> None:
 
 def _read_answers(
     database: AuditDatabase,
+    table: str,
     names: list[str],
     column: str,
     reader: str,
@@ -167,7 +168,7 @@ def _read_answers(
         query, passed
     )  # its own: rows are inserted meanwhile
     while batch := rows.fetchmany(_ROWS_AT_ONCE):
-        database.insert_rows("crawled", [each for row in batch if (each := _describe_page(*row))])
+        database.insert_rows(table, [each for row in batch if (each := _describe_page(*row))])
 
 
 def _describe_page(

@@ -99,7 +99,10 @@ async def test_old_urls_are_to_lead_to_listed_pages() -> None:
 
 @pytest.mark.parametrize("kind", ["sitemap", "text", "table", "url", "folder"])
 async def test_the_old_site_is_given_in_many_ways(tmp_path: Path, kind: str) -> None:
-    """A sitemap, a list, a crawl, a folder or a URL: its URLs are asked for as they are."""
+    """A sitemap, a list, a crawl, a folder or a URL: its URLs are asked for as they are.
+
+    Of a crawl only pages count that were there, and could be indexed.
+    """
     async with serve_pages(**{"": page(), "new": page()}) as server:
         publish(server, "", "new")
         listed = list_pages(server.base, "new", "old")
@@ -109,7 +112,9 @@ async def test_the_old_site_is_given_in_many_ways(tmp_path: Path, kind: str) -> 
         texts = {
             "old.xml": listed,
             "old.txt": f"{server.base}new\n{server.base}old\n",
-            "old.csv": f"Address,Status Code\n{server.base}new,200\n{server.base}old,200\n",
+            "old.csv": "Address,Status Code,Content Type\n"
+            f"{server.base}new,200,text/html\n{server.base}old,200,text/html\n"
+            f"{server.base}long-gone,404,text/html\n{server.base}logo.png,200,image/png\n",
             "folder/sitemap.xml": listed,
             "folder/robots.txt": f"Sitemap: {server.base}sitemap.xml",
         }

@@ -35,5 +35,6 @@ SELECT loc, loc AS key FROM arrived WHERE regexp_matches(loc, $simple)
 -- list_unusual:
 SELECT loc FROM unusual WHERE number > $after AND number <= $until
 
--- add_urls: {} is the table
-INSERT INTO {} SELECT min(loc) AS loc, key FROM arrived GROUP BY key ORDER BY key
+-- add_urls: {} is the table; what was no page of the old site need not lead anywhere
+INSERT INTO {} SELECT min(loc) AS loc, key FROM arrived
+WHERE key NOT IN (SELECT key FROM old_crawled WHERE NOT is_indexable) GROUP BY key ORDER BY key

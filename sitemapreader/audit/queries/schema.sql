@@ -167,6 +167,7 @@ CREATE TABLE crawled (         -- what --urls says that pages answered
     is_blocked BOOLEAN,        -- by robots.txt, so that it was not asked for
     is_html BOOLEAN, is_indexable BOOLEAN
 );
+CREATE TABLE old_crawled AS FROM crawled;   -- what --was says of them
 CREATE TABLE baseline (
     code VARCHAR, document VARCHAR, fingerprint VARCHAR
 );
