@@ -106,26 +106,31 @@ class PageAsker:
         headers = {} if fresh else _select_validators(record)
         is_well = record.is_listed and record.failed_at is None
         if self.markdown and record.markdown_url and is_well:
-            answer = await self._visit(record.markdown_url, entry, headers)
+            answer = await self._visit(record.markdown_url, entry, headers, record.markdown_url)
             if answer.is_plain:
                 return attrs.evolve(answer, markdown_url=record.markdown_url)
         if record.markdown_url:
             headers = {}  # the validators are another's
-        answer = await self._visit(record.url, entry, headers)
+        answer = await self._visit(record.url, entry, headers, record.source or record.url)
         answer = attrs.evolve(answer, markdown_url="" if record.markdown_url == "" else None)
         facts = answer.visit.facts
         if not self.markdown or facts is None or facts.markdown is None:
             return answer
         if record.markdown_url == "" or origin_of(facts.markdown) != origin_of(facts.url):
             return attrs.evolve(answer, markdown_url="")
-        other = await self._visit(facts.markdown, entry, {})
+        other = await self._visit(facts.markdown, entry, {}, facts.markdown)
         if not other.is_plain or _count(other.text) < _LEAST_SHARE * _count(answer.text):
             return attrs.evolve(answer, markdown_url="")
         return PageAnswer(answer.visit, other.text, other.headers, facts.markdown)
 
-    async def _visit(self, url: str, entry: UrlEntry, headers: Mapping[str, str]) -> PageAnswer:
+    async def _visit(
+        self, url: str, entry: UrlEntry, headers: Mapping[str, str], known_at: str
+    ) -> PageAnswer:
         accept = _ACCEPT_MARKDOWN if self.markdown else {}
         visit = await self.visitor.visit(url, {**accept, **headers})
+        if visit.status == 304 and url_key(visit.final_url) != url_key(known_at):
+            # An ETag is of one URL (RFC 9110, section 8.8.3): what it leads to now may have it too.
+            visit = await self.visitor.visit(url, accept)
         text = visit.facts.text if visit.facts else None
         if self.extract is not None and visit.facts is not None:
             page = Page(entry, visit.final_url, visit.headers, visit.body)
@@ -180,9 +185,14 @@ class PageLaw:
         failed_at = now if old.failed_at is None else old.failed_at
         # The longer it has failed, the more rarely it is asked.
         next_try = now + min((now - failed_at) / 2, WEEK)
-        failed = attrs.evolve(old, lastmod=lastmod, failed_at=failed_at, next_try=next_try)
-        gone = attrs.evolve(failed, gone_at=now if old.gone_at is None else old.gone_at)
-        is_sudden = now - (gone.gone_at or now) < self.day
+        failed = attrs.evolve(
+            old, lastmod=lastmod, failed_at=failed_at, next_try=next_try, gone_at=None, gone_to=None
+        )
+        # Two kinds of faults, or two with another answer in between, are not one that lasts.
+        gone_to = answer.visit.final_url if answer.is_good else ""
+        gone_at = now if old.gone_at is None or old.gone_to != gone_to else old.gone_at
+        gone = attrs.evolve(failed, gone_at=gone_at, gone_to=gone_to)
+        is_sudden = now - gone_at < self.day
         is_held = old.is_listed or old.text_hash is not None
         has_moved = answer.is_good and answer.is_moved and (is_held_there or not old.is_listed)
         if answer.is_gone or has_moved:
@@ -193,31 +203,30 @@ class PageLaw:
             return Verdict(new) if old.text_hash is None else Verdict(new, "delete")
         if not answer.is_good:
             return Verdict(failed if is_held else None, "missed", answer.failure)
-        text = answer.text
-        text_hash = old.text_hash if text is None else hash_text(text, self.ignore)
+        is_empty = answer.text is not None and not answer.text.strip()
+        if is_empty and old.text_hash:
+            return Verdict(failed, "missed", "no-text")
+        text_hash = old.text_hash if answer.text is None else hash_text(answer.text, self.ignore)
         is_same = text_hash == old.text_hash
-        is_empty = text is not None and not text.strip()
         source = answer.visit.final_url if answer.is_elsewhere else None
-        if old.text_hash and not is_same:
-            if is_empty:
-                return Verdict(failed, "missed", "no-text")
-            if source not in (None, old.source) and (is_sudden or not old.is_listed):
-                return Verdict(gone, "missed", "redirected")
         is_lent = answer.is_elsewhere and not answer.is_moved
+        is_doubted = (is_sudden or not old.is_listed) and (is_lent or old.text_hash)
+        if is_doubted and not is_same and source not in (None, old.source):
+            return Verdict(gone, "missed", "redirected")
         record = attrs.evolve(
             old,
             lastmod=lastmod,
             source=source,
-            etag=_read_etag(answer.headers) or (old.etag if text is None else None),
-            last_modified=answer.headers.get("last-modified")
-            or (old.last_modified if text is None else None),
             markdown_url=answer.markdown_url,
             checked_at=now,
-            read_at=old.read_at if text is None else now,
             failed_at=failed_at if is_lent else None,
             gone_at=None,
+            gone_to=None,
             next_try=next_try if is_lent else None if old.is_listed else now + self.unlisted,
         )
+        if answer.text is not None:
+            etag, date = _read_etag(answer.headers), answer.headers.get("last-modified")
+            record = attrs.evolve(record, read_at=now, etag=etag, last_modified=date)
         if is_empty:
             return Verdict(record, "missed", "no-text")
         if is_same:

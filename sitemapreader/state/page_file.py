@@ -36,7 +36,8 @@ class PageRecord:
         checked_at: when it last answered.
         read_at: when all of it was last read, for a 304 may be untrue.
         failed_at: since when it has not answered with itself; `None` if it does.
-        gone_at: when it first answered that it is gone or elsewhere, with no better answer since.
+        gone_at: when it first answered that it is gone or elsewhere, with no other answer since.
+        gone_to: where it led then; "" if it was gone.
         next_try: when it is to be asked again, whether its lastmod moves or not.
     """
 
@@ -53,6 +54,7 @@ class PageRecord:
     read_at: float | None = None
     failed_at: float | None = None
     gone_at: float | None = None
+    gone_to: str | None = None
     next_try: float | None = None
 
 

@@ -23,6 +23,7 @@ CREATE TABLE page (
     read_at REAL,
     failed_at REAL,
     gone_at REAL,
+    gone_to TEXT,
     next_try REAL,
     PRIMARY KEY (site, url)
 ) WITHOUT ROWID;

@@ -240,6 +240,11 @@ async def test_a_server_that_lies_for_a_day_deletes_nothing(site: Site, told: In
     site.answers |= dict.fromkeys(paths, 404)  # what was said before the good answer is void
     site.publish("a.xml", *paths, lastmod="2026-05-03")
     assert {each.kind for each in await told.run()} == {"missed"}
+    site.answers |= dict.fromkeys(paths, 503)  # and so is what was said before an outage
+    await told.run()
+    site.answers |= dict.fromkeys(paths, 404)
+    await told.run()
+    assert len(told.pages) == 60
 
 
 async def test_a_page_that_leads_elsewhere_for_now_is_kept(site: Site, told: Index) -> None:
@@ -465,6 +470,24 @@ async def test_a_page_that_says_304(site: Site, told: Index) -> None:
     assert site.unchanged == ["/1", "/2"]
     changes = await told.run(days=31, revisit=timedelta(days=30))
     assert {each.text for each in changes} == {"Page /1 of 2026-05-03", "hidden by the ETag"}
+
+
+async def test_another_page_may_have_the_same_tag(site: Site, told: Index) -> None:
+    """A 304 of the page to which one redirects says nothing about the text of the first."""
+    site.publish("a.xml", "/1", "/2")
+    site.hidden |= {"/other": ""}
+    site.texts |= {"/1": "one", "/2": "two"}
+    site.tags |= {"/1": "a", "/2": "a", "/other": "a"}
+    await told.run()
+    site.publish("a.xml", "/1", "/2", lastmod="2026-05-02")
+    site.texts |= {"/1": "eins"}
+    site.tags |= {"/1": "b"}
+    await told.run()
+    site.publish("a.xml", "/1", "/2", lastmod="2026-05-03")
+    site.answers |= {"/2": "/other"}
+    await told.run()
+    assert site.unchanged == ["/1", "/other"]
+    assert told.missed == {"/2": "redirected"}
 
 
 @pytest.mark.parametrize(

@@ -110,13 +110,12 @@ class Index:
                 if site.hour - site.pages[url].born > 48
             ]
         for url, text in self.texts.items():
-            dead, told_of = site.pages[url].dead, url
-            moved_to = pages.moved_to(url)
-            if text.startswith(f"The page {moved_to} in"):
-                # Before a list is seen to have its new address, a page is what it leads to.
-                dead, told_of = self.came.get(moved_to), moved_to
-            if dead is not None:
-                told.dead = max(told.dead, (site.hour - dead) / 24)
+            told_of = text.split()[2]
+            assert told_of in site.pages, text
+            # A page that has moved is what it leads to, before a list is seen to have that.
+            known = [site.pages[told_of].dead, self.came.get(told_of) if told_of != url else None]
+            if dead := [hour for hour in known if hour is not None]:
+                told.dead = max(told.dead, (site.hour - min(dead)) / 24)
             elif text != pages.text_of(told_of):
                 told.stale = max(told.stale, (site.hour - pages.since(told_of)) / 24)
 

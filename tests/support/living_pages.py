@@ -54,10 +54,6 @@ class LivingPages:
     def text_of(self, url: str) -> str:
         return f"The page {url} in version {self._texts.setdefault(url, Text()).version}"
 
-    def moved_to(self, url: str) -> str:
-        """Return where a page leads since it got another address, or ""."""
-        return self._texts[url].moved_to
-
     def since(self, url: str) -> float:
         """Return the hour in which a page got its present text."""
         return max(self._texts[url].since, self.site.pages[url].born)
