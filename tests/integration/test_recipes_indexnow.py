@@ -439,6 +439,21 @@ async def test_a_site_that_is_down_records_nothing(site: Web, db: Path) -> None:
     assert site.requests == []
 
 
+@pytest.mark.parametrize("fault", ["empty", "missing", "shrunk"])
+async def test_a_bad_day_removes_nothing(site: Web, db: Path, fault: str) -> None:
+    """A sitemap that is empty, missing or much shorter for a day submits no page as removed."""
+    site.publish(count=60)
+    await site.submit(db, submit_all=False)
+    if fault == "missing":
+        del site.pages["/0.xml"]
+    else:
+        site.pages["/0.xml"] = urlset(*(f"{site.base}/{n}" for n in range(5 * (fault != "empty"))))
+    result = await site.submit(db)
+    assert (result.removed, result.report.removals_unknown, site.requests) == (0, 1, [])
+    site.publish(count=60)
+    assert (await site.submit(db)).requests == {}
+
+
 async def test_a_state_that_was_deleted(site: Web, db: Path) -> None:
     """The next call records, and does not take all URLs for new ones."""
     site.publish("a")
