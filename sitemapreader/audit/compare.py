@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 _SCHEMA = 1
+_FAULTS = (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError)
+"""What reading a file of any other kind raises."""
 
 
 class Trend(StrEnum):
@@ -27,7 +30,7 @@ class Trend(StrEnum):
     WORSE = "worse"
     SAME = "same"
     UNKNOWN = "unknown"
-    """One of the audits did not run the rule."""
+    """One of the audits did not run the rule, or only one of them visited all pages."""
     BETTER = "better"
     FIXED = "fixed"
 
@@ -70,10 +73,27 @@ def compare_audits(
 
 
 @attrs.frozen
+class _Extent:
+    """How far a finding goes: hits, or a share of pages with its interval."""
+
+    severity: Severity
+    value: float
+    low: float
+    high: float
+
+    @classmethod
+    def read(cls, finding: Mapping[str, Any]) -> _Extent:
+        severity, rate = Severity[finding["severity"].upper()], finding.get("rate")
+        if rate is None:
+            return cls(severity, *[int(finding["count"])] * 3)
+        return cls(severity, *(float(rate[name]) for name in ("share", "low", "high")))
+
+
+@attrs.frozen
 class _Report:
     """What the comparison reads of a report."""
 
-    findings: Mapping[str, Mapping[str, Any]]
+    findings: Mapping[str, _Extent]
     not_run: frozenset[str]
 
     @classmethod
@@ -83,48 +103,52 @@ class _Report:
             if content["schema"] != _SCHEMA:
                 raise AuditInputError(f"{path} was written by another version: audit again")
             return cls(
-                {each["rule"]["code"]: each for each in content["findings"]},
-                frozenset(each["rule"]["code"] for each in content["facts"]["not_run"]),
+                {_code_of(each): _Extent.read(each) for each in content["findings"]},
+                frozenset(map(_code_of, content["facts"]["not_run"])),
             )
         except OSError as error:
             raise AuditInputError(f"{path} cannot be read: {error.strerror}") from None
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
+        except (
+            ValueError,
+            LookupError,
+            TypeError,
+            AttributeError,
+            ArithmeticError,
+            RecursionError,
+        ) as error:
             if isinstance(error, AuditInputError):
                 raise
             raise AuditInputError(
                 f"{path} is no report of an audit in JSON: write one with `audit -o report.json`"
             ) from None
 
-    def severity_of(self, code: str) -> Severity:
-        return Severity[str(self.findings[code]["severity"]).upper()]
 
-    def measure(self, code: str) -> tuple[float | None, tuple[float, float]]:
-        """Return the hits of a rule, or its rate, and the interval of that."""
-        if code in self.not_run:
-            return None, (0.0, 0.0)
-        finding = self.findings.get(code)
-        if finding is None:
-            return 0, (0.0, 0.0)
-        rate = finding.get("rate")
-        if rate is None:
-            return finding["count"], (finding["count"], finding["count"])
-        return rate["share"], (rate["low"], rate["high"])
+def _code_of(entry: Mapping[str, Any]) -> str:
+    """Return the code of a rule; raise ValueError for one that could be markup."""
+    code = str(entry["rule"]["code"])
+    if re.fullmatch(r"[a-z0-9-]+", code) is None:
+        raise ValueError(code)
+    return code
 
 
 def _compare(code: str, old: _Report, new: _Report) -> Difference:
-    severity = (new if code in new.findings else old).severity_of(code)
-    (before, (low, high)), (after, (least, most)) = old.measure(code), new.measure(code)
-    if before is None or after is None:
+    before, after = (report.findings.get(code) for report in (old, new))
+    if code in old.not_run or code in new.not_run:
         trend = Trend.UNKNOWN
-    elif not before:
-        trend = Trend.NEW
-    elif not after:
-        trend = Trend.FIXED
-    elif least > high:
+    elif before is None or after is None:
+        trend = Trend.FIXED if after is None else Trend.NEW
+    elif isinstance(before.value, int) != isinstance(after.value, int):
+        trend = Trend.UNKNOWN  # all pages in one of them, a sample in the other
+    elif after.low > before.high:
         trend = Trend.WORSE
     else:
-        trend = Trend.BETTER if most < low else Trend.SAME
-    return Difference(code, severity, trend, before, after)
+        trend = Trend.BETTER if after.high < before.low else Trend.SAME
+    values = (
+        None if code in report.not_run else each.value if each else 0
+        for report, each in ((old, before), (new, after))
+    )
+    severity = next(each.severity for each in (after, before) if each)
+    return Difference(code, severity, trend, *values)
 
 
 def format_differences(name: str, differences: Iterable[Difference]) -> str:

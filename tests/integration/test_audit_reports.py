@@ -122,7 +122,7 @@ def test_trends(tmp_path: Path) -> None:
         {"code": "more", "count": 1}, {"code": "fewer", "count": 5}, {"code": "equal", "count": 3},
         {"code": "fixed", "count": 2}, {"code": "gone", "count": 1},
         {"code": "rate-meets", "rate": rate(0.1, 0.05, 0.2)},
-        {"code": "rate-rises", "rate": rate(0.1, 0.05, 0.2)},
+        {"code": "rate-rises", "rate": rate(0.1, 0.05, 0.2)}, {"code": "counted", "count": 100},
         not_run=("fresh",),
     )  # fmt: skip
     after = report(
@@ -131,13 +131,14 @@ def test_trends(tmp_path: Path) -> None:
         {"code": "new", "count": 1, "severity": "warning"}, {"code": "fresh", "count": 1},
         {"code": "rate-meets", "rate": rate(0.2, 0.15, 0.3)},
         {"code": "rate-rises", "rate": rate(0.4, 0.3, 0.5)},
+        {"code": "counted", "rate": rate(0.4, 0.3, 0.5)},
         not_run=("gone",),
     )  # fmt: skip
     found = {each.code: each.trend for each in compare_audits(before, after)}
     assert found == {
         "more": Trend.WORSE, "fewer": Trend.BETTER, "equal": Trend.SAME, "fixed": Trend.FIXED,
         "gone": Trend.UNKNOWN, "fresh": Trend.UNKNOWN, "new": Trend.NEW,
-        "rate-meets": Trend.SAME, "rate-rises": Trend.WORSE,
+        "rate-meets": Trend.SAME, "rate-rises": Trend.WORSE, "counted": Trend.UNKNOWN,
     }  # fmt: skip
     assert [each.trend for each in compare_audits(before, after)][:3] == [
         Trend.NEW, Trend.WORSE, Trend.WORSE
@@ -151,6 +152,24 @@ def test_a_report_of_ours_compares_with_itself(result: Audit, tmp_path: Path) ->
     found = compare_audits(path, path)
     assert {each.trend for each in found} == {Trend.SAME}
     assert len(found) == len(result.findings)
+
+
+@pytest.mark.parametrize(
+    "finding",
+    [
+        {"code": "a", "severity": "huge"},
+        {"code": "a", "severity": 3},
+        {"code": "a", "count": "many"},
+        {"code": "a", "count": 1e400},
+        {"code": "a", "rate": {"low": 0.1}},
+        {"code": "a`|\x1b[31m<b>"},
+    ],
+)
+def test_findings_that_are_none_of_ours(tmp_path: Path, finding: dict[str, Any]) -> None:
+    """A report in which a finding is no such thing, or its code is markup, is refused."""
+    path = report(tmp_path, "a", finding)
+    with pytest.raises(ValueError, match="no report of an audit"):
+        compare_audits(path, path)
 
 
 @pytest.mark.parametrize(
