@@ -118,7 +118,10 @@ def open_entries(arguments: argparse.Namespace, counts: UrlCounts | None = None)
 def _check_format(arguments: argparse.Namespace, form: str) -> None:
     """Raise UsageError for an option that does not apply to the format."""
     if form == "atom" and not getattr(arguments, "changes", False):
-        raise UsageError("--format atom is a feed of changes: add --changes and --state FILE")
+        hint = "add --changes and --state FILE"
+        if not hasattr(arguments, "changes"):
+            hint = "the command urls writes it, with --changes and --state FILE"
+        raise UsageError(f"--format atom is a feed of changes: {hint}")
     if arguments.null and form not in _NUL_FORMATS:
         raise UsageError(
             f"-0 is for --format {' or '.join(_NUL_FORMATS)}: records of {form} cannot end with NUL"

@@ -218,6 +218,7 @@ class DiscoverArguments(TypedDict, total=False):
     probe: Probe
     extra_paths: Iterable[str]
     feeds: bool
+    map_hosts: Mapping[str, str]
     respect_robots: bool
     extra_formats: ExtraFormats
     trusted: bool
@@ -252,6 +253,7 @@ async def discover(
     probe: Probe = "auto",
     extra_paths: Iterable[str] = (),
     feeds: bool = False,
+    map_hosts: Mapping[str, str] = MappingProxyType({}),
     respect_robots: bool = True,
     extra_formats: ExtraFormats = (),
     trusted: bool = True,
@@ -271,6 +273,7 @@ async def discover(
             or "never".
         extra_paths: paths to try before the well-known ones.
         feeds: also accept the feeds that the start page links to.
+        map_hosts: hosts, and those that are asked in their place, as in `walk`.
         respect_robots: do not try paths that robots.txt disallows, and none at all if robots.txt
             cannot be fetched (RFC 9309, section 2.3.1.4). What the site names is always tried.
         extra_formats: what else counts as a sitemap: "html", pages that the site names as its
@@ -289,6 +292,7 @@ async def discover(
         probe=probe,
         extra_paths=extra_paths,
         feeds=feeds,
+        map_hosts=map_hosts,
         respect_robots=respect_robots,
         extra_formats=extra_formats,
         trusted=trusted,

@@ -20,7 +20,7 @@ from sitemapreader.walker.walks import Walk
 if TYPE_CHECKING:
     from sitemapreader.report import Report
 
-_OWN = ("state", "changes", "removed", "max_urls", "order", "sample", "seed")
+_OWN = ("state", "changes", "removed", "max_urls", "order", "sample", "seed", "revisit")
 """Arguments of a walk by which this one would not see every URL in its own order."""
 _SPARE = 1_000
 """Entries that may wait to be compared."""
@@ -151,7 +151,7 @@ async def newest(
         site: its URL, as `walk` takes it.
         number: how many URLs.
         documents: how many sitemaps are read at most.
-        arguments: those of `walk`, but for `state`, `changes`, `removed`, `max_urls` and `order`.
+        arguments: those of `walk`, but for `order`, `max_urls`, `sample`, and what needs a state.
 
     One sitemap is read at a time, in the order of the dates in their index: the newest first, and
     of those without a date the last one. It ends when none that is left can have a newer URL; the

@@ -10,7 +10,7 @@ from commands import run
 from serving import listen, serve
 from walking import index, urlset
 
-from sitemapreader import FetchOptions, walk, walk_sync
+from sitemapreader import FetchOptions, discover, walk, walk_sync
 from sitemapreader.fetch import MappedFetcher, MemoryFetcher, read_body
 
 if TYPE_CHECKING:
@@ -74,6 +74,15 @@ async def test_a_staging_site() -> None:
     assert "/private.xml" not in staging.requested
     (mapped,) = [each for each in report.issues if each.code == "host-mapped"]
     assert (mapped.url, mapped.value) == (LIVE, staging.base)
+
+
+async def test_discovery() -> None:
+    """What is found there has the names of production, too."""
+    async with serve(make_staging) as staging:
+        found = await discover(LIVE, map_hosts={LIVE: staging.base})
+    assert [(each.loc, each.sitemap) for each in found.sitemaps] == [
+        (at("top.xml"), at("robots.txt"))
+    ]
 
 
 async def test_redirects_that_lead_nowhere() -> None:

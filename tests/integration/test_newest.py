@@ -231,6 +231,7 @@ async def test_never_proven_in_vain() -> None:
         ({"number": 0}, "number must be 1 or more"),
         ({"number": "3"}, "number must be a whole number"),
         ({"documents": 0}, "documents must be 1 or more"),
+        ({"revisit": 3}, "newest has no argument 'revisit'"),
         ({"state": "a.db"}, "newest has no argument 'state'"),
         ({"exlude": "b"}, "did you mean exclude"),
     ],
@@ -258,3 +259,5 @@ def test_in_the_shell(tmp_path: Path) -> None:
         in shown.stderr
     )
     assert run("newest", str(tmp_path), "-n", "0").returncode == 2
+    shown = run("newest", str(tmp_path), "--include", "nothing")
+    assert (shown.returncode, "newest" in shown.stderr) == (1, False)

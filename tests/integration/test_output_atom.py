@@ -93,6 +93,7 @@ def test_in_the_shell(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
+        ("newest -o changes.atom", "the command urls writes it, with --changes"),
         ("-o changes.atom", "add --changes and --state FILE"),
         ("--format atom --changes --state s.db", "atom is always a file"),
         ("-o foreign.atom --changes --state s.db", "is not a feed that was written here"),

@@ -54,10 +54,11 @@ def run_newest(arguments: argparse.Namespace) -> int:
         said = "proven: no other URL with a date is newer"
         if not found.proven:
             said = f"not proven to be the newest: {_REASONS.get(found.reason, found.reason)}"
-        console.print_line(
-            f"{said} ({found.documents} sitemaps read; left out: {found.undated} URLs without a "
-            f"date, {found.future} of the future)"
-        )
+        if found.entries:
+            console.print_line(
+                f"{said} ({found.documents} sitemaps read; left out: {found.undated} URLs without "
+                f"a date, {found.future} of the future)"
+            )
         code = summary.find_exit_code()
         return PARTIAL if code == ALL_READ and not found.proven else code
 
