@@ -116,25 +116,20 @@ class AuditRun:
     _figures: AuditOptions
     _parameters: dict[str, object]
     _visits: SiteVisits
+    _source: SiteTask
     _robots: dict[str, Robots] = attrs.field(factory=dict, init=False)
     _report: Report = attrs.field(init=False)
     _runner: RuleRunner = attrs.field(init=False)
-    _is_http: bool = attrs.field(default=False, init=False)
-    _folder: Fetcher | None = attrs.field(default=None, init=False)
     _is_site: bool = attrs.field(default=False, init=False)
-    _start: str = attrs.field(default="", init=False)
     _old_complete: bool = attrs.field(default=True, init=False)
 
-    async def walk(
-        self,
-        source: SiteTask,
-        arguments: WalkArguments,
-        old: OldSite | None = None,
-    ) -> None:
+    @property
+    def _is_http(self) -> bool:
+        return self._source.fetcher is None
+
+    async def walk(self, arguments: WalkArguments, old: OldSite | None = None) -> None:
         """Read the sitemaps and robots.txt files into the database, and visit pages."""
-        self._is_http = source.fetcher is None
-        self._folder = source.fetcher
-        self._start = source.url
+        source = self._source
         network = arguments.get("options") or FetchOptions()
         async with AsyncExitStack() as stack:
             online = arguments
@@ -148,7 +143,7 @@ class AuditRun:
             if old is not None:
                 read = await old.load(self._database, online if old.is_http else arguments)
                 self._old_complete = read
-            await self._read(source, online if self._is_http else arguments)
+            await self._read(online if self._is_http else arguments)
             fetcher = cast("Fetcher", source.fetcher or online["fetcher"])
             if self._is_http and (hosts := arguments.get("map_hosts")):
                 fetcher = MappedFetcher(fetcher, hosts, network.user_agent)
@@ -162,15 +157,15 @@ class AuditRun:
                     fetcher, self._robots, network, named, is_http=self._is_http
                 )
 
-    async def _read(self, source: SiteTask, arguments: WalkArguments) -> None:
+    async def _read(self, arguments: WalkArguments) -> None:
         """Walk, and load what is read."""
         loader = WalkLoader(self._database, arguments.get("on_document"))
-        entries = open_walk(source, {**arguments, "on_document": loader.note_end})
+        entries = open_walk(self._source, {**arguments, "on_document": loader.note_end})
         async with entries:
             await loader.load(entries)
             self._robots = list_known_robots(entries, is_http=self._is_http)
         self._report = entries.report
-        self._is_site = source.kind != "sitemap" and not any(
+        self._is_site = self._source.kind != "sitemap" and not any(
             each.via is Via.SITE and each.status is not Status.SKIPPED
             for each in entries.report.documents
         )
@@ -187,7 +182,7 @@ class AuditRun:
         self._database.end_loading()
         prepare(self._database, self._parameters, self._robots, self._figures.robots)
         report = self._report
-        self._visits.judge(self._start)
+        self._visits.judge(self._source.url)
         missing = find_missing(
             self._database,
             report,
@@ -222,8 +217,8 @@ class AuditRun:
         if baseline is not None:
             findings = [baseline.mark(each, self._database) for each in findings]
         files: dict[str, str] = {}
-        if isinstance(self._folder, FolderFetcher):
-            findings, files = locate_findings(findings, self._folder)
+        if isinstance(folder := self._source.fetcher, FolderFetcher):
+            findings, files = locate_findings(findings, folder)
         facts = gather_facts(
             self._database,
             self._runner,
@@ -339,8 +334,8 @@ async def audit(
             before = None if baseline is None else read_baseline(baseline, store)
             has_text = database is not None or since_audit is not None
             visits = SiteVisits(store, figures, pages, old is not None, has_text)
-            run = AuditRun(store, plan, figures, figures.make_parameters(begun), visits)
-            await run.walk(found, arguments, old)
+            run = AuditRun(store, plan, figures, figures.make_parameters(begun), visits, found)
+            await run.walk(arguments, old)
             await store.run_in_thread(partial(run.judge, has_known=known is not None))
             finish = partial(
                 run.finish,

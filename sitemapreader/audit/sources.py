@@ -120,7 +120,8 @@ class OldSite:
             await database.run_in_thread(lambda: urls.load(self.source))
             return True
         locs: list[str] = []
-        async with open_walk(self.task, arguments) as entries:
+        # Its own sitemaps are meant, whatever hosts stand for it in the audit.
+        async with open_walk(self.task, {**arguments, "map_hosts": {}}) as entries:
             async for entry in entries:
                 locs.append(entry.loc)
                 if len(locs) >= _ROWS_AT_ONCE:

@@ -217,6 +217,23 @@ async def test_a_site_in_a_folder_has_its_start_page_there(tmp_path: Path) -> No
         }
 
 
+async def test_a_staging_site_answers_for_old_urls() -> None:
+    """The old sitemap is read where it is now, and its URLs are asked for where they will be."""
+    async with serve_pages(old=page()) as live, serve_pages(new=page()) as staging:
+        publish(live, "old", "new")
+        publish(staging, "new")
+        text = list_pages(live.base, "new")
+        staging.answers["/sitemap.xml"] = lambda _: web.Response(
+            text=text, content_type="application/xml"
+        )
+        hosts = {live.base.rstrip("/"): staging.base.rstrip("/")}
+        was = f"{live.base}sitemap.xml"
+        with await judge(live.base, None, was=was, select=WAS, map_hosts=hosts) as result:
+            assert hits(result) == {"was-lost": [("old", "404")]}
+            assert result.facts.urls == 1
+        assert set(live.asked) == {"/sitemap.xml"}
+
+
 async def test_many_temporary_redirects_to_the_start_page_are_no_gate() -> None:
     """Old pages of several folders that lead there are told, not excused as a consent page."""
     old = [f"{folder}/{number}" for folder in "ab" for number in range(4)]

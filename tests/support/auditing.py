@@ -181,14 +181,14 @@ class RuleTrial:
         figures = AuditOptions(now=NOW, **tried.figures)
         plan = plan_rules(None, [code], [], {}, figures)
         visits = SiteVisits(self.database, figures, None, has_old=False, has_text=False)
-        run = AuditRun(self.database, plan, figures, figures.make_parameters(NOW), visits)
         fetcher = tried.make_fetcher()
         if tried.known is not None:
             load_known(self.database, tried.known)
         kind: SiteKind = "sitemap" if tried.sitemap else "auto"
         url = HOST + (tried.sitemap or "/")
         source = SiteTask(url, kind, fetcher=None if tried.is_http else fetcher, name="shop")
-        await run.walk(source, {"fetcher": fetcher, "options": FetchOptions(max_attempts=1)})
+        run = AuditRun(self.database, plan, figures, figures.make_parameters(NOW), visits, source)
+        await run.walk({"fetcher": fetcher, "options": FetchOptions(max_attempts=1)})
         run.judge(has_known=tried.known is not None)
         runner = run._runner
         if runner.findings:
