@@ -111,9 +111,9 @@ async def test_a_host_that_had_enough(status: int) -> None:
             assert result.facts.pages.judged >= 29
 
 
-@pytest.mark.parametrize("status", [301, 302])
+@pytest.mark.parametrize("status", [200, 301, 302])
 async def test_a_start_page_for_what_is_not_there(status: int) -> None:
-    """A site that leads from made-up paths to its start page has no soft 404 on it, nor in words.
+    """A site that shows its start page for made-up paths, or leads there, has no soft 404.
 
     Pages without words are made in the browser: nothing is known of them.
     """
@@ -123,8 +123,9 @@ async def test_a_start_page_for_what_is_not_there(status: int) -> None:
     async with serve_pages(**answers) as server:
 
         def lead(request: web.Request) -> Any:
-            is_blank = request.path.startswith("/blank/")
-            return page(text="") if is_blank else answer(status, Location="/")(request)
+            if request.path.startswith("/blank/"):
+                return page(text="")
+            return answers[""] if status == 200 else answer(status, Location="/")(request)
 
         server.fallback = lead
         publish(server, *answers)

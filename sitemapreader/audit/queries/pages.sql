@@ -114,7 +114,9 @@ DELETE FROM probe WHERE text_hash IS NOT NULL AND folder IN (
 -- find_soft_errors: pages that are as one that does not exist
 UPDATE page SET is_soft_404 = regexp_matches(file, '^([a-z]{2}(-[a-z]{2})?/)?404\.html?$') OR EXISTS (
     SELECT 1 FROM probe WHERE probe.folder = first_folder(page.key) AND (
+        -- a start page that is shown for all that is not there is none of that
         probe.text_hash = page.text_hash
+        AND NOT starts_with(probe.folder, regexp_replace(page.key, '/index\.html?$', '/'))
         OR (probe.final_key = page.final_key AND page.final_key <> page.key)
     )
 )
