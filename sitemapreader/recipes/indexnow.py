@@ -52,67 +52,45 @@ _KEY = re.compile(r"[A-Za-z0-9-]{8,128}")
 _MAX_KEY_FILE_BYTES = 4_096
 
 
+_ACCEPTED = frozenset({200, 202})
+_ADVICE = {
+    400: "check the endpoint and the key",
+    403: "let the service fetch the key file: check robots.txt, firewall and bot protection",
+    422: "check that the site answers under the host that its sitemaps name",
+    429: "wait, and submit only what has changed: these URLs come again",
+}
+
+
 class IndexNowError(SitemapReaderError):
     """The service has not accepted URLs; all that it accepted before is remembered.
 
     Attributes:
         host: the host of these URLs.
         status: status of the service's answer; 0 where there was none.
+        advice: what to do about it.
         retry_after_seconds: the wait that the service asks for, if it does.
     """
 
-    advice = "try again later: these URLs come again"
-
     def __init__(
-        self, host: str, said: str, status: int = 0, retry_after_seconds: float | None = None
+        self,
+        host: str,
+        said: str,
+        status: int = 0,
+        retry_after_seconds: float | None = None,
+        advice: str = "try again later: these URLs come again",
     ) -> None:
         self.host = host
         self.status = status
         self.retry_after_seconds = retry_after_seconds
+        self.advice = _ADVICE.get(status, advice)
         super().__init__(f"{host}: {said}: {self.advice}")
 
 
 class KeyFileError(IndexNowError):
     """The file with the key is missing or holds something else; nothing was sent."""
 
-    advice = "put a file there that holds the key and nothing else"
-
-
-class InvalidRequestError(IndexNowError):
-    """400: the service cannot read the request."""
-
-    advice = "check the endpoint and the key"
-
-
-class KeyRejectedError(IndexNowError):
-    """403: the service has not found the key, or found another one."""
-
-    advice = "let the service fetch the key file: check robots.txt, firewall and bot protection"
-
-
-class UrlsRejectedError(IndexNowError):
-    """422: URLs of another host, or a key that the protocol does not allow."""
-
-    advice = "check that the site answers under the host that its sitemaps name"
-
-
-class TooManyRequestsError(IndexNowError):
-    """429: too much was submitted."""
-
-    advice = "wait, and submit only what has changed: these URLs come again"
-
-
-class ServiceError(IndexNowError):
-    """The service failed, moved or could not be reached."""
-
-
-_ACCEPTED = frozenset({200, 202})
-_ERRORS: dict[int, type[IndexNowError]] = {
-    400: InvalidRequestError,
-    403: KeyRejectedError,
-    422: UrlsRejectedError,
-    429: TooManyRequestsError,
-}
+    def __init__(self, host: str, said: str) -> None:
+        super().__init__(host, said, advice="put a file there that holds the key and nothing else")
 
 
 @attrs.define
@@ -180,7 +158,7 @@ async def submit_changes(
         arguments: arguments of `walk` that choose URLs, such as `include` and `exclude`.
 
     Raises:
-        IndexNowError: the service did not accept URLs, or a key file is wrong; see its subclasses.
+        IndexNowError: the service did not accept URLs, or a key file is wrong (KeyFileError).
         ValueError: the key or the endpoint is not valid.
         StateError: the state cannot be used.
     """
@@ -413,12 +391,11 @@ class _Service:
             ) as response:
                 status, headers = response.status, response.headers
         except (aiohttp.ClientError, TimeoutError) as error:
-            raise ServiceError(host, f"no answer ({type(error).__name__})") from error
+            raise IndexNowError(host, f"no answer ({type(error).__name__})") from error
         self._result.requests[status] += 1
         if status not in _ACCEPTED:
-            kind = _ERRORS.get(status, ServiceError)
             wait = _read_retry_after(headers.get("Retry-After", ""))
-            raise kind(host, f"the service answered {status}", status, wait)
+            raise IndexNowError(host, f"the service answered {status}", status, wait)
 
 
 def _parse(loc: str) -> URL | None:

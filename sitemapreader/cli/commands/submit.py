@@ -14,7 +14,13 @@ from sitemapreader.cli.runtime import run_process
 from sitemapreader.cli.summary import RunSummary
 from sitemapreader.many.visitor import SiteWalk
 from sitemapreader.output.text import escape_urls
-from sitemapreader.recipes.indexnow import ENDPOINT, IndexNowError, read_key, submit_changes
+from sitemapreader.recipes.indexnow import (
+    ENDPOINT,
+    IndexNowError,
+    KeyFileError,
+    read_key,
+    submit_changes,
+)
 
 if TYPE_CHECKING:
     import argparse
@@ -60,7 +66,8 @@ def run_submit(arguments: argparse.Namespace) -> int:
                 )
             except IndexNowError as error:
                 console.print_error(str(error))
-                return NO_URL if error.status else NOTHING_FETCHED
+                has_answer = error.status or isinstance(error, KeyFileError)
+                return NO_URL if has_answer else NOTHING_FETCHED
         summary.printed = result.report.entries
         summary.add(SiteWalk(task.url), result.report)
         console.print_issues(result.report, task.url)
