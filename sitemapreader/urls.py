@@ -61,6 +61,8 @@ PLAIN_URL = re.compile(r"https?://[!\"$-.0-;=>@-z|-~][!-;=-z|-~]{0,2000}+")
 _SUSPECT_CHARACTERS = (" ", "{", "<", "\t", "\n", "\r", "\x7f", _REPLACEMENT_CHARACTER)
 """Characters that may mean an error or a warning."""
 
+_CLIMBING = ("..", "%2e", "%2E", "\t", "\r", "\n")
+
 _split_uncached: Callable[[str], SplitResult] = getattr(urlsplit, "__wrapped__", urlsplit)
 """Python keeps the last 128 URLs that it split, however long they were."""
 
@@ -266,9 +268,9 @@ def _load() -> PublicSuffixList:
 def may_climb(url: str) -> bool:
     """Return whether a URL, or one of those joined, may leave its folder.
 
-    It would need "..", plain or encoded, or torn apart by blanks that the parser drops.
+    It would need "..", with dots plain or encoded, or torn apart by blanks that the parser drops.
     """
-    return ".." in url or "%" in url or "\t" in url or "\r" in url or "\n" in url
+    return any(part in url for part in _CLIMBING)
 
 
 @cached_by_url

@@ -21,7 +21,7 @@ import attrs
 from sitemapreader.dates import select_recent, select_until
 from sitemapreader.models import Change
 from sitemapreader.rows import Rows, get_column, select_rows
-from sitemapreader.urls import SCHEMES, may_climb, url_key
+from sitemapreader.urls import may_climb, url_key
 
 if TYPE_CHECKING:
     import re
@@ -103,7 +103,8 @@ def _find_outside(locs: list[str], scope: tuple[str, ...]) -> list[str]:
     (https://www.sitemaps.org/protocol.html#location), which a `..` may leave again.
     """
     outside = [loc for loc in locs if not loc.startswith(scope)]
-    if scope is not SCHEMES and may_climb("".join(locs)):
+    # nothing climbs out of an origin, and most sitemaps lie at its root
+    if any(prefix.count("/") > 3 for prefix in scope) and may_climb("".join(locs)):
         outside = [loc for loc in locs if may_climb(loc) or not loc.startswith(scope)]
     begins = [loc[: loc.find("/", 8) + 1] for loc in outside]
     foreign = {begin for begin in set(begins) if _is_foreign(begin, scope)}

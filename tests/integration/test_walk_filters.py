@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from timing import is_below
-from walking import ROBOTS, Pages, Walked, index, moved, urlset, walk_all
+from walking import ROBOTS, SITE, Pages, Walked, index, moved, urlset, walk_all
 
 from sitemapreader.models import UrlEntry
 from sitemapreader.urls import url_key
@@ -300,3 +300,17 @@ def test_without_a_keyed_hash_of_pythons_own(monkeypatch: pytest.MonkeyPatch) ->
     assert one.add("b")
     assert one._hash("a") != other._hash("a")
     assert 0 <= one._hash("a") < 2**64
+
+
+@pytest.mark.parametrize("folder", ["", "shop/"])
+def test_escapes_cost_no_parser(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """URLs with escapes are in scope by their beginning; only encoded dots can leave a folder."""
+    parsed: list[str] = []
+    monkeypatch.setattr(filters, "url_key", lambda url: parsed.append(url) or url)
+    scope = (f"{SITE}{folder}",)
+    entries = [UrlEntry(f"{SITE}{folder}gr%C3%BC%C3%9Fe-{number}%20") for number in range(9)]
+    chosen = EntryFilter(WalkConfig(sitemaps=[TOP], scope="drop"))
+    assert chosen.select(entries, scope) == (entries, 0)
+    assert parsed == []
+    chosen.select([*entries, UrlEntry(f"{SITE}{folder}%2E%2e/a")], scope)
+    assert bool(parsed) == bool(folder)
