@@ -63,12 +63,12 @@ class FileKind:
     """A kind of file: what its header says, and the scripts that make its tables."""
 
     name: str
-    application_id: int
-    """In its header (https://www.sqlite.org/fileformat.html, 1.3.12)."""
+    application_id: int  # in its header: https://www.sqlite.org/fileformat.html, 1.3.12
     version: int
     tables: str
     work_tables: tuple[str, ...] = ()
     """Scripts of tables that each walk makes: temporary ones, or such as may be lost."""
+    has_one_writer: bool = True  # or several, which write in turn
 
 
 STATE = FileKind("state", 0x534D5244, VERSION, "schema.sql", ("schedule.sql", "work_tables.sql"))
@@ -141,7 +141,7 @@ class StateFile:
                 raise StateError(path, "this is a folder: name a file in it")
             if path.exists() and not path.is_file():
                 raise StateError(path, "this is a device or a pipe: name a file")
-            self._lock = _lock(path)
+            self._lock = _lock(path) if kind.has_one_writer else sqlite3.connect(":memory:")
             try:
                 self.connection = self._open()
                 self._identity = _identify(path)

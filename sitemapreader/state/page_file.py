@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-_KIND = FileKind("page file", 0x534D5250, 1, "pages.sql")  # SMRP
+_KIND = FileKind("page file", 0x534D5250, 1, "pages.sql", has_one_writer=False)  # SMRP
 
 
 @attrs.frozen
@@ -70,7 +70,8 @@ _INSERT = (
 class PageFile:
     """What is known of the pages of one site's index; a context manager.
 
-    A file that is damaged or foreign is renamed, and a new one begun. One run writes it at a time.
+    A file that is damaged or foreign is renamed, and a new one begun. Runs over several sites write
+    it in turn; that a site has one run at a time is for the state to see to.
 
     Attributes:
         is_filled: whether a run has met all pages of the site; `save` writes it down.

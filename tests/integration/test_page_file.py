@@ -134,7 +134,12 @@ def test_a_damaged_file_is_renamed(path: Path, content: bytes) -> None:
     assert path.with_name("site.db.corrupt-1").exists()
 
 
-def test_one_run_writes_it(path: Path) -> None:
-    """A second run at the same time is refused, and says so."""
-    with PageFile(path, "a"), pytest.raises(StateError, match="another walk is writing it"):
-        PageFile(path, "b")
+def test_sites_write_it_in_turn(path: Path) -> None:
+    """Runs over several sites share a file, and each has all that it wrote."""
+    with PageFile(path, "a") as first, PageFile(path, "b") as second:
+        for number in range(5):
+            for pages in (first, second):
+                save(pages, attrs.evolve(FULL, url=f"https://a.example/{number}"))
+    for name in ("a", "b"):
+        with PageFile(path, name) as pages:
+            assert len(pages.list_doubted(99, 99, 99)) == 5

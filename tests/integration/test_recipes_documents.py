@@ -561,6 +561,17 @@ async def test_two_sites_share_a_state(site: Site, told: Index, tmp_path: Path) 
             f"{other.base}/3"
         ]
     assert site.requested == []
+    site.answers.clear()
+    other = Site()
+    other.publish("b.xml", "/4")
+    async with listen(other.answer) as other.base:
+
+        async def run(base: str) -> int:
+            source = SiteDocuments(f"{base}/", state=tmp_path / "site.db", options=OPTIONS)
+            return sum([len(batch) async for batch in source.batches()])
+
+        found = await asyncio.gather(run(site.base), run(other.base))  # at once, too
+        assert sum(found) == 2
 
 
 async def test_few_pages_wait(site: Site, told: Index) -> None:
