@@ -12,6 +12,7 @@ from sitemapreader.readers.pages.facts import PageFacts, read_page
 
 URL = "https://example.org/a/b"
 LD = '<script type="application/ld+json">'
+ARTICLE = '{"@type": "BlogPosting", "dateModified": "2026-03-01"}'
 WORDS = " ".join(f"word{number}" for number in range(30))
 
 
@@ -123,6 +124,11 @@ def test_refresh(content: str, found: tuple[int, str] | None) -> None:
         (f'{LD}{{"@graph": [{{}}, {{"dateModified": "2026-03-03"}}]}}</script>', 3),
         (LD + '[{"dateModified": "2026-03-04"}, 1]</script>', 4),
         (LD + '{"dateModified": 5}</script>', None),
+        (LD + f'{{"@graph": [{ARTICLE}, {{"@type": "CollectionPage"}}]}}</script>', None),
+        (LD + f'[{ARTICLE}, {{"@type": "WebPage", "dateModified": "2026-03-06"}}]</script>', 6),
+        (LD + f'[{ARTICLE}, {{"@type": "ImageObject", "dateModified": "2018"}}]</script>', 1),
+        (LD + f'[{ARTICLE}, {{"@type": ["Article"], "dateModified": "2025"}}]</script>', None),
+        (LD + '[{"@type": "WebSite", "dateModified": "2018"}, {"@type": 5}]</script>', None),
         (LD + '{"dateModified": </script>', None),
         (f"{LD}{'[' * 60_000}</script>", None),
         ('<script>{"dateModified": "2026-03-05"}</script>', None),

@@ -44,6 +44,8 @@ _REFRESH = re.compile(
     r"""\s*+(\d{1,9})[\d.]*+[;,\s]*+(?:url\s*+=\s*+)?(["']?)(.*)""", re.IGNORECASE | re.DOTALL
 )
 _JSON_LD = re.compile(r"<script\b[^<>]*+>", re.IGNORECASE)
+_BESIDES = ("Object", "Site", "Comment", "Element", "Person", "Organization")
+"""Ends of the types of JSON-LD that stand beside what a page is about."""
 _SCRIPT_END = re.compile("</script", re.IGNORECASE)
 
 
@@ -224,11 +226,24 @@ def _find_modified(head: Head, page: str) -> datetime | None:
     for meta in head.metas:
         if meta.get("property", "").strip().lower() == "article:modified_time":
             return parse_lastmod(meta.get("content", "").strip())
-    return max(_dates_of_json(page), default=None)
+    dates: dict[bool, set[datetime]] = {True: set(), False: set()}
+    is_described = False
+    for thing in _things_of_json(page):
+        kind = thing.get("@type")
+        kinds = [str(each) for each in (kind if isinstance(kind, list) else [kind])]
+        is_page = any(each.endswith("Page") for each in kinds)
+        is_described |= is_page
+        text = thing.get("dateModified")
+        moment = parse_lastmod(text.strip()) if isinstance(text, str) else None
+        if moment and (is_page or not any(each.endswith(_BESIDES) for each in kinds)):
+            dates[is_page].add(moment)
+    found = dates[is_described]
+    # several articles on a page that is none of them are teasers of others
+    return max(found) if len(found) == 1 or (is_described and found) else None
 
 
-def _dates_of_json(page: str) -> Iterator[datetime]:
-    """Yield the `dateModified` of the things that the JSON-LD of a page is about."""
+def _things_of_json(page: str) -> Iterator[dict[str, Any]]:
+    """Yield the things that the JSON-LD of a page describes."""
     left = MAX_JSON_CHARS
     for opening in _JSON_LD.finditer(page):
         if "application/ld+json" not in opening[0].lower():
@@ -245,10 +260,8 @@ def _dates_of_json(page: str) -> Iterator[datetime]:
         for thing in things:
             if isinstance(thing, dict):
                 graph = thing.get("@graph")
-                for item in (thing, *(graph if isinstance(graph, list) else ())):
-                    text = item.get("dateModified") if isinstance(item, dict) else None
-                    if isinstance(text, str) and (moment := parse_lastmod(text.strip())):
-                        yield moment
+                items = (thing, *(graph if isinstance(graph, list) else ()))
+                yield from (item for item in items if isinstance(item, dict))
 
 
 # -- the head
