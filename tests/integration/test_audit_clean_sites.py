@@ -11,7 +11,7 @@ import pytest
 from aiohttp import web
 from certificates import believe, make_server_context, write_certificate
 from page_audits import OPTIONS, WORDS, hits, judge, page, publish
-from page_server import answer, serve_pages
+from page_server import answer, serve_pages, wall
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,13 +37,6 @@ def language_parameter(request: web.Request) -> Any:
     return web.Response(status=307, headers={"Location": f"{request.path}?lang=pt-BR"})
 
 
-def wall(status: int, text: str, **headers: str) -> Any:
-    html = f"<html><head>{text}</head></html>"
-    return lambda _: web.Response(
-        status=status, text=html, content_type="text/html", headers=headers
-    )
-
-
 GIVEN_UP = {"asked-to-wait"}
 REFUSED = {"protection", "asked-to-wait"}  # a host that refuses some pages is given up
 DOWN = {"network", "asked-to-wait"}
@@ -56,14 +49,8 @@ DOWN = {"network", "asked-to-wait"}
         pytest.param(language, {"language"}, id="language"),
         pytest.param(language_parameter, {"language"}, id="language in a parameter"),
         pytest.param(answer(403, cf_mitigated="challenge"), REFUSED, id="Cloudflare"),
-        pytest.param(wall(503, "<title>Just a moment...</title>"), REFUSED, id="Cloudflare 503"),
-        pytest.param(wall(403, "", server="AkamaiGHost"), REFUSED, id="Akamai"),
-        pytest.param(answer(403, x_datadome="protected"), REFUSED, id="DataDome"),
         pytest.param(wall(200, '<div id="px-captcha">'), {"protection"}, id="HUMAN"),
-        pytest.param(wall(200, "Incapsula incident ID: 1"), {"protection"}, id="Imperva"),
         pytest.param(answer(202, x_amzn_waf_action="challenge"), REFUSED, id="AWS"),
-        pytest.param(answer(429, x_vercel_mitigated="challenge"), REFUSED, id="Vercel"),
-        pytest.param(wall(200, '<i id="anubis_challenge">'), {"protection"}, id="Anubis"),
         pytest.param(answer(403), REFUSED, id="403"),
         pytest.param(answer(451), {"protection"}, id="451"),
         pytest.param(answer(429), GIVEN_UP, id="429"),

@@ -69,3 +69,11 @@ def answer(status: int, **headers: str) -> Callable[[web.Request], web.Response]
     """Return what answers with a status and headers, whose names are written with `_`."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     return lambda _: web.Response(status=status, headers=named)
+
+
+def wall(status: int, text: str, **headers: str) -> Callable[[web.Request], web.Response]:
+    """Return what answers with a short page, as a bot protection does."""
+    html = f"<html><head>{text}</head></html>"
+    return lambda _: web.Response(
+        status=status, text=html, content_type="text/html", headers=headers
+    )
