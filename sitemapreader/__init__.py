@@ -51,6 +51,7 @@ if TYPE_CHECKING:
         walk_many,
         walk_many_sync,
     )
+    from sitemapreader.many.watch import Watch, watch
     from sitemapreader.models import (
         Alternate,
         Change,
@@ -136,6 +137,7 @@ __all__ = [
     "Video",
     "Walk",
     "WalkArguments",
+    "Watch",
     "discover",
     "discover_sync",
     "newest",
@@ -150,6 +152,7 @@ __all__ = [
     "walk_many",
     "walk_many_sync",
     "walk_sync",
+    "watch",
 ]
 
 # Loaded on first use: `--help` imports nothing, reading a file no asyncio, walking a folder no
@@ -170,6 +173,7 @@ _EXPORTS_BY_MODULE = {
     "report": "Report",
     "state": "DocumentState PlannedDocument SiteState State",
     "walker": "BlockingWalk Discovery Walk WalkArguments discover discover_sync walk walk_sync",
+    "many.watch": "Watch watch",
     "walker.newest": "Newest newest newest_sync",
 }
 _EXPORTS = {name: module for module, names in _EXPORTS_BY_MODULE.items() for name in names.split()}

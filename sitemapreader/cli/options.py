@@ -40,6 +40,7 @@ SHELLS = ("bash", "zsh", "fish", "tcsh")
 LIST_FORMATS = ("urls", "jsonl")
 COUNT_KINDS = ("sitemap", "folder", "host", "month", "language", "extension")
 TREE_FORMATS = ("tree", "json")
+WATCH_FORMATS = ("plain", "jsonl")
 AUDIT_FORMATS = ("text", "json", "sarif", "html", "markdown", "junit")
 COMPARE_FORMATS = ("text", "markdown", "json")
 FAIL_ON = ("error", "warning", "info", "never")
@@ -110,10 +111,10 @@ class Option:
 
 
 _WALK = "urls tree audit"
-_WEB = "urls tree audit discover newest submit"
+_WEB = "urls tree audit discover newest submit watch"
 _ROWS = "urls read"
 _ENTRIES = "urls read newest"
-_NOT_STATE = "urls discover newest tree read audit submit scale"
+_NOT_STATE = "urls discover newest tree read audit submit scale watch"
 _ALL = f"{_NOT_STATE} compare mcp state completion help"
 _TOPICS = tuple(_ALL.split()[:-1])
 _ANY, _ONE = {"nargs": "*"}, {"nargs": "?"}
@@ -135,7 +136,7 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                more=_ANY),
         Option("sources", "newest", "site, such as example.org, or the URL of a sitemap",
                metavar="SITE", more={"nargs": 1}),
-        Option("sources", "discover", "site, such as example.org", metavar="SITE", more=_ANY),
+        Option("sources", "discover watch", "site, such as example.org", metavar="SITE", more=_ANY),
         Option("sources", "read", "sitemap, compressed or not; - is standard input (the default)",
                metavar="FILE", default=["-"], more=_ANY),
         Option("source", "audit", "site, sitemap, folder or file", metavar="SOURCE", more=_ONE),
@@ -149,7 +150,7 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
         Option("--endpoint", "submit", "URL of the service (default: api.indexnow.org)",
                metavar="URL", type=parse_base_url),
         Option("--dry-run", "submit", "print the URLs, one a line; submit and remember nothing"),
-        Option("-i --input-file", "urls tree discover",
+        Option("-i --input-file", "urls tree discover watch",
                "read sites and sitemaps from FILE, one a line; - is standard input", **_FILE),
         Option("--site", _WALK, "treat URLs as sites", "kind", const="site", rivals="kind"),
         Option("--sitemap", _WALK, "treat URLs as sitemaps", "kind", ("sitemaps=",),
@@ -197,9 +198,9 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                "lastmod or news date (default: keep; the summary counts them)",
                choices=("keep", "drop")),
         Option("-n --number", "newest", "how many URLs (default: 10)", default=10, **_COUNT),
-        Option("--include", f"{_ENTRIES} submit",
+        Option("--include", f"{_ENTRIES} submit watch",
                "only URLs that contain a match (may be repeated)", **_REGEX),
-        Option("--exclude", f"{_ENTRIES} submit",
+        Option("--exclude", f"{_ENTRIES} submit watch",
                "no URLs that contain a match (may be repeated)", **_REGEX),
         Option("--limit", _ROWS, "stop after N URLs", "", ("max_urls",), **_COUNT),
         Option("--language", _ENTRIES, "only URLs whose record says that they are in one of these "
@@ -238,6 +239,15 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                **_FILE),
         Option("--state", "submit", "remember in FILE what the service has accepted", "state_file",
                more={"required": True}, **_FILE),
+        Option("--state", "watch", "remember the sites in FILE", "state_file",
+               more={"required": True}, **_FILE),
+        Option("--pace", "watch", "requests an hour for each site, on average (default: 6)",
+               metavar="N", type=parse_seconds, default=6.0),
+        Option("--for", "watch", "how long to watch, such as 8h (default: until Ctrl-C)",
+               "max_time", metavar="TIME", type=parse_duration),
+        Option("--initial", "watch", "print all URLs of a site when it is read for the first time"),
+        Option("--kinds", "watch", "what is printed: new, removed, changed (default: new,removed)",
+               metavar="KIND,...", type=parse_fields, default=("new", "removed")),
         Option("--all", "submit", "on the first run, submit all URLs (default: only record them)",
                "submit_all"),
         Option("--changes", "urls",
@@ -266,6 +276,9 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                choices=AUDIT_FORMATS),
         Option("--format", "compare", "format (default: text)", choices=COMPARE_FORMATS,
                default="text"),
+        Option("--format", "watch", "plain: moment, kind and URL, with tabs between (the default)",
+               choices=WATCH_FORMATS, default="plain"),
+        Option("-o --output", "watch", "feed to write instead, such as changes.atom", **_FILE),
         Option("-o --output", "urls read newest discover tree",
                "file to write (default, or -: standard output)", **_FILE),
         Option("-o --output", "audit",
@@ -307,7 +320,7 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                rivals="workers", **_COUNT),
         Option("--parallel", "scale", "hosts that one process reads at once (default: 64)",
                **_COUNT),
-        Option("--parallel", f"{_WALK} discover", f"sites at once (default: {PARALLEL})",
+        Option("--parallel", f"{_WALK} discover watch", f"sites at once (default: {PARALLEL})",
                default=PARALLEL, **_COUNT),
     ),
     "where to look": (

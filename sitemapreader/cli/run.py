@@ -97,7 +97,7 @@ class SourceRun:
 
     # -- the sources
 
-    async def _list_tasks(self) -> AsyncGenerator[SiteTask | str, None]:
+    async def list_tasks(self) -> AsyncGenerator[SiteTask | str, None]:
         """Yield the sources; a line that is none as it is."""
         shard = getattr(self.arguments, "shard", None)
         async with aclosing(self._list_all()) as given:
@@ -120,9 +120,10 @@ class SourceRun:
                     except InvalidSiteError:
                         yield line
         except UnreadableError as error:
-            self._report_unknown(str(error))
+            self.report_unknown(str(error))
 
-    def _report_unknown(self, text: str) -> None:
+    def report_unknown(self, text: str) -> None:
+        """Print and count a line that names no source."""
         self.console.print_line(text)
         self.summary.unknown += 1
 
@@ -138,7 +139,7 @@ class SourceRun:
         config, self._on_end = self.config, on_end
         is_given = getattr(self.arguments, "walk_seconds", None) is not None
         sites = walk_many(
-            self._list_tasks(),
+            self.list_tasks(),
             at_once=getattr(self.arguments, "parallel", 1),
             site_seconds=None if is_given or not self.summary.is_for_many else SITE_SECONDS,
             on_site=on_site,
@@ -156,7 +157,7 @@ class SourceRun:
                 await self._on_end(site)
             return
         if site.walk is None:
-            self._report_unknown(f"{self._list}: {site.name!r} {NO_SOURCE}")
+            self.report_unknown(f"{self._list}: {site.name!r} {NO_SOURCE}")
             return
         if outcome.status is SiteStatus.ERROR:
             self.console.print_line(f"{site.name}: a bug ended the walk ({site.fault})")

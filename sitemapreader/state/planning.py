@@ -176,6 +176,15 @@ def is_scheduled(db: sqlite3.Connection, site: int, now: float) -> bool:
     return is_held(pace.not_before, now) or bool(db.execute(sql, (site,)).fetchone()[0])
 
 
+def is_read(db: sqlite3.Connection, site: int) -> bool:
+    """Return whether a walk over a site has ended that read something."""
+    sql = (
+        "SELECT EXISTS (SELECT 1 FROM run WHERE site = :site AND ended IS NOT NULL)"
+        " AND EXISTS (SELECT 1 FROM document WHERE site = :site AND read_run > 0)"
+    )
+    return bool(db.execute(sql, {"site": site}).fetchone()[0])
+
+
 # -- one walk
 
 

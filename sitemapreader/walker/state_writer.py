@@ -24,7 +24,7 @@ from sitemapreader.urls import url_key
 from sitemapreader.walker.filters import Coverage
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping
+    from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping
     from pathlib import Path
 
     from sitemapreader.discovery.context import Batch
@@ -111,6 +111,18 @@ class StateAccess:
             with self.file.guard():
                 db = self.file.connection
                 return planning.is_scheduled(db, planning.find_site(db, name), now)
+
+    async def find_unscheduled(self, names: Iterable[str], now: float) -> dict[str, bool]:
+        """Return the sites of which nothing is ever due -> whether they were read before."""
+        async with self.turn():
+            with self.file.guard():
+                db = self.file.connection
+                sites = {name: planning.find_site(db, name) for name in names}
+                return {
+                    name: planning.is_read(db, site)
+                    for name, site in sites.items()
+                    if not planning.is_scheduled(db, site, now)
+                }
 
     async def sync_at_end(self) -> None:
         """Flush the file to the disk, unless another user will do that later."""

@@ -54,6 +54,10 @@ VALUES: dict[str, tuple[str, object]] = {
     "--state": ("site.db", "site.db"),
     "--changes": ("", True),
     "--exit-code": ("", True),
+    "--pace": ("2.5", 2.5),
+    "--for": ("8h", timedelta(hours=8)),
+    "--initial": ("", True),
+    "--kinds": ("new,changed", ("new", "changed")),
     "--removed": ("", True),
     "--revisit": ("3", 3),
     "--plan": ("3", 3),
@@ -187,8 +191,9 @@ def test_an_option_is_understood(name: str, flag: str, long: str, dest: str) -> 
     else:
         typed, expected = VALUES[long]
     words = [flag, typed] if typed else [flag]
+    if name in ("submit", "watch") and long != "--state":
+        words += ["--state", "site.db"]
     if name == "submit":
-        words += ["--state", "site.db"] if long != "--state" else []
         words += ["--key-file", "key.txt"] if long != "--key-file" else []
     if name == "scale" and long != "--output":
         words += ["--output", "crawl"]
@@ -196,6 +201,7 @@ def test_an_option_is_understood(name: str, flag: str, long: str, dest: str) -> 
         "newest": ["a.example"],
         "mcp": ["folder"],
         "submit": ["a.example"],
+        "watch": ["a.example"],
         "state": ["site.db"],
         "compare": ["before.json", "after.json"],
     }.get(name, [])

@@ -65,6 +65,8 @@ API = (
     "SiteTask",
     "walk_many",
     "walk_many_sync",
+    "Watch",
+    "watch",
     # outputs
     "IncompleteWarning",
     "open_output",

@@ -107,6 +107,17 @@ sitemapreader newest example.org --format csv --fields date,loc
     with their dates""",
         ),
         Command(
+            "watch",
+            "SITE... --state FILE",
+            "print what is new or gone on sites as it is found, until Ctrl-C",
+            "watch",
+            """\
+sitemapreader watch example.org --state site.db
+    moment, kind and URL of each change; the first reading is silent
+sitemapreader watch -i sites.txt --state all.db --pace 4 --for 8h --format jsonl >> changes.jsonl
+    many sites with four requests an hour each, for a working day""",
+        ),
+        Command(
             "tree",
             "SOURCE...",
             "show the sitemaps of sites, and the outcome of each",

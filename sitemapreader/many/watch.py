@@ -1,0 +1,214 @@
+"""watch: what is new and gone on sites, as it is found, in rounds without end."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from contextlib import aclosing
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Self
+
+from sitemapreader.many import RunArguments, walk_many
+from sitemapreader.many.sources import FileFetcher, InvalidSiteError, SiteTask, check_task
+from sitemapreader.models import Change
+from sitemapreader.state import State
+from sitemapreader.urls import url_key
+from sitemapreader.walker.config import refuse_unknown
+from sitemapreader.walker.state_writer import StateAccess
+from sitemapreader.walker.stream import Usage
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, AsyncIterator, Collection
+    from pathlib import Path
+
+    from sitemapreader.models import UrlEntry
+    from sitemapreader.outcomes import SiteOutcome
+
+HOUR = 3600.0
+MOST_AN_HOUR = 3600
+_USER = "watch"
+_OWN = {"changes", "removed", "revisit"}
+"""Arguments of `walk_many` that a watch chooses itself."""
+
+
+def watch(
+    sites: Collection[str | SiteTask],
+    *,
+    state: str | Path | State,
+    pace: float = 6.0,
+    tick_seconds: float = 60.0,
+    kinds: Collection[str] = ("new", "removed"),
+    initial: bool = False,
+    **arguments: Any,
+) -> Watch:
+    """Watch sites: deliver what is new or gone as it is found, until you leave.
+
+    ```python
+    async with watch(["example.org"], state="all.db") as changes:
+        async for entry in changes:
+            print(entry.change, entry.loc)
+    ```
+
+    Args:
+        sites: URLs, names of hosts or objects of `SiteTask`, as of `walk_many`; no single files.
+        state: what remembers them; written by this watch alone while it lasts.
+        pace: requests an hour for each site, on average over all: those in which more news is
+            expected get more. What was not spent is saved for an hour at most.
+        tick_seconds: how long to wait between two rounds.
+        kinds: which changes are delivered: "new", "removed", "changed".
+        initial: whether all URLs of a site are delivered when it is read for the first time.
+        arguments: those of `walk_many`, without `changes`, `removed` and `revisit`; `max_time` is
+            for how long to watch, and `on_site` is called for each site of each round.
+
+    Each round is a run of `walk_many` with `revisit`: a failure is no reason to wait, and what
+    failed is due again later. Asking for more acknowledges what was delivered before. Raises what
+    `walk_many` raises; StateError when it is entered and another run writes the state.
+    """
+    return Watch(
+        sites,
+        state if isinstance(state, State) else State(state),
+        pace=_check_number("pace", pace, MOST_AN_HOUR),
+        tick_seconds=_check_number("tick_seconds", tick_seconds, 24 * HOUR),
+        kinds=_check_kinds(kinds),
+        initial=initial,
+        arguments=arguments,
+    )
+
+
+def _check_number(name: str, value: float, most: float) -> float:
+    if not 0 < value <= most:
+        raise ValueError(f"`{name}` must be above 0, and {most:g} at most, not {value!r}")
+    return value
+
+
+def _check_kinds(kinds: Collection[str]) -> frozenset[str]:
+    known = [str(each) for each in Change]
+    if isinstance(kinds, str) or not kinds or not {*kinds} <= {*known}:
+        raise ValueError(f"`kinds` are some of {', '.join(known)}, in a list, not {kinds!r}")
+    return frozenset(map(str, kinds))
+
+
+def _name_sites(sites: Collection[str | SiteTask]) -> dict[str, str | SiteTask]:
+    """Return name in the state -> the site; raise ValueError for what is none."""
+    if isinstance(sites, str | bytes):
+        raise TypeError("sites must be several: write watch([url], ...), not watch(url, ...)")
+    named = {}
+    for given in sites:
+        try:
+            checked = check_task(given)
+        except InvalidSiteError as error:
+            raise ValueError(f"{str(error)!r} is neither an http(s) URL nor a host") from None
+        if isinstance(checked.task.fetcher, FileFetcher):
+            said = f"{checked.name} is a single file: name its site, or the folder that holds it"
+            raise ValueError(said)  # noqa: TRY004 (it is what the name stands for)
+        named[url_key(checked.url)] = given
+    if not named:
+        raise ValueError("there is nothing to watch: name a site")
+    return named
+
+
+class Watch:
+    """The changes of sites as they are found; made by `watch`, entered once.
+
+    Iterate it for the entries; `batches` gives them by site. Both go on where the other stopped.
+    """
+
+    def __init__(
+        self,
+        sites: Collection[str | SiteTask],
+        state: State,
+        *,
+        pace: float,
+        tick_seconds: float,
+        kinds: frozenset[str],
+        initial: bool,
+        arguments: dict[str, Any],
+    ) -> None:
+        refuse_unknown("watch", arguments.keys() - RunArguments.__annotations__.keys())
+        if named := arguments.keys() & _OWN:
+            raise TypeError(f"watch has no argument {min(named)!r}: see `kinds` and `pace`")
+        self._sites = _name_sites(sites)
+        self._state = state
+        self._tick_seconds, self._kinds, self._initial = tick_seconds, kinds, initial
+        self._most = pace * len(self._sites)
+        self._left = self._most
+        """Requests that may be made now; below 0 if more were made."""
+        self._counted_at = state.clock()
+        max_time = arguments.pop("max_time", None)
+        self._seconds = max_time.total_seconds() if max_time else math.inf
+        self._on_site = arguments.pop("on_site", None)
+        self._arguments: dict[str, Any] = {
+            **arguments,
+            "state": state,
+            "changes": True,
+            "removed": str(Change.REMOVED) in kinds,
+            "on_site": self._count,
+        }
+        walk_many([], revisit=1, max_time=max_time, **self._arguments)  # raises for what is wrong
+        entering = "async with watch(...)"
+        self._usage = Usage("watch", entering, "changes: async for entry in changes")
+        self._access: StateAccess | None = None
+        self._batches = self._list_batches()
+
+    async def __aenter__(self) -> Self:
+        self._usage.enter()
+        self._access = StateAccess.open(self._state.path, _USER)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._usage.is_left = True
+        try:
+            await self._batches.aclose()
+        finally:
+            if self._access is not None:
+                await self._access.close(_USER)
+
+    def batches(self) -> AsyncIterator[tuple[str, list[UrlEntry]]]:
+        """Yield a site, as it was given, and a list of entries that is not empty."""
+        self._usage.check()
+        return self._batches
+
+    async def __aiter__(self) -> AsyncIterator[UrlEntry]:
+        async for _, entries in self.batches():
+            for entry in entries:
+                yield entry
+
+    async def _list_batches(self) -> AsyncGenerator[tuple[str, list[UrlEntry]], None]:
+        loop = asyncio.get_running_loop()
+        end = loop.time() + self._seconds
+        while (seconds := end - loop.time()) > 0:
+            async with aclosing(self._ask(seconds)) as found:
+                async for batch in found:
+                    yield batch
+            await asyncio.sleep(min(self._tick_seconds, max(0.0, end - loop.time())))
+
+    async def _ask(self, seconds: float) -> AsyncGenerator[tuple[str, list[UrlEntry]], None]:
+        """Make a round over the sites of which something is due, or nothing is known."""
+        assert self._access is not None  # noqa: S101 (it was entered)
+        now = self._state.clock()
+        hours = (now - self._counted_at) / HOUR  # a clock that was set back earns nothing
+        self._left = min(self._most, self._left + max(0.0, hours) * self._most)
+        self._counted_at = now
+        room = max(0, int(self._left))
+        due = await self._access.plan(room, now, self._sites) if room else {}
+        unread = await self._access.find_unscheduled(self._sites, now)
+        chosen = {name: self._sites[name] for name in self._sites if name in due or name in unread}
+        if not chosen:
+            return
+        new = [] if self._initial else [name for name in unread if not unread[name]]
+        silent = {check_task(self._sites[name]).name for name in new}
+        max_time = None if seconds == math.inf else timedelta(seconds=seconds)
+        run = walk_many(
+            list(chosen.values()), revisit=max(1, room), max_time=max_time, **self._arguments
+        )
+        async with run:
+            async for site, entries in run.batches():
+                wanted = [entry for entry in entries if str(entry.change) in self._kinds]
+                if wanted and site not in silent:
+                    yield site, wanted
+
+    def _count(self, outcome: SiteOutcome) -> None:
+        """Count the requests for a site; no more are owed than an hour's."""
+        self._left = max(-self._most, self._left - outcome.requests)
+        if self._on_site is not None:
+            self._on_site(outcome)

@@ -1,0 +1,117 @@
+"""`sitemapreader watch`: what a user sees, and how it ends."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import sqlite3
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import commands
+import pytest
+from walking import index, urlset
+
+if TYPE_CHECKING:
+    import subprocess
+    from pathlib import Path
+
+SITE = "https://example.org/"
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    folder = tmp_path / "site"
+    folder.mkdir()
+    (folder / "robots.txt").write_text(f"Sitemap: {SITE}sitemap.xml\n")
+    (folder / "sitemap.xml").write_bytes(index(f"{SITE}a.xml"))
+    publish(folder, "1", "2")
+    return folder
+
+
+def publish(folder: Path, *names: str) -> None:
+    (folder / "a.xml").write_bytes(urlset(*(f"{SITE}{name}" for name in names)))
+
+
+def run(site: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return commands.run("watch", *words, "--state", "s.db", cwd=site.parent)
+
+
+def let_time_pass(site: Path) -> None:
+    with closing(sqlite3.connect(site.parent / "s.db")) as db, db:
+        db.execute("UPDATE schedule SET asked_at = asked_at - 5000")
+
+
+def test_what_is_printed(site: Path) -> None:
+    """Silent at first; then a line for each change, an object, or an entry of a feed."""
+    first = run(site, "site", "--for", "1s")
+    assert (first.returncode, first.stdout) == (0, "")
+    for number, words in enumerate(
+        (["site"], ["site", "--format", "jsonl"], ["site", "-o", "c.atom"])
+    ):
+        let_time_pass(site)
+        publish(site, "1", "2", *(f"new{n}" for n in range(number + 1)))
+        ran = run(site, "site", *words, "--for", "1s")
+        assert ran.returncode == 0, ran.stderr
+        if number == 0:
+            assert re.fullmatch(rf"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ\tnew\t{SITE}new0\n", ran.stdout)
+        elif number == 1:
+            row = json.loads(ran.stdout)
+            assert (row["site"], row["loc"], row["change"]) == ("site", f"{SITE}new1", "new")
+        else:
+            feed = (site.parent / "c.atom").read_text()
+            assert (ran.stdout, feed.count("<entry>"), f"{SITE}new2" in feed) == ("", 1, True)
+
+
+def test_the_first_reading_on_request(site: Path) -> None:
+    """`--initial` prints all URLs; a list may name the sites."""
+    (site.parent / "list.txt").write_text("no site\n# a comment\n")
+    ran = run(site, "site", "-i", "list.txt", "--initial", "--for", "1s")
+    assert ran.stdout.count("\tnew\t") == 2
+    assert "'no site' is neither" in ran.stderr
+    assert ran.returncode == 3
+
+
+def test_ctrl_c(site: Path) -> None:
+    """It goes on until Ctrl-C, which ends with 130; meanwhile nothing else writes the state."""
+    words = ("watch", "site", "--state", "s.db", "--initial")
+    with commands.start(*words, cwd=site.parent, encoding="utf-8") as process:
+        assert process.stdout is not None
+        assert [process.stdout.readline().split()[1] for _ in range(2)] == ["new", "new"]
+        assert run(site, "site", "--for", "1s").returncode == 6
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == 130
+
+
+def test_a_closed_pipe(site: Path) -> None:
+    """When the reader has gone, the end is 141."""
+    words = ("watch", "site", "--state", "s.db", "--initial")
+    with commands.start(*words, cwd=site.parent) as process:
+        assert process.stdout is not None
+        process.stdout.close()
+        assert process.wait(30) == 141
+
+
+def test_nothing_can_be_fetched(site: Path) -> None:
+    """A site that is down is said, and the end is 4."""
+    ran = run(site, "http://127.0.0.1:9/", "--for", "1s", "--pace", "60")
+    assert ran.returncode == 4
+    assert "http://127.0.0.1:9/: failed (" in ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["site", "--pace", "4000"], "--pace must be above 0, and 3600 at most"),
+        (["site", "--kinds", "gone"], "--kinds are some of new, changed, removed"),
+        (["site", "-o", "changes.csv"], "changes.atom"),
+        (["site/a.xml"], "single file"),
+        ([], "there is no source"),
+    ],
+)
+def test_what_cannot_be_meant(site: Path, words: list[str], said: str) -> None:
+    """Wrong usage ends with 2, and the message says what to write."""
+    ran = run(site, *words)
+    assert ran.returncode == 2
+    assert said in ran.stderr

@@ -1,0 +1,251 @@
+"""`watch`: rounds over sites, each of what is due within the pace."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from clock import DAY
+from walking import Pages, status, urlset
+
+from sitemapreader import State, StateError, watch
+from sitemapreader.fetch.local import MemoryFetcher
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from sitemapreader.outcomes import SiteOutcome
+
+HOUR = 3600.0
+SITES = ["https://a.example/", "https://b.example/"]
+A, B = (f"{site}map.xml" for site in SITES)
+
+
+class Watched:
+    """Two sites in memory, and a watch over them with a clock of its own."""
+
+    def __init__(self, db: Path) -> None:
+        self.now = 1_790_000_000.0
+        self.state = State(db, clock=lambda: self.now)
+        self.pages: Pages = {}
+        for site in SITES:
+            self.pages[f"{site}robots.txt"] = f"Sitemap: {site}map.xml".encode()
+            self.publish(site, 1, 2)
+        self.fetcher = MemoryFetcher(self.pages)
+        self.found: list[tuple[str, str]] = []
+        self.outcomes: list[SiteOutcome] = []
+
+    def publish(self, site: str, *numbers: int) -> None:
+        self.pages[f"{site}map.xml"] = urlset(*(f"{site}{number}" for number in numbers))
+
+    def watch(self, **more: Any) -> Any:
+        arguments: Any = {"tick_seconds": 0.001, "on_site": self.outcomes.append} | more
+        return watch(SITES, state=self.state, fetcher=self.fetcher, **arguments)
+
+    async def until(self, is_enough: Callable[[], object], step: float = 1200, **more: Any) -> None:
+        """Watch, with twenty minutes in each look at the clock, until enough was found."""
+
+        async def collect() -> None:
+            async with self.watch(**more) as changes:
+                async for entry in changes:
+                    self.found.append((str(entry.change), entry.loc))
+
+        task = asyncio.create_task(collect())
+        for _ in range(3000):
+            if task.done() or is_enough():
+                break
+            self.now += step
+            await asyncio.sleep(0.002)
+        task.cancel()
+        await asyncio.wait([task])
+        assert is_enough(), self.found
+        if not task.cancelled():
+            task.result()
+
+    def later(self, hours: float) -> Callable[[], bool]:
+        end = self.now + hours * HOUR
+        return lambda: self.now >= end
+
+    async def meet(self) -> None:
+        """Read the sites for the first time."""
+        await self.until(lambda: len(self.outcomes) == 2, step=0)
+        self.fetcher.requested.clear()
+
+
+@pytest.fixture
+def watched(db: Path) -> Watched:
+    return Watched(db)
+
+
+async def test_changes_come_once(watched: Watched) -> None:
+    """The first reading is silent; then each new and each removed URL is delivered, once."""
+    await watched.meet()
+    assert watched.found == []
+    watched.publish(SITES[0], 1, 2, 3)
+    watched.publish(SITES[1], 2)
+    await watched.until(watched.later(72))
+    assert sorted(watched.found) == [("new", f"{SITES[0]}3"), ("removed", f"{SITES[1]}1")]
+
+
+async def test_the_first_reading_on_request(watched: Watched) -> None:
+    """With `initial` all URLs of a site are new when it is read for the first time."""
+    await watched.until(lambda: len(watched.found) == 4, step=0, initial=True)
+    assert {kind for kind, _ in watched.found} == {"new"}
+
+
+async def test_kinds(watched: Watched) -> None:
+    """Only the kinds that were asked for are delivered."""
+    await watched.meet()
+    watched.pages[A] = urlset((f"{SITES[0]}1", "2026-02-03"), f"{SITES[0]}3")
+    await watched.until(watched.later(72), kinds=["changed"])
+    assert watched.found == [("changed", f"{SITES[0]}1")]
+
+
+async def test_the_pace_holds(watched: Watched) -> None:
+    """No hour has more requests than the pace allows, with what an hour has saved."""
+    await watched.meet()
+    at: list[float] = []
+    taken = 0
+    end = watched.later(24)
+
+    def look() -> bool:
+        nonlocal taken
+        at.extend([watched.now] * (len(watched.fetcher.requested) - taken))
+        taken = len(watched.fetcher.requested)
+        return end()
+
+    await watched.until(look, 400, pace=1.5)
+    for since in at:
+        assert sum(since <= each < since + HOUR for each in at) <= 2 * 1.5 * 2 + 2
+    assert 24 < len(at) <= 25 * 1.5 * 2 + 2
+
+
+async def test_a_failure_is_asked_again_later(watched: Watched) -> None:
+    """A site that is down holds nothing up, is asked ever more seldom, and loses nothing."""
+    await watched.meet()
+    up = dict(watched.pages)
+    watched.pages[f"{SITES[1]}robots.txt"] = watched.pages[B] = status(503, B)
+    watched.publish(SITES[0], 1, 2, 3)
+    await watched.until(watched.later(24))
+    assert watched.found == [("new", f"{SITES[0]}3")]
+    assert (
+        0
+        < watched.fetcher.requested.count(B)
+        + watched.fetcher.requested.count(f"{SITES[1]}robots.txt")
+        <= 24
+    )
+    watched.pages.update(up)
+    watched.publish(SITES[0], 1, 2, 3)
+    watched.publish(SITES[1], 1, 2, 3)
+    await watched.until(watched.later(72))
+    assert watched.found == [("new", f"{site}3") for site in SITES]
+
+
+async def test_a_site_that_was_down_at_first(watched: Watched) -> None:
+    """A site that could not be read at first is read later, and that is its first reading."""
+    up = dict(watched.pages)
+    watched.pages[f"{SITES[1]}robots.txt"] = watched.pages[B] = status(503, B)
+    await watched.meet()
+    watched.pages.update(up)
+    await watched.until(lambda: B in watched.fetcher.requested)
+    watched.publish(SITES[1], 1, 2, 3)
+    await watched.until(watched.later(24))
+    assert watched.found == [("new", f"{SITES[1]}3")]
+
+
+@pytest.mark.parametrize("jump", [-DAY, -365 * DAY, 7 * DAY, 30 * DAY])
+async def test_a_clock_that_jumps(watched: Watched, jump: float) -> None:
+    """A clock that is set, or a laptop that slept, costs no URL, and gives no burst."""
+    await watched.meet()
+    await watched.until(watched.later(2))
+    watched.fetcher.requested.clear()
+    watched.now += jump
+    await watched.until(watched.later(0.2), 60)
+    assert len(watched.fetcher.requested) <= 2 * 2 * 2
+    watched.publish(SITES[0], 1, 2, 3)
+    await watched.until(lambda: watched.found)
+    assert watched.found == [("new", f"{SITES[0]}3")]
+
+
+async def test_what_was_not_taken_comes_again(watched: Watched) -> None:
+    """Entries are acknowledged by asking for more: a watch that ends before repeats them."""
+    await watched.meet()
+    for site in SITES:
+        watched.publish(site, 1, 2, 3)
+    watched.now += 5 * HOUR
+    taken: list[str] = []
+    for _ in range(2):
+        async with watched.watch(at_once=1) as changes:
+            async for site, entries in changes.batches():
+                taken.append(site)
+                assert len(entries) == 1
+                if len(taken) != 2:
+                    break
+        watched.now += HOUR / 2
+    assert taken[0] == taken[1] != taken[2]
+
+
+async def test_a_second_watch_is_refused(watched: Watched) -> None:
+    """One state has one watch."""
+    async with watched.watch():
+        with pytest.raises(StateError, match="another") as error:
+            async with watched.watch():
+                pass
+    assert error.value.is_locked
+    await watched.meet()
+
+
+async def test_it_ends_in_time(watched: Watched) -> None:
+    """`max_time` is for how long to watch."""
+    async with asyncio.timeout(9):
+        async with watched.watch(max_time=timedelta(seconds=0.2), initial=True) as changes:
+            found = [entry.loc async for entry in changes]
+    assert len(found) == 4
+
+
+async def test_it_is_used_inside_its_context(watched: Watched) -> None:
+    """Before and after there is nothing to iterate, and it is entered once."""
+    changes = watched.watch()
+    with pytest.raises(TypeError, match="enter it first"):
+        changes.batches()
+    async with changes:
+        pass
+    with pytest.raises(ValueError, match="over"):
+        changes.batches()
+    with pytest.raises(ValueError, match="entered once"):
+        await changes.__aenter__()
+
+
+@pytest.mark.parametrize(
+    ("more", "kind", "said"),
+    [
+        ({"pace": 0}, ValueError, "`pace` must be above 0"),
+        ({"pace": -1}, ValueError, "`pace` must be above 0"),
+        ({"pace": float("nan")}, ValueError, "`pace` must be above 0"),
+        ({"pace": 3601}, ValueError, "3600 at most"),
+        ({"tick_seconds": 0}, ValueError, "`tick_seconds` must be above 0"),
+        ({"kinds": ["gone"]}, ValueError, "new, changed, removed"),
+        ({"kinds": []}, ValueError, "new, changed, removed"),
+        ({"kinds": "new"}, ValueError, "in a list"),
+        ({"changes": True}, TypeError, "no argument 'changes'"),
+        ({"revisit": 3}, TypeError, "no argument 'revisit'"),
+        ({"max_tiem": 3}, TypeError, "max_time"),
+        ({"probe": "often"}, ValueError, "probe"),
+    ],
+)
+def test_what_cannot_be_meant(watched: Watched, more: Any, kind: Any, said: str) -> None:
+    """Arguments that make no sense are refused at once, in words."""
+    with pytest.raises(kind, match=said):
+        watched.watch(**more)
+
+
+@pytest.mark.parametrize(
+    ("sites", "kind"), [("a.example", TypeError), ([], ValueError), (["a b"], ValueError)]
+)
+def test_sites_that_are_none(db: Path, sites: Any, kind: Any) -> None:
+    """What is no list of sites is refused, too."""
+    with pytest.raises(kind):
+        watch(sites, state=db)
