@@ -434,7 +434,7 @@ async def test_the_shell_without_the_file_on_the_site(site: Web, db: Path) -> No
     await no_file(site)
     code, _, said = await submit(site, db, "--all")
     assert code == 1
-    assert f"/{KEY}.txt cannot be fetched (http-status 404): put a file there" in said
+    assert f"/{KEY}.txt cannot be fetched (http-status 404 Not Found): put a file there" in said
 
 
 async def test_a_site_that_is_down_records_nothing(site: Web, db: Path) -> None:
