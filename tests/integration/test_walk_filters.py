@@ -306,7 +306,12 @@ def test_without_a_keyed_hash_of_pythons_own(monkeypatch: pytest.MonkeyPatch) ->
 def test_escapes_cost_no_parser(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """URLs with escapes are in scope by their beginning; only encoded dots can leave a folder."""
     parsed: list[str] = []
-    monkeypatch.setattr(filters, "url_key", lambda url: parsed.append(url) or url)
+
+    def note(url: str) -> str:
+        parsed.append(url)
+        return url
+
+    monkeypatch.setattr(filters, "url_key", note)
     scope = (f"{SITE}{folder}",)
     entries = [UrlEntry(f"{SITE}{folder}gr%C3%BC%C3%9Fe-{number}%20") for number in range(9)]
     chosen = EntryFilter(WalkConfig(sitemaps=[TOP], scope="drop"))
