@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from sitemapreader.recipes.crawler import Page
 
-OPTIONS = FetchOptions(max_attempts=1)
+OPTIONS = FetchOptions(max_attempts=1, host_pause_seconds=0.01)
 LASTMOD = "2026-05-01"
 
 
