@@ -183,15 +183,16 @@ class PageLaw:
         """
         now = time.time()
         failed_at = now if old.failed_at is None else old.failed_at
-        # The longer it has failed, the more rarely it is asked.
-        next_try = now + min((now - failed_at) / 2, WEEK)
+        # An answer that was doubted is looked at again soon.
+        next_try = _choose_try(now, failed_at if old.gone_at is None else now)
         failed = attrs.evolve(
             old, lastmod=lastmod, failed_at=failed_at, next_try=next_try, gone_at=None, gone_to=None
         )
         # Two kinds of faults, or two with another answer in between, are not one that lasts.
         gone_to = answer.visit.final_url if answer.is_good else ""
         gone_at = now if old.gone_at is None or old.gone_to != gone_to else old.gone_at
-        gone = attrs.evolve(failed, gone_at=gone_at, gone_to=gone_to)
+        asked_again = _choose_try(now, gone_at)
+        gone = attrs.evolve(failed, gone_at=gone_at, gone_to=gone_to, next_try=asked_again)
         is_sudden = now - gone_at < self.day
         is_held = old.is_listed or old.text_hash is not None
         has_moved = answer.is_good and answer.is_moved and (is_held_there or not old.is_listed)
@@ -235,6 +236,11 @@ class PageLaw:
         if old.markdown_url == "":  # this text may have one that is worth asking for
             record = attrs.evolve(record, markdown_url=None)
         return Verdict(attrs.evolve(record, text_hash=text_hash, same_text=0), "upsert")
+
+
+def _choose_try(now: float, since: float) -> float:
+    """Return when to ask again: the longer it has been so, the more rarely."""
+    return now + min((now - since) / 2, WEEK)
 
 
 def _read_etag(headers: Mapping[str, str]) -> str | None:

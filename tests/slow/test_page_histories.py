@@ -36,7 +36,7 @@ OUTAGE_DAYS = 8
 DAYS = 30
 SITES = 2
 SIZES = (20, 60)
-"""Pages of a sitemap. 100,000 page-days: `TEST_SCALE=20`."""
+"""Pages of a sitemap. 100,000 page-days: `TEST_SCALE=28`."""
 
 
 @attrs.define
@@ -168,4 +168,5 @@ async def test_an_index_over_histories_of_its_site(
     assert told.deleted > 5 * SITES * SCALE
     assert told.again < 0.01 * told.page_days
     assert told.stale <= REVISIT.days + OUTAGE_DAYS
-    assert told.dead <= REVISIT.days + OUTAGE_DAYS + 1
+    # Where every other answer is a fault, what says that it is gone is rarely heard twice in a row.
+    assert told.dead <= REVISIT.days + 2 * OUTAGE_DAYS
