@@ -22,8 +22,10 @@ from sitemapreader.audit import Audit, AuditOptions, audit, audit_sync
 from sitemapreader.audit.database import AuditDatabase
 from sitemapreader.audit.known import load_known
 from sitemapreader.audit.models import AuditInputError
+from sitemapreader.audit.pages import visits
 from sitemapreader.errors import FetchError
 from sitemapreader.fetch import MemoryFetcher, StoredResponse
+from sitemapreader.pages import PageFolder, PageVisit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -712,3 +714,29 @@ def test_an_unknown_suffix_is_an_error(audited: Audit, tmp_path: Path) -> None:
         audited.write(tmp_path / "report.pdf")
     with pytest.raises(ValueError, match="choose from text, json, sarif, html"):
         audited.format("pdf")
+
+
+@pytest.mark.parametrize(("built", "visited"), [(0, 10), (101, 111)])
+def test_a_large_folder_of_sitemaps_is_soon_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, built: int, visited: int
+) -> None:
+    """A few URLs show that a folder has no pages; a built one has all of them looked up."""
+    looked_up: list[str] = []
+    visit = PageFolder.visit
+
+    def note(folder: PageFolder, url: str) -> PageVisit:
+        looked_up.append(url)
+        return visit(folder, url)
+
+    monkeypatch.setattr(visits, "_TRIED", 10)
+    monkeypatch.setattr(PageFolder, "visit", note)
+    (tmp_path / "sitemap.xml").write_bytes(
+        urlset("".join(page(f"/{number}.html") for number in range(101)))
+    )
+    for number in range(built):
+        (tmp_path / f"{number}.html").write_text("<title>A page</title>")
+    with audit_sync(tmp_path) as result:
+        reasons = {each.reason for each in result.facts.not_run}
+    assert len(looked_up) == visited
+    said = "the folder has files for 0 of 10 URLs: it is no built site"
+    assert (said in reasons) == (not built)

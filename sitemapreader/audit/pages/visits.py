@@ -53,6 +53,8 @@ def draw_sample(
 
 _LEAST_SHARE = 0.1
 """A folder with files for fewer of its URLs is one of sitemaps, not a built site."""
+_TRIED = 1_000
+"""URLs of a large folder that are looked up first: a folder of sitemaps is soon known."""
 _MAX_UNNAMED = 100
 """Sitemaps of a folder that are read, although nothing names them."""
 _NEEDS = {"listed": Need.PAGES, "old": Need.WAS}
@@ -102,10 +104,12 @@ class SiteVisits:
             "listed": 0 if is_http and self._pages is None else number,
             "old": number if self._has_old else 0,
         }
-        for kind, most in wanted.items():
-            draw_sample(self._database, most, int(self._figures.page_seed), kind)
         why = ""
-        if any(most != 0 for most in wanted.values()):
+        if isinstance(fetcher, FolderFetcher) and self._pages is None and not is_http:
+            why = self._try_folder(fetcher)
+        for kind, most in wanted.items():
+            draw_sample(self._database, 0 if why else most, int(self._figures.page_seed), kind)
+        if not why and any(most != 0 for most in wanted.values()):
             if isinstance(fetcher, FolderFetcher):
                 why = self._look_up(fetcher, robots)
             else:
@@ -155,6 +159,13 @@ class SiteVisits:
                     table.add(visit)
         table.flush()
 
+    def _try_folder(self, folder: FolderFetcher) -> str:
+        """Return why a large folder is no built site, by a few URLs; or ""."""
+        urls = self._database.ask(_QUERIES["list_tried"], limit=_TRIED, least=10 * _TRIED)
+        site = PageFolder(folder.folder, folder.base_url)
+        found = sum(bool(site.visit(loc).file) for (loc,) in urls)
+        return _say_unbuilt(found, len(urls)) if found < _LEAST_SHARE / 2 * len(urls) else ""
+
     def _look_up(self, folder: FolderFetcher, robots: Mapping[str, Robots]) -> str:
         """Look up files of a built folder; return why there is nothing to look up, or ""."""
         database = self._database
@@ -171,7 +182,7 @@ class SiteVisits:
         table.flush()
         if self._pages is None and found < _LEAST_SHARE * len(urls):
             database.ask("DELETE FROM page")
-            return f"the folder has files for {found} of {len(urls)} URLs: it is no built site"
+            return _say_unbuilt(found, len(urls))
         for (loc,) in database.ask(_QUERIES["list_old"]):
             # The folder will answer for the old host as well.
             there = urlsplit(loc)._replace(scheme=base.scheme, netloc=base.netloc).geturl()
@@ -190,6 +201,10 @@ class SiteVisits:
         is_whole = site.base_url.count("/") == 3
         database.insert_rows("built", [(may_answer, site.answers_all, is_whole)])
         return ""
+
+
+def _say_unbuilt(found: int, tried: int) -> str:
+    return f"the folder has files for {found} of {tried} URLs: it is no built site"
 
 
 def _read_unnamed(
