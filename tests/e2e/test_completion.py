@@ -113,7 +113,7 @@ FILES = {"map.xml", "my site.xml"}
         ("sitemapreader m", {*FILES, "mcp"}),
         ("sitemapreader my", {"my site.xml"}),
         ("sitemapreader --fo", {"--follow", "--format"}),
-        ("sitemapreader --format ", {"urls", "jsonl", "csv", "tsv", "parquet", "atom"}),
+        ("sitemapreader --format ", {"urls", "jsonl", "csv", "tsv", "parquet", "atom", "xlsx"}),
         ("sitemapreader example.org --format cs", {"csv"}),
         ("sitemapreader example.org --no-", {"--no-follow", "--no-header", "--no-robots"}),
         ("sitemapreader example.org m", {*FILES, "mcp"}),
