@@ -117,6 +117,7 @@ def judge(db: sqlite3.Connection, run: Run, outcome: RunOutcome) -> Removals:
         "settled": run.stamp - nanoseconds(run.rules.confirm_after),
         "from": run.rules.shrunk_from,
         "round": run.is_round,
+        "kept": run.kept or run.stamp,
     }
     for table in ("reachable", "doubted", "judged"):
         db.execute(f"DELETE FROM temp.{table}")
@@ -222,7 +223,8 @@ def _note_dropped(
         f" AND NOT {named}",
         values,
     )
-    values = {**values, "seen": _find_seen_run(db, values) if run.is_round else run.stamp}
+    seen = _find_seen_run(db, values) if run.is_round else run.stamp
+    values = {**values, "seen": min(seen, values["kept"])}
     confirmed = "dropped_run <= min(:settled, :seen - :now + :settled)"
     url_index.forget_dropped(
         db, run.site, f"SELECT id FROM document WHERE {of_site} AND {confirmed}", values
@@ -320,7 +322,8 @@ def _find_proven_run(db: sqlite3.Connection, values: Mapping[str, int]) -> int:
         values,
     ).fetchone()
     is_at_once = (lists or 0) < 2 or values["settled"] == values["now"]
-    proven = (values["now"] if oldest is None else oldest) - (not is_at_once)
+    # A robots.txt that was asked for before the loss may name another sitemap by now.
+    proven = min(values["now"] if oldest is None else oldest, values["kept"]) - (not is_at_once)
     return min(int(run) for run in (proven, new) if run is not None)
 
 

@@ -70,6 +70,7 @@ class Run:
     has_pending: bool = False  # a URL is missing of which nothing is known yet
     first: int = 0  # the run that met the site first; 0 if nothing is pending
     is_round: bool = False  # it asks only for what is due, of a site that it knows
+    kept: int = 0  # the oldest run of which it uses an answer; 0 if it has asked for all
 
 
 @attrs.frozen

@@ -8,6 +8,7 @@ import attrs
 
 from sitemapreader.state import planning, removals, schedule, url_index
 from sitemapreader.state.database import DamageError, StateFile, seal_of
+from sitemapreader.state.kept import KeptAnswer, load_kept, save_kept
 from sitemapreader.state.rows import (
     DocumentRow,
     RemovalRules,
@@ -115,7 +116,9 @@ class SiteStore:
                 has_pending=has_pending,
                 first=removals.find_first(self._db, site) if has_pending else 0,
             )
-            if revisit is not None and planning.is_scheduled(self._db, site, self._clock()):
+            if revisit is None:  # what it is answered now is newer than what is kept
+                self._db.execute("DELETE FROM kept WHERE site = ?", (site,))
+            elif planning.is_scheduled(self._db, site, self._clock()):
                 self.round = planning.choose(self._db, site, revisit, self._clock())
                 self.run = attrs.evolve(self.run, is_round=True)
 
@@ -137,6 +140,24 @@ class SiteStore:
             f"INSERT OR REPLACE INTO run VALUES (?{', ?' * len(values)})",
             (*values, seal_of(*values)),
         )
+
+    def find_kept(self, url: str) -> KeptAnswer | None:
+        """Return the answer of an earlier run that a round may use for a URL."""
+        if self.round is None:
+            return None
+        with self._file.guard():
+            db, site = self._db, self.run.site
+            since = max(removals.find_pending(db, site), removals.find_dropped(db, site))
+            found = load_kept(db, site, url, self._clock(), since)
+        if found is None:
+            return None
+        self.run = attrs.evolve(self.run, kept=min(found[1], self.run.kept or found[1]))
+        return found[0]
+
+    def keep(self, url: str, answer: KeptAnswer) -> None:
+        """Keep an answer for the rounds of a day."""
+        with self.transaction():
+            save_kept(self._db, self.run.site, url, self.run.stamp, self._clock(), answer)
 
     def stop(self) -> None:
         """Let any later walk resume this one, which a limit of URLs has stopped."""

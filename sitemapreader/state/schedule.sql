@@ -32,3 +32,17 @@ CREATE TABLE IF NOT EXISTS pace (
     failures INTEGER NOT NULL,
     not_before INTEGER NOT NULL
 );
+
+-- answers that rounds use for a day: see kept.py
+CREATE TABLE IF NOT EXISTS kept (
+    site INTEGER NOT NULL,
+    url TEXT NOT NULL,          -- as `url_key` writes it
+    run INTEGER NOT NULL,       -- in which it was asked for
+    asked_at INTEGER NOT NULL,
+    status INTEGER NOT NULL,
+    final_url TEXT NOT NULL,
+    headers TEXT NOT NULL,      -- JSON: an object
+    body BLOB NOT NULL,         -- compressed
+    seal INTEGER NOT NULL,
+    PRIMARY KEY (site, url)
+);

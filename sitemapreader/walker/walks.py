@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from sitemapreader.fetch.client import Client
     from sitemapreader.options import FetchOptions, Limits
     from sitemapreader.readers.robots import Robots
     from sitemapreader.rows import Rows
@@ -206,7 +207,7 @@ class Walk(TaskStream[Batch]):
                 hosts, agent = self._config.map_hosts, self._options.user_agent
                 mapped = MappedFetcher(fetcher, hosts, agent) if hosts else fetcher
                 context = WalkContext(
-                    client=make_client(mapped, agent),
+                    client=self._keep(make_client(mapped, agent)),
                     options=self._options,
                     limits=limits,
                     budget=budget,
@@ -227,6 +228,14 @@ class Walk(TaskStream[Batch]):
                     budget.close()
         finally:
             self.report.tally.end()
+
+    def _keep(self, client: Client) -> Client:
+        """Return the client; in rounds one that keeps what changes seldom."""
+        if self._writer is None or self._config.revisit is None:
+            return client
+        from sitemapreader.walker.kept import KeptClient  # noqa: PLC0415 (few walks are rounds)
+
+        return KeptClient(client, self._writer)
 
     async def _walk(self, context: WalkContext) -> None:
         writer = self._writer

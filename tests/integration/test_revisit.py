@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -87,9 +89,9 @@ async def test_nothing_is_due_at_once(rounds: Rounds) -> None:
     """Nothing is asked for twice within ten minutes."""
     await rounds.walk(serve())
     walked = await rounds.walk(serve(), 5, hours=0.1)
-    assert walked.requested == [ROBOTS]
+    assert walked.requested == []
     assert walked.report.left_out == {"not-due": 3}
-    assert len((await rounds.walk(serve(), 5, hours=0.1)).requested) == 4
+    assert len((await rounds.walk(serve(), 5, hours=0.1)).requested) == 3
 
 
 async def test_a_new_child_is_read_at_once(rounds: Rounds) -> None:
@@ -100,7 +102,7 @@ async def test_a_new_child_is_read_at_once(rounds: Rounds) -> None:
     for _ in range(4):
         walked = await rounds.walk(served, 1)
         found += walked.locs
-        assert len(walked.requested) == (3 if TOP in walked.requested and walked.locs else 2)
+        assert len(walked.requested) == (2 if TOP in walked.requested and walked.locs else 1)
     assert found == pages(21, 22)
 
 
@@ -178,6 +180,69 @@ async def test_a_failure_keeps_its_reason(rounds: Rounds) -> None:
     assert walked.report.removals_unknown == 1
     assert B in (await rounds.walk(serve(), 3)).requested
     assert (await rounds.walk(serve(), 1)).report.complete
+
+
+async def test_robots_txt_is_asked_once_a_day(rounds: Rounds) -> None:
+    """Rounds of a day use the robots.txt of the first, and count no request for it."""
+    requests = asked = 0
+    await rounds.walk(serve())
+    for _ in range(47):
+        walked = await rounds.walk(serve(), 1)
+        requests += walked.report.outcome.requests
+        asked += len(walked.requested)
+        assert walked.report.left_out["not-due"] == 2
+    assert asked == requests == 47 + 1
+
+
+async def test_a_loss_waits_for_robots_txt(rounds: Rounds) -> None:
+    """A URL may have moved to a sitemap that only today's robots.txt names."""
+    served: Pages = {ROBOTS: f"Sitemap: {A}\n".encode(), A: urlset(*pages(1, 2, 3))}
+    await rounds.walk(served)
+    await rounds.walk(served)
+    served = {
+        ROBOTS: f"Sitemap: {A}\nSitemap: {B}\n".encode(),
+        A: urlset(*pages(2, 3)),
+        B: urlset(*pages(1)),
+    }
+    asked: list[str] = []
+    for _ in range(6):
+        asked += (await rounds.walk(served, 1)).requested
+        assert not {*rounds.state.removed()}
+    assert asked[:2] == [A, ROBOTS]
+    assert B in asked[2:4]
+    gone = served | {B: urlset(*pages(9))}
+    while not (removed := {*rounds.state.removed()}):
+        asked += (await rounds.walk(gone, 1)).requested
+    assert removed == {*pages(1)}
+
+
+@pytest.mark.parametrize("code", [404, 503])
+async def test_what_is_not_there_is_kept(rounds: Rounds, code: int) -> None:
+    """No robots.txt is a fact for a day, like wrong guesses; a server that is down is none."""
+    home = f"{SITE}sitemap_index.xml"
+    served: Pages = {ROBOTS: status(code), home: urlset(*pages(1, 2, 3))}
+    first = await rounds.walk(served)
+    later = [url for _ in range(5) for url in (await rounds.walk(served, 1)).requested]
+    if code == 404:
+        assert len(first.requested) > 2
+        assert later == [home] * 5
+    else:
+        assert later.count(ROBOTS) == 5
+
+
+async def test_a_plain_walk_knows_better(rounds: Rounds) -> None:
+    """What a walk without `revisit` was answered is newer than what is kept."""
+    await rounds.walk(serve())
+    await rounds.walk(serve(), None)
+    assert ROBOTS in (await rounds.walk(serve(), 1)).requested
+
+
+async def test_a_damaged_copy_is_not_used(rounds: Rounds) -> None:
+    """A kept robots.txt that is not what was written is asked for again."""
+    await rounds.walk(serve())
+    with closing(sqlite3.connect(rounds.state.path)) as db, db:
+        db.execute("UPDATE kept SET final_url = 'https://example.org/other'")
+    assert ROBOTS in (await rounds.walk(serve(), 1)).requested
 
 
 async def test_a_dropped_child_is_forgotten_by_rounds(rounds: Rounds) -> None:

@@ -150,7 +150,7 @@ async def test_a_site_that_was_down_at_first(watched: Watched) -> None:
     watched.pages[f"{SITES[1]}robots.txt"] = watched.pages[B] = status(503, B)
     await watched.meet()
     watched.pages.update(up)
-    await watched.until(lambda: B in watched.fetcher.requested)
+    await watched.until(lambda: any(each.site == SITES[1] for each in watched.outcomes[2:]))
     watched.publish(SITES[1], 1, 2, 3)
     await watched.until(watched.later(24))
     assert watched.found == [("new", f"{SITES[1]}3")]

@@ -1,0 +1,60 @@
+"""Answers that are kept for a day: robots.txt, start pages, guesses that fail."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from typing import TYPE_CHECKING
+
+import attrs
+
+from sitemapreader.state.database import seal_of
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Mapping
+
+_KEPT_SECONDS = 24 * 3600
+"""How long a robots.txt may be used (RFC 9309, section 2.4)."""
+_HEADERS = ("content-type", "content-encoding")
+
+
+@attrs.frozen
+class KeptAnswer:
+    """What a server has answered: 200, or that there is nothing."""
+
+    status: int
+    final_url: str
+    headers: Mapping[str, str]
+    body: bytes
+
+
+def save_kept(
+    db: sqlite3.Connection, site: int, url: str, run: int, now: float, answer: KeptAnswer
+) -> None:
+    """Keep an answer of this run, in a transaction."""
+    headers = {name: answer.headers[name] for name in _HEADERS if name in answer.headers}
+    body = zlib.compress(answer.body)
+    values = (site, url, run, int(now), answer.status, answer.final_url, json.dumps(headers), body)
+    db.execute(
+        "INSERT OR REPLACE INTO kept VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (*values, seal_of(*values)),
+    )
+
+
+def load_kept(
+    db: sqlite3.Connection, site: int, url: str, now: float, since: int
+) -> tuple[KeptAnswer, int] | None:
+    """Return an answer of the last day, and its run, which is later than `since`.
+
+    `None` for a URL that the state knows as a document: the schedule says when to ask for it.
+    """
+    row = db.execute(
+        "SELECT * FROM kept WHERE site = :site AND url = :url AND run > :since"
+        " AND NOT EXISTS (SELECT 1 FROM document WHERE site = :site AND url = :url)",
+        {"site": site, "url": url, "since": since},
+    ).fetchone()
+    if row is None or seal_of(*row[:-1]) != row[-1] or not 0 <= now - row[3] < _KEPT_SECONDS:
+        return None
+    _, _, run, _, status, final_url, headers, body, _ = row
+    return KeptAnswer(status, final_url, json.loads(headers), zlib.decompress(body)), run

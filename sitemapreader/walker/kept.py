@@ -1,0 +1,137 @@
+"""KeptClient: rounds ask once a day for robots.txt and what else rarely changes."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import attrs
+
+from sitemapreader.errors import FetchError
+from sitemapreader.issues import IssueCode
+from sitemapreader.options import ROBOTS_MAX_BYTES
+from sitemapreader.state.kept import KeptAnswer
+from sitemapreader.urls import url_key
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Mapping
+
+    from sitemapreader.fetch.client import Client, Response
+    from sitemapreader.fetch.request import CheckRedirect
+    from sitemapreader.fetch.retries import HostBreaker
+    from sitemapreader.walker.state_writer import StateWriter
+
+_NOTHING = frozenset({404, 410})
+
+
+class KeptClient:
+    """A client that answers from the state what was asked for in the last day.
+
+    Args:
+        client: what opens the URLs.
+        writer: of the walk; it says which answers may still be used.
+    """
+
+    def __init__(self, client: Client, writer: StateWriter) -> None:
+        self._client, self._writer = client, writer
+        self.user_agent = client.user_agent
+        self.trust = client.trust
+        self.set_crawl_delay = client.set_crawl_delay
+
+    @property
+    def max_redirects(self) -> int:
+        """How many redirects are followed."""
+        return self._client.max_redirects
+
+    @max_redirects.setter
+    def max_redirects(self, number: int) -> None:
+        self._client.max_redirects = number
+
+    @asynccontextmanager
+    async def open(
+        self,
+        url: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        check_redirect: CheckRedirect | None = None,
+        breaker: HostBreaker | None = None,
+    ) -> AsyncIterator[Response]:
+        """Request `url`, unless its answer is kept."""
+        kept = None if headers else await self._writer.find_kept(url)
+        if kept is not None and kept.status in _NOTHING:
+            error = FetchError(
+                IssueCode.HTTP_STATUS, url, f"{kept.status}", http_status=kept.status
+            )
+            error.tries = 0
+            raise error
+        if kept is not None:
+            yield _KeptResponse(kept)
+            return
+        opening = self._client.open(
+            url, headers=headers, check_redirect=check_redirect, breaker=breaker
+        )
+        try:
+            async with opening as response:
+                yield (
+                    _RecordedResponse(response, url, self._writer)
+                    if self._is_kept(url)
+                    else response
+                )
+        except FetchError as error:
+            if error.http_status in _NOTHING:
+                nothing = KeptAnswer(int(error.http_status or 0), url, {}, b"")
+                await self._writer.keep(url, nothing)
+            raise
+
+    def _is_kept(self, url: str) -> bool:
+        return urlsplit(url).path == "/robots.txt" or url_key(url) == self._writer.name
+
+
+@attrs.frozen
+class _KeptResponse:
+    """A response from the state."""
+
+    _kept: KeptAnswer
+    tries: int = 0
+
+    @property
+    def url(self) -> str:
+        return self._kept.final_url
+
+    @property
+    def status(self) -> int:
+        return self._kept.status
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        return self._kept.headers
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        yield self._kept.body
+
+
+class _RecordedResponse:
+    """A response that is kept once its body has been read to the end."""
+
+    def __init__(self, response: Response, url: str, writer: StateWriter) -> None:
+        self.url, self.status, self.headers = response.url, response.status, response.headers
+        self._response, self._asked, self._writer = response, url, writer
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._response, name)
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        body = bytearray()
+        chunks = self._response.chunks()
+        try:
+            async for chunk in chunks:
+                if len(body) <= ROBOTS_MAX_BYTES:
+                    body += chunk
+                yield chunk
+        finally:
+            if close := getattr(chunks, "aclose", None):
+                await close()
+        if self.status == 200 and len(body) <= ROBOTS_MAX_BYTES:
+            answer = KeptAnswer(self.status, self.url, self.headers, bytes(body))
+            await self._writer.keep(self._asked, answer)
