@@ -27,6 +27,9 @@ INTRODUCTION = """\
 
 The options of `sitemapreader`, grouped by purpose. `sitemapreader help COMMAND` shows those of one
 command, and [the shell](shell.md) explains the most important ones.
+
+| option | commands | what it does |
+|---|---|---|
 """
 LEAVING = {"--help", "--version"}
 """Options that print something and end the program; `test_leaving` has them."""
@@ -251,15 +254,13 @@ def write_page() -> str:
                 if action.option_strings:
                     rows = groups.setdefault(str(group.title), {})
                     rows.setdefault((_write_flags(action), _write_help(action)), []).append(name)
-    lines = [INTRODUCTION]
+    lines = []
     for title, rows in groups.items():
-        lines.append(f"## {title[0].upper()}{title[1:]}\n")
-        lines += ["| option | commands | what it does |", "|---|---|---|"]
+        lines.append(f"| **{title[0].upper()}{title[1:]}** | | |")
         for (flags, what), names in rows.items():
             commands = "all" if len(names) == len(COMMANDS) else ", ".join(names)
             lines.append(f"| {flags} | {commands} | {what} |")
-        lines.append("")
-    return "\n".join(lines)
+    return INTRODUCTION + "".join(f"{line}\n" for line in lines)
 
 
 def _write_flags(action: argparse.Action) -> str:

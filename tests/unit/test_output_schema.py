@@ -28,7 +28,7 @@ def in_words(kind: Any) -> str:
         return f"list of {in_words(parts(kind)[0])}"
     if parts(kind):
         return in_words(parts(kind)[0])
-    return WORDS.get(kind) or f"[{kind.__name__}](#{kind.__name__.lower()})"
+    return WORDS.get(kind) or f"[{kind.__name__}](#objects)"
 
 
 def classes(kind: Any, around: Any = None) -> list[Any]:
@@ -45,16 +45,19 @@ def describe_version() -> str:
 
 
 def describe_columns() -> str:
-    """Write the table of columns, and one for each class in them."""
+    """Write the table of columns, and one with a row for each class in them."""
     lines = ["| column | type | in JSON lines | meaning |", "|---|---|---|---|"]
     lines += [
         f"| `{column.name}` | {in_words(column.type)} | "
         f"{'always' if column.always else 'if present'} | {column.meaning} |"
         for column in COLUMNS
     ]
+    lines += ["", "## Objects", "", "Fields without a type are text.", ""]
+    lines += ["| object | fields, in this order |", "|---|---|"]
     for kind in dict.fromkeys(c for column in COLUMNS for c in classes(column.type)):
-        lines += ["", f"## {kind.__name__}", "", "| field | type |", "|---|---|"]
-        lines += [f"| `{n}` | {in_words(hint)} |" for n, hint in get_type_hints(kind).items()]
+        words = {name: in_words(hint) for name, hint in get_type_hints(kind).items()}
+        fields = [f"`{n}`" + (f" ({t})" if t != "text" else "") for n, t in words.items()]
+        lines.append(f"| {kind.__name__} | {', '.join(fields)} |")
     return "\n".join(lines)
 
 
