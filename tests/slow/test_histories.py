@@ -119,7 +119,7 @@ def _walk(site: Site, pages: dict[str, Any], db: Path, told: Told, revisit: int 
 
 def judge(seed: int, db: Path, clock: SetClock, rounds: float) -> tuple[list[str], int]:
     """Return what was untrue in one history, and how many dead pages were reported."""
-    site = Site(seed)
+    site = Site(seed, has_more=rounds > 0 and seed % 2 == 1)
     told = live_through(site, seed + 1, db, clock, DAYS, rounds)
     wrong = [f"{seed}: {url} lives, removed at {hour:.0f} h" for hour, url in told.live]
     twice = {url: n for url, n in told.new.items() if n > 1 and url != site.nowhere}

@@ -6,6 +6,7 @@ import random
 from datetime import UTC, datetime
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
+from zlib import crc32
 
 import attrs
 from walking import SITE, index, status
@@ -55,12 +56,19 @@ class Site:
         pages: all pages that ever were.
         hour: the present hour.
         is_honest: whether the server tells the truth about every document now.
+        has_more: whether a second index lists some of the sitemaps, which move between the two.
     """
 
     def __init__(
-        self, seed: int, base: str = SITE, *, sizes: tuple[int, int] | None = None
+        self,
+        seed: int,
+        base: str = SITE,
+        *,
+        sizes: tuple[int, int] | None = None,
+        has_more: bool = False,
     ) -> None:
         self.base = base
+        self.has_more = has_more
         self.random = choose = random.Random(seed)
         self.pages: dict[str, Page] = {}
         self.hour = 0.0
@@ -240,15 +248,25 @@ class Site:
             documents["feed"] = _write_feed(self._format, self._recent()[: self._window])
         served = {name: self._answer(name, body) for name, body in documents.items()}
         if self.has_list:
-            children = self._choose(self._children, self._lies.get("index.xml", ("",))[0])
-            body = index(*(self._date(child, documents[child], now) for child in children))
-            served["index.xml"] = self._answer("index.xml", body)
+            lists = {"index.xml": self._children}
+            if self.has_more:
+                named.append("more.xml")
+                lists["more.xml"] = [name for name in self._children if self._is_in_more(name)]
+                lists["index.xml"] = [n for n in self._children if n not in lists["more.xml"]]
+            for name, listed in lists.items():
+                children = self._choose(listed, self._lies.get(name, ("",))[0])
+                body = index(*(self._date(child, documents[child], now) for child in children))
+                served[name] = self._answer(name, body)
         lie = self._lies.get("robots.txt", ("",))[0]
         lines = "".join(f"Sitemap: {self.base}{name}\n" for name in self._choose(named, lie))
         served["robots.txt"] = self._answer("robots.txt", f"User-agent: *\n{lines}".encode())
         if "*" in self._lies:
             self._redirect(served)
         return {f"{self.base}{name}": answer for name, answer in served.items()}
+
+    def _is_in_more(self, name: str) -> bool:
+        """Return whether the second index lists a sitemap, as it does for three days of six."""
+        return (crc32(name.encode()) + int(self.hour // 72)) % 2 == 1
 
     def _choose(self, names: list[str], lie: str) -> list[str]:
         return names[: len(names) // 2] if lie == "fewer" else names
