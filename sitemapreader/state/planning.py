@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from sitemapreader.state.removals import IS_INDEX
 from sitemapreader.state.rows import as_moment
 from sitemapreader.state.schedule import (
     LEAST_SECONDS,
@@ -205,7 +206,16 @@ class Round:
 
 def choose(db: sqlite3.Connection, site: int, revisit: int | Collection[str], now: float) -> Round:
     """Return what a walk over a site asks: these documents, or so many as are due."""
-    if not isinstance(revisit, int):
-        return Round(frozenset(revisit), 0)
-    chosen = [row.url for row in plan_documents(db, revisit, now, site)]
-    return Round(frozenset(chosen), revisit - len(chosen))
+    is_given = not isinstance(revisit, int)
+    chosen = {*revisit} if is_given else {row.url for row in plan_documents(db, revisit, now, site)}
+    spare = 0 if is_given else revisit - len(chosen)
+    # What one index has dropped may move from one to another while they are asked in turn.
+    indexes = db.execute(
+        "SELECT url, not_before FROM document JOIN schedule ON schedule.document = document.id"
+        f" WHERE document.site = :site AND {IS_INDEX} AND EXISTS"
+        " (SELECT 1 FROM document WHERE site = :site AND dropped_run IS NOT NULL)",
+        {"site": site},
+    ).fetchall()
+    if any(url in chosen for url, _ in indexes):
+        chosen |= {url for url, not_before in indexes if not is_held(not_before, now)}
+    return Round(frozenset(chosen), spare)

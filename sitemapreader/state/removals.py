@@ -80,6 +80,7 @@ _GONE = (
     "gone LEFT JOIN document ON document.id = gone.document"
     f" WHERE gone.site = :site AND NOT has_left AND {_WAS_READ_SINCE}"
 )
+IS_INDEX = f"(children > 0 OR format = '{Format.INDEX}' OR format_run > 0)"
 _WAS_ASKED = "(NOT :round OR document.seen_run IS :run)"
 """SQL condition: it was not left for another time."""
 _IS_CONFIRMED = "gone.run <= :settled AND document.vouched_run = :now"
@@ -223,9 +224,9 @@ def _note_dropped(
         f" AND NOT {named}",
         values,
     )
-    seen = _find_seen_run(db, values) if run.is_round else run.stamp
-    values = {**values, "seen": min(seen, values["kept"])}
-    confirmed = "dropped_run <= min(:settled, :seen - :now + :settled)"
+    if run.is_round and _find_seen_run(db, values) < run.id:
+        return  # the indexes were not asked together
+    confirmed = "dropped_run <= :kept - :now + :settled"
     url_index.forget_dropped(
         db, run.site, f"SELECT id FROM document WHERE {of_site} AND {confirmed}", values
     )
@@ -235,7 +236,7 @@ def _find_seen_run(db: sqlite3.Connection, values: Mapping[str, int]) -> int:
     """Return the oldest of the runs that asked for each index last."""
     sql = (
         "SELECT min(seen_run) FROM document WHERE site = :site"
-        f" AND (children > 0 OR format = '{Format.INDEX}' OR format_run > 0)"
+        f" AND {IS_INDEX}"
         f" AND dropped_run IS NULL AND NOT {_IS_GIVEN_UP}"
     )
     (seen,) = db.execute(sql, values).fetchone()
