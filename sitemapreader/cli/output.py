@@ -173,7 +173,7 @@ GRACE_SECONDS = 0.2
 stays until end of file."""
 
 
-def is_pipe(output: Output) -> bool:
+def is_pipe(output: AnyOutput) -> bool:
     """Return whether an output is lost if its reader dies."""
     mode = os.fstat(output.descriptor).st_mode
     return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
