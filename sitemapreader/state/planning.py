@@ -206,9 +206,11 @@ class Round:
 
 def choose(db: sqlite3.Connection, site: int, revisit: int | Collection[str], now: float) -> Round:
     """Return what a walk over a site asks: these documents, or so many as are due."""
-    is_given = not isinstance(revisit, int)
-    chosen = {*revisit} if is_given else {row.url for row in plan_documents(db, revisit, now, site)}
-    spare = 0 if is_given else revisit - len(chosen)
+    if isinstance(revisit, int):
+        chosen = {row.url for row in plan_documents(db, revisit, now, site)}
+        spare = revisit - len(chosen)
+    else:
+        chosen, spare = {*revisit}, 0
     # What one index has dropped may move from one to another while they are asked in turn.
     indexes = db.execute(
         "SELECT url, not_before FROM document JOIN schedule ON schedule.document = document.id"
