@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager, nullcontext, suppress
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -148,8 +150,34 @@ async def run_in_daemon(work: Callable[[], T]) -> T:
         else:
             result.set_result(outcome.result())
 
-    threading.Thread(target=run, name="sitemapreader.wait", daemon=True).start()
+    _start_daemon(run)
     return await result
+
+
+_IDLE: list[SimpleQueue[Callable[[], None]]] = []
+"""Of each thread that waits for work. To start one takes longer than most writes to a pipe: for
+each batch anew, it took a fifth of the program's time."""
+if hasattr(os, "register_at_fork"):  # not on Windows, which has no forks
+    os.register_at_fork(after_in_child=_IDLE.clear)  # the threads stay with the parent
+
+
+def _start_daemon(run: Callable[[], None]) -> None:
+    """Run work in a thread that waits for some, or in a new one."""
+    try:
+        work = _IDLE.pop()
+    except IndexError:
+        work = SimpleQueue()
+        threading.Thread(
+            target=_serve, args=(work,), name="sitemapreader.wait", daemon=True
+        ).start()
+    work.put(run)
+
+
+def _serve(work: SimpleQueue[Callable[[], None]]) -> None:
+    """Do work after work."""
+    while True:
+        work.get()()
+        _IDLE.append(work)
 
 
 async def run_in_thread(work: Callable[[], T], interrupt: Callable[[], object]) -> T:
