@@ -182,6 +182,21 @@ def _fill_reachable(db: sqlite3.Connection, run: Run, outcome: RunOutcome) -> No
                 ).fetchall()
 
 
+def find_indexed(db: sqlite3.Connection, run: Run) -> int:
+    """Return the last run that had read all indexes, if the site has any."""
+    (oldest,) = db.execute(
+        "SELECT min(vouched_run) FROM document WHERE site = ?"
+        f" AND (children > 0 OR format = '{Format.INDEX}') AND dropped_run IS NULL",
+        (run.site,),
+    ).fetchone()
+    return run.stamp - 1 if oldest is None else int(oldest)
+
+
+def make_row(run: Run, url: str) -> DocumentRow:
+    """Return the row of a document that a run is the first to meet."""
+    return DocumentRow(run.site, url, first_run=run.stamp, found_after=run.indexed)
+
+
 def _add_unread(db: sqlite3.Connection, run: Run) -> None:
     """Add the documents that were not fetched, and may have a URL that is missing."""
     # Such as those of another host, or beyond a limit. As rows they are waited for as others are.
@@ -193,7 +208,7 @@ def _add_unread(db: sqlite3.Connection, run: Run) -> None:
         (run.site,),
     ).fetchall()
     for (url,) in unread:
-        insert_document(db, DocumentRow(run.site, url, first_run=run.stamp))
+        insert_document(db, make_row(run, url))
 
 
 def _has_unknown_index(db: sqlite3.Connection, run: Run) -> bool:
@@ -313,12 +328,14 @@ def _find_proven_run(db: sqlite3.Connection, values: Mapping[str, int]) -> int:
     # that are deleted during a walk pull those of the next sitemap of a series into one that was
     # read already. It need not be one walk for all: of a thousand sitemaps one fails each day. What
     # is new on a site may be wrong on its first day: all its bytes must have been seen on another
-    # one, because no date and no validator tells that half of them were missing.
+    # one, because no date and no validator tells that half of them were missing. It may be as old
+    # as the last run before it that asked all indexes, and took none of them for granted.
     seen = "max(first_run, format_run)"
     oldest, lists, new = db.execute(
         "SELECT min(sound_run), sum(children = 0),"
         f" min(iif({seen} > (SELECT min(first_run) FROM document WHERE site = :site)"
-        f"  AND body_run - {seen} < :now - :settled, {seen} - 1, NULL))"
+        f"  AND body_run - {seen} < :now - :settled,"
+        f"  min({seen} - 1, iif(first_run >= format_run, found_after, {seen})), NULL))"
         f" FROM document WHERE site = :site AND {_IS_WAITED_FOR}",
         values,
     ).fetchone()

@@ -69,6 +69,7 @@ class Run:
     stamp: int = 0  # `id`, or when it was resumed, in the same unit: what it sees is dated by it
     has_pending: bool = False  # a URL is missing of which nothing is known yet
     first: int = 0  # the run that met the site first; 0 if nothing is pending
+    indexed: int = 0  # the run before it that had last read all indexes
     is_round: bool = False  # it asks only for what is due, of a site that it knows
     kept: int = 0  # the oldest run of which it uses an answer; 0 if it has asked for all
 
@@ -148,6 +149,7 @@ class DocumentRow:
     filters: str | None = None
     listed_run: int | None = None
     first_run: int = 0
+    found_after: int = 0
     vouched_run: int = 0
     body_run: int = 0
     format_run: int = 0

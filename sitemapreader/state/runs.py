@@ -116,6 +116,7 @@ class SiteStore:
                 has_pending=has_pending,
                 first=removals.find_first(self._db, site) if has_pending else 0,
             )
+            self.run = attrs.evolve(self.run, indexed=removals.find_indexed(self._db, self.run))
             if revisit is None:  # what it is answered now is newer than what is kept
                 self._db.execute("DELETE FROM kept WHERE site = ?", (site,))
             elif planning.is_scheduled(self._db, site, self._clock()):
@@ -203,7 +204,7 @@ class SiteStore:
             where = (run.site, url)
             known = "SELECT 1 FROM document WHERE site = ? AND url = ?"
             if db.execute(known, where).fetchone() is None:
-                insert_document(db, DocumentRow(*where, first_run=run.stamp))
+                insert_document(db, removals.make_row(run, where[1]))
         schedule.learn(
             db,
             run.site,
@@ -244,7 +245,7 @@ class SiteStore:
                 self._db, DocumentRow, "SELECT {} FROM document WHERE site = ? AND url = ?", where
             )
             if row is None:
-                row = DocumentRow(*where, first_run=self.run.stamp)
+                row = removals.make_row(self.run, url)
                 return DocumentStore(self._file, self.run, None, row)
             number, unknown = self._db.execute(
                 "SELECT id, unknown FROM document WHERE site = ? AND url = ?", where

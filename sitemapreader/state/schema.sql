@@ -45,6 +45,7 @@ CREATE TABLE document (
     listed_run INTEGER,         -- whose chunks are the newest whole list
     -- what it may prove about removals: see removals.py
     first_run INTEGER NOT NULL, -- the run that met it first
+    found_after INTEGER NOT NULL,   -- the run before that which had last read all indexes
     vouched_run INTEGER NOT NULL,   -- the last run that certainly knew all that it lists; or 0
     body_run INTEGER NOT NULL,  -- the last run that saw all its bytes; or 0
     format_run INTEGER NOT NULL,    -- the run that found it in another format than before; or 0

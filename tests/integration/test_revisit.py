@@ -341,3 +341,19 @@ def test_revisit_needs_changes(db: Path) -> None:
         walk(SITE, state=db, revisit=5)
     with pytest.raises(ValueError, match="changes=True"):
         walk_many([SITE], revisit=5)
+
+
+async def test_a_loss_is_as_old_as_the_round_that_saw_it(rounds: Rounds) -> None:
+    """A child that is met later, and empty that day, may have it: its index was not asked since."""
+    listed = pages(*range(50))
+    await rounds.walk(serve(a=urlset(*listed)))
+    for day in range(5):
+        listed += pages(100 + day)
+        await rounds.walk(serve(a=urlset(*listed)), None, 24)
+    moved = serve(a=urlset(*listed[1:]), top=index(A, B, C), c=urlset(listed[0]))
+    walked = await rounds.walk(moved, 1, 24)
+    assert A in walked.requested
+    assert TOP not in walked.requested
+    for lie in ({C: urlset()}, {}, {}):
+        await rounds.walk(moved | lie, None, 24)
+        assert list(rounds.state.removed()) == []
