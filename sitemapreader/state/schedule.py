@@ -272,6 +272,7 @@ class _Lesson:
             # The index is credited with what the child's own rate did not lead to expect.
             surprise = max(0.0, news - _rate(row.news, row.hours) * hours) * (1 - index.said)
             index.judge(is_right=bool(news) or asking.is_changed, credit=surprise)
+            index.rate = self._bound(index)
             own -= surprise
         keep = _keep(row.asked_at, now)
         row.news, row.hours = row.news * keep + own, row.hours * keep + hours

@@ -141,6 +141,17 @@ def test_a_new_child_begins_with_the_rate_of_its_site(db: sqlite3.Connection) ->
     assert row(db, index).news > 20
 
 
+def test_an_index_is_asked_for_what_it_is_credited_with(db: sqlite3.Connection) -> None:
+    """A quiet index wakes up as soon as a child that it named has news, not at its next turn."""
+    index, _ = add(db, "index", "old")
+    at = NOW + 20 * DAY
+    learn(db, at, index=Asking(at, is_changed=True), old=Asking(at))
+    before = row(db, index).rate
+    insert_document(db, DocumentRow(SITE, "new", "complete"))
+    learn(db, at + HOUR, new=Asking(at + HOUR, "index", news=60))
+    assert row(db, index).rate > 10 * before
+
+
 def test_quiet_documents_retire_together(db: sqlite3.Connection) -> None:
     """Children of dead months are asked ever more rarely, however busy they once were."""
     dead, _ = add(db, "dead", "quiet")
