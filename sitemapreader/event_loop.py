@@ -7,7 +7,7 @@ import os
 import threading
 from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager, nullcontext, suppress
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -157,6 +157,7 @@ async def run_in_daemon(work: Callable[[], T]) -> T:
 _IDLE: list[SimpleQueue[Callable[[], None]]] = []
 """Of each thread that waits for work. To start one takes longer than most writes to a pipe: for
 each batch anew, it took a fifth of the program's time."""
+_IDLE_SECONDS = 1.0
 if hasattr(os, "register_at_fork"):  # not on Windows, which has no forks
     os.register_at_fork(after_in_child=_IDLE.clear)  # the threads stay with the parent
 
@@ -174,10 +175,23 @@ def _start_daemon(run: Callable[[], None]) -> None:
 
 
 def _serve(work: SimpleQueue[Callable[[], None]]) -> None:
-    """Do work after work."""
-    while True:
-        work.get()()
+    """Do work after work, until there has been none for a while."""
+    run: Callable[[], None] | None = work.get()
+    while run is not None:
+        run()
+        del run  # it holds what it has read or written
         _IDLE.append(work)
+        run = _wait_for_work(work)
+
+
+def _wait_for_work(work: SimpleQueue[Callable[[], None]]) -> Callable[[], None] | None:
+    try:
+        return work.get(timeout=_IDLE_SECONDS)
+    except Empty:
+        with suppress(ValueError):
+            _IDLE.remove(work)
+            return None
+        return work.get()  # somebody has just taken it from the list
 
 
 async def run_in_thread(work: Callable[[], T], interrupt: Callable[[], object]) -> T:

@@ -60,7 +60,7 @@ def frame() -> Any:
 
 
 def walks() -> list[str]:
-    return [thread.name for thread in threading.enumerate() if "sitemapreader" in thread.name]
+    return [each.name for each in threading.enumerate() if each.name == "sitemapreader.walk"]
 
 
 # -- pandas

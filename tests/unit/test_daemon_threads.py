@@ -8,6 +8,7 @@ from functools import partial
 
 import pytest
 
+from sitemapreader import event_loop
 from sitemapreader.event_loop import run_in_daemon
 
 
@@ -44,3 +45,13 @@ async def test_work_that_is_left_holds_up_no_other() -> None:
         await task
     assert await run_in_daemon(lambda: 1) == 1
     end.set()
+
+
+async def test_a_thread_without_work_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is left of it after a while, and later work gets a new one."""
+    monkeypatch.setattr(event_loop, "_IDLE_SECONDS", 0.01)
+    threads = {await run_in_daemon(threading.current_thread) for _ in range(3)}
+    for thread in threads:
+        await asyncio.to_thread(thread.join, 10)
+        assert not thread.is_alive()
+    assert await run_in_daemon(lambda: 1) == 1
