@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 import attrs
 
 from sitemapreader.errors import FetchError
-from sitemapreader.fetch.client import Client, Fetcher, Response, make_client
+from sitemapreader.fetch.client import Client, ClientLayer, Fetcher, Response, make_client
 from sitemapreader.issues import IssueCode
 from sitemapreader.urls import has_web_scheme, origin_of, parse_url
 
@@ -118,7 +118,7 @@ class MappedFetcher:
         self.client().set_crawl_delay(host_url, seconds)
 
 
-class MappedClient:
+class MappedClient(ClientLayer):
     """A client that asks other hosts in the place of those of a map.
 
     A redirect to a mapped host is followed at its place, if it comes from there. One from elsewhere
@@ -126,31 +126,18 @@ class MappedClient:
     """
 
     def __init__(self, client: Client, hosts: HostMap) -> None:
-        self._client, self._hosts = client, hosts
+        super().__init__(client)
+        self._hosts = hosts
         for _, target in hosts.names:  # the caller has typed it
             client.trust(target)
 
-    @property
-    def user_agent(self) -> str:
-        """The User-Agent that is sent."""
-        return self._client.user_agent
-
-    @property
-    def max_redirects(self) -> int:
-        """How many redirects are followed."""
-        return self._client.max_redirects
-
-    @max_redirects.setter
-    def max_redirects(self, number: int) -> None:
-        self._client.max_redirects = number
-
     def trust(self, url: str) -> None:
         """Trust the host that is asked in the place of that of `url`."""
-        self._client.trust(self._hosts.find(url) or url)
+        super().trust(self._hosts.find(url) or url)
 
     def set_crawl_delay(self, host_url: str, seconds: float) -> None:
         """Wait between two requests to the host that is asked."""
-        self._client.set_crawl_delay(self._hosts.find(host_url) or host_url, seconds)
+        super().set_crawl_delay(self._hosts.find(host_url) or host_url, seconds)
 
     @asynccontextmanager
     async def open(

@@ -215,7 +215,7 @@ class State:
         )
 
     def plan(self, number: int, now: float | None = None) -> list[PlannedDocument]:
-        """Return what a walk with `revisit` would ask for now, most waiting first.
+        """Return the documents that `revisit` would request, most waiting first.
 
         Nothing is requested. `now` is in seconds since 1970; by default it is the present.
         """

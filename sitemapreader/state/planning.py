@@ -1,4 +1,4 @@
-"""Which documents are asked for now: those in which most news has waited longest."""
+"""Which documents are due: those in which most news has waited longest."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _OLD_SECONDS = 30 * 86_400
 
 @attrs.frozen
 class PlannedDocument:
-    """A document that is to be asked for now.
+    """A document that is due.
 
     Attributes:
         url: its URL.

@@ -107,7 +107,7 @@ class PaceRow:
 
 @attrs.frozen
 class Asking:
-    """One request for a document, and what came of it."""
+    """One request for a document, and its outcome."""
 
     asked_at: float
     index: str = ""

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 import attrs
 
 from sitemapreader.errors import FetchError
+from sitemapreader.fetch.client import ClientLayer
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import ROBOTS_MAX_BYTES
 from sitemapreader.state.kept import KeptAnswer
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 _NOTHING = frozenset({404, 410})
 
 
-class KeptClient:
+class KeptClient(ClientLayer):
     """A client that answers from the state what was asked for in the last day.
 
     Args:
@@ -34,19 +35,8 @@ class KeptClient:
     """
 
     def __init__(self, client: Client, writer: StateWriter) -> None:
-        self._client, self._writer = client, writer
-        self.user_agent = client.user_agent
-        self.trust = client.trust
-        self.set_crawl_delay = client.set_crawl_delay
-
-    @property
-    def max_redirects(self) -> int:
-        """How many redirects are followed."""
-        return self._client.max_redirects
-
-    @max_redirects.setter
-    def max_redirects(self, number: int) -> None:
-        self._client.max_redirects = number
+        super().__init__(client)
+        self._writer = writer
 
     @asynccontextmanager
     async def open(

@@ -117,7 +117,7 @@ class DocumentTracker:
         return is_other
 
     def _decide_due(self) -> bool:
-        """Return whether the document is asked for now; record what a later round needs."""
+        """Return whether the document is due; record what a later round needs."""
         due, key, seen = self._writer.round, self.known.url, self._writer.seen
         if due is None or key in due.chosen:
             return True
@@ -138,7 +138,7 @@ class DocumentTracker:
         return False
 
     def _note_asking(self, *, is_failed: bool, is_changed: bool, retry_after: float) -> None:
-        """Record what came of the request for the document."""
+        """Record the outcome of the request."""
         self._writer.seen.askings[self.known.url] = Asking(
             self._asked_at,
             self._index,

@@ -150,7 +150,7 @@ HOSTILE: tuple[tuple[str, dict[str, Any]], ...] = (
     ("urls", {"since": "9" * 100_000}),
     ("urls", {"cursor": "../../etc/passwd"}),
     ("urls", {"cursor": "0123456789ab-1"}),
-    ("changes", {"site": "../../../tmp/x"}),
+    ("changes", {"site": "../../../etc/hosts"}),
     ("audit", {"rules": "../../rules"}),
     ("urls", {"site": ["http://site.test/"]}),
     ("urls", {"allow_networks": "127.0.0.0/8", "trusted": True, "site": PRIVATE[0]}),

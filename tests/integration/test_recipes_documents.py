@@ -341,7 +341,7 @@ async def test_a_page_that_answers_is_not_deleted(site: Site, told: Index) -> No
 async def test_an_unlisted_page_that_has_moved(
     site: Site, told: Index, status: int, runs: int
 ) -> None:
-    """One that redirects for good to another page is deleted; one that does so for now is kept."""
+    """A permanent redirect to another page deletes a page; a temporary one keeps it."""
     site.publish("a.xml", "/1", "/2")
     await told.run()
     site.publish("a.xml", "/1")

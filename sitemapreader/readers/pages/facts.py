@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 MAX_PAGE_BYTES = 2_097_152
-"""Bytes of a page that are read; Google reads no more of an HTML page either."""
+"""Bytes of a page that are read, as many as Googlebot reads of an HTML file."""
 MAX_JSON_CHARS = 65_536
 """Characters of JSON-LD in which a date is looked for."""
 MAX_ROBOTS_CHARS = 65_536
