@@ -10,6 +10,7 @@ import signal
 import sys
 from contextlib import nullcontext
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import pytest
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
 
 TESTS = Path(__file__).parent
 FEW = 5
+
+# Without bytecode on disk each worker would compile all tests and libraries anew, for 4 s.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # Tests answer for names in `socket.getaddrinfo`, which aiodns would not ask.
 sys.modules.setdefault("aiodns", None)  # type: ignore[arg-type]
@@ -51,9 +56,22 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Compile the package once: where Python writes no bytecode, each process would do it again."""
-    if not hasattr(config, "workerinput"):
-        compileall.compile_dir(PACKAGE, quiet=2)
+    """Make what the workers share: bytecode, and processes that start programs."""
+    if hasattr(config, "workerinput"):
+        return
+    compileall.compile_dir(PACKAGE, quiet=2)
+    if sys.platform == "linux":
+        _hold_launchers(config)
+
+
+def _hold_launchers(config: pytest.Config) -> None:
+    """Make the folder of what `launcher` starts, which ends with this process."""
+    folder = TemporaryDirectory(prefix="launchers-")
+    alive = Path(folder.name) / "alive"
+    os.mkfifo(alive)
+    os.open(alive, os.O_RDWR)
+    os.environ["TEST_LAUNCHERS"] = folder.name
+    config.add_cleanup(folder.cleanup)
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+pytestmark = pytest.mark.slow
+
 OUTPUTS = {
     "--database": ("d.duckdb", "make room on its disk, or name a database on another one"),
     "--output": ("r.html", "cannot write to"),

@@ -25,7 +25,7 @@ HOOKS = package.ROOT / ".pre-commit-hooks.yaml"
 URLSET = '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n{}\n</urlset>'
 GOOD = URLSET.format("<url><loc>https://example.org/</loc></url>")
 BAD = URLSET.format("<url><loc>https://example.org/?a=1&b=2</loc></url>")
-pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="no bash")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(shutil.which("bash") is None, reason="no bash")]
 
 
 @pytest.fixture

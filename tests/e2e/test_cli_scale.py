@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 import scale_web
 from commands import run
+from launcher import get_launcher, launch
 from scale_runs import WebServer, check_first_day, serve_web
 
 from sitemapreader.distributed import plan
@@ -121,36 +122,36 @@ def test_wrong_usage(hosts: Path, tmp_path: Path, words: list[str], code: int, s
 @pytest.mark.parametrize("errors", ["strict", "surrogateescape"])
 def test_a_list_from_standard_input_may_hold_anything(tmp_path: Path, errors: str) -> None:
     """Bytes that are no UTF-8 make hosts that cannot be requested, and no traceback."""
-    words = [sys.executable, "-m", "sitemapreader", "scale", "-", "-o", str(tmp_path / "out")]
-    done = subprocess.run(
-        [*words, "--shard", "1/1", "-m", "2"],
-        input=b"\xff\xfe.example\n\xc3(\na\0b.example\n",
-        env={**os.environ, "PYTHONIOENCODING": f"utf-8:{errors}"},
-        capture_output=True,
-        timeout=60,
-        check=False,
+    code = (
+        f"import sys; sys.stdin.reconfigure(errors={errors!r})\n"
+        "from sitemapreader.cli import main; sys.exit(main(sys.argv[1:]))"
     )
-    assert b"3 invalid-url" in done.stderr, done.stderr
-    assert b"Traceback" not in done.stderr
+    words = ["scale", "-", "-o", str(tmp_path / "out"), "--shard", "1/1", "-m", "2"]
+    order = (code, words, str(tmp_path), dict(os.environ))
+    done = launch(get_launcher().start, order, given=b"\xff\xfe.example\n\xc3(\na\0b.example\n")
+    assert "3 invalid-url" in done.stderr, done.stderr
+    assert "Traceback" not in done.stderr
 
 
 @pytest.mark.parametrize("library", ["fsspec", "pyarrow", "dask"])
 def test_a_missing_extra_is_named(tmp_path: Path, library: str) -> None:
     """Without one of its libraries, the command and the package say which extra brings it."""
     words = ["scale", "-", "-o", str(tmp_path / "out")]
-    block = f"import sys; sys.modules[{library!r}] = None; "
-    for code in (
-        f"from sitemapreader.cli import main; sys.exit(main({words!r}))",
-        "from sitemapreader.distributed import run",
-    ):
-        done = subprocess.run(
-            [sys.executable, "-c", block + code],
-            input="example.org",
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode in (1, 2)
-        last = done.stderr.splitlines()[-1]
-        assert f"needs {library}" in last
-        assert "the extra `distributed` brings it" in last
+    code = (
+        f"import sys; sys.modules[{library!r}] = None\n"
+        "try: from sitemapreader.distributed import run\n"
+        "except ImportError as error: print(error, file=sys.stderr)\n"
+        f"from sitemapreader.cli import main; sys.exit(main({words!r}))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        input="example.org",
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    first, _usage, last = done.stderr.splitlines()
+    for line in (first, last):
+        assert f"needs {library}" in line
+        assert "the extra `distributed` brings it" in line

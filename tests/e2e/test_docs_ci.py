@@ -17,6 +17,8 @@ from builds import FOLDER, unpack
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.slow
+
 PAGE = package.ROOT / "docs" / "ci.md"
 STAND_INS = {
     "make": "rm -rf public && cp -r built public",

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     from commands import Answer
 
+pytestmark = pytest.mark.slow
+
 PARTS, PER_PART = 3, 270
 EVERYTHING = [f"https://shop.example/{p}/{n}" for p in range(PARTS) for n in range(PER_PART)]
 

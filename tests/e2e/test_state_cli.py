@@ -177,6 +177,7 @@ COMMIT = ("sitemapreader.state.database", "StateFile", "commit_held")
 PREPARE = ("sitemapreader.output.sink", "Output", "prepare")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", ["SIGINT", "SIGTERM", "SIGHUP"])
 @pytest.mark.parametrize(
     ("step", "before", "after", "code"),

@@ -13,6 +13,8 @@ from sitemapreader.issues import Severity
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.slow
+
 TRUE = {
     # the search has noindex, and the plugin lists it and the error page all the same
     "sphinx-furo": {"page-noindex": ["search.html"], "page-soft-404": ["404.html"]},

@@ -16,6 +16,8 @@ from page_server import answer, serve_pages, wall
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(autouse=True)
 def look_often(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -65,18 +67,30 @@ async def test_a_clean_site_behind_a_gate_is_not_accused(found: Any, reasons: se
 
     Where a server asks for an hour, nobody waits.
     """
+    await check_gate([f"{x}/{x}{x}" for x in "abcdefghijkl"], found, reasons)
+
+
+@pytest.mark.parametrize(
+    ("found", "reasons"), [(gate, {"gate"}), (answer(403), REFUSED), (answer(503), DOWN)]
+)
+async def test_nor_is_one_of_few_pages(found: Any, reasons: set[str]) -> None:
+    """The same holds for three pages beside each other."""
+    await check_gate(["p0", "p1", "p2"], found, reasons)
+
+
+async def check_gate(paths: list[str], found: Any, reasons: set[str]) -> None:
+    """Check that pages that nobody gets to are at no fault."""
     options = attrs.evolve(OPTIONS, host_pause_seconds=0.01)
-    for paths in ([f"p{number}" for number in range(3)], [f"{x}/{x}{x}" for x in "abcdefghijkl"]):
-        answers: dict[str, Any] = dict.fromkeys(paths, found)
-        answers |= {f"de/{path}": page() for path in paths} | {"consent": page()}
-        async with serve_pages(**answers) as server:
-            publish(server, *paths)
-            with await judge(server.base, options=options) as result:
-                assert hits(result) == {}
-                assert result.facts.pages is not None
-                assert result.facts.pages.not_judged.keys() <= reasons
-                said = {each.rule.code: each.reason for each in result.facts.not_run}
-                assert f"only 0 of {len(paths)} pages could be judged" in said["page-not-found"]
+    answers: dict[str, Any] = dict.fromkeys(paths, found)
+    answers |= {f"de/{path}": page() for path in paths} | {"consent": page()}
+    async with serve_pages(**answers) as server:
+        publish(server, *paths)
+        with await judge(server.base, options=options) as result:
+            assert hits(result) == {}
+            assert result.facts.pages is not None
+            assert result.facts.pages.not_judged.keys() <= reasons
+            said = {each.rule.code: each.reason for each in result.facts.not_run}
+            assert f"only 0 of {len(paths)} pages could be judged" in said["page-not-found"]
 
 
 @pytest.mark.parametrize("status", [403, 503])

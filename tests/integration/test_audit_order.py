@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from auditing import HOST, NOW, link, page, urlset
+from scale import SCALE
 
 from sitemapreader.audit import AuditOptions, audit
 from sitemapreader.fetch import MemoryFetcher
@@ -76,7 +77,7 @@ async def audit_in_order(seed: int, order: Sequence[str], baseline: Path | None)
     )
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(SCALE))
 async def test_sitemaps_that_arrive_in_another_order(tmp_path: Path, seed: int) -> None:
     """Findings have the same examples, and none is new."""
     baseline = tmp_path / "baseline.json"

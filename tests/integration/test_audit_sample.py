@@ -104,17 +104,10 @@ def test_exact_coverage(size: int, judged: int) -> None:
     assert sum(found) / len(found) >= 0.949
 
 
-CASES = [
-    ([2_000], 0.01, "all", 100),
-    ([1_500, *[20] * 50], 0.14, "all", 100),
-    ([400, 300, 200] * 4, 0.05, "first", 400),
-]
-
-
-@pytest.mark.parametrize(("sizes", "share", "where", "number"), CASES)
-def test_intervals_hold_the_truth(sizes: list[int], share: float, where: str, number: int) -> None:
-    """Of 100 samples, nine in ten at least have the true rate in their interval."""
-    assert measure_coverage(sizes, choose_bad(sizes, share, where=where), number, 100) >= 0.9
+def test_intervals_hold_the_truth() -> None:
+    """Of 50 samples, nine in ten at least have the true rate in their interval."""
+    sizes = [1_500, *[20] * 50]
+    assert measure_coverage(sizes, choose_bad(sizes, 0.14, where="all"), 100, 50) >= 0.9
 
 
 @pytest.mark.slow

@@ -257,7 +257,6 @@ async def test_hints_on_another_site_need_proof() -> None:
 
 # -- robots.txt and its answers
 
-SEARCHED = [PROBES[0]]
 CLASSES: list[tuple[str, Any, bool, list[str]]] = [
     ("404", status(404), True, []),
     ("401", status(401), True, []),

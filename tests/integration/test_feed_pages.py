@@ -418,6 +418,7 @@ def cut_into_pages(posts: list[str], size: int) -> dict[str, Any]:
     return pages
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(20))
 async def test_no_post_is_lost_between_walks(seed: int, tmp_path: Path) -> None:
     """Whatever failed, was cut off or left early before, a walk that reads all has had all."""

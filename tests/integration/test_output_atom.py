@@ -1,4 +1,4 @@
-"""Feeds of changes: 300 days of them, read back by another library."""
+"""Feeds of changes: 60 days of them, read back by another library."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 SITE = "https://example.org/"
 
 
-def test_300_days(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_60_days(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The feed is valid on each day, has the last 200 changes, and no id changes or comes twice."""
     feed, rng = tmp_path / "changes.atom", random.Random(28)
     now = datetime(2026, 1, 1, tzinfo=UTC)
@@ -36,7 +36,7 @@ def test_300_days(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             return now
 
     monkeypatch.setattr(atom, "datetime", Clock)
-    for day in range(300):
+    for day in range(60):
         now += timedelta(days=1)
         entries = [
             UrlEntry(
@@ -53,7 +53,7 @@ def test_300_days(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
                 output.write(entries[start : start + 70])
             output.write(entries[-1:])  # listed twice
         sent += [(str(entry.change), entry.loc.partition("?")[0]) for entry in entries]
-        if day not in (0, 1, 30, 150, 299):
+        if day not in (0, 1, 30, 59):
             continue
         parsed = feedparser.parse(feed.read_bytes())
         assert (parsed.bozo, parsed.version) == (False, "atom10")
@@ -65,7 +65,7 @@ def test_300_days(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert dates == sorted(dates, reverse=True)
         assert parsed.feed.updated == (dates or [parsed.feed.updated])[0]
     assert len(identity) == 1
-    assert len(set(ids)) > 600
+    assert len(set(ids)) > 500
 
 
 def test_a_byte_order_mark() -> None:

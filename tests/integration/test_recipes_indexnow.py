@@ -400,6 +400,7 @@ async def submit(site: Web, db: Path, *words: str, code: str = "") -> tuple[int,
     return done.returncode, done.stdout, done.stderr
 
 
+@pytest.mark.slow
 async def test_the_shell(site: Web, db: Path) -> None:
     """The first run records, `--dry-run` shows, the next one submits, and says how it went."""
     site.publish("a", "b")
@@ -418,6 +419,7 @@ async def test_the_shell(site: Web, db: Path) -> None:
     assert "submitted: 0 new or changed URLs, 0 removed ones" in (await submit(site, db))[2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("status", [400, 403, 422, 429])
 async def test_the_shell_says_what_was_answered(site: Web, db: Path, status: int) -> None:
     """A refusal ends the run with 1, its status, and what to do."""

@@ -48,6 +48,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+pytestmark = pytest.mark.slow
+
 FEW = range(12)
 BOMB = 3
 PER_HOST = FetchOptions().per_host

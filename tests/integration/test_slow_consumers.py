@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from sitemapreader.models import Event
     from sitemapreader.rows import Events
 
+pytestmark = pytest.mark.slow
+
 URL = "https://example.org/sitemap.xml"
 COUNT = 10_000
 

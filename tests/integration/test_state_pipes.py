@@ -26,10 +26,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-pytestmark = pytest.mark.skipif(
-    sys.platform == "win32",
-    reason="pipes of Windows do not say what arrived: run it on Linux or macOS",
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        sys.platform == "win32",
+        reason="pipes of Windows do not say what arrived: run it on Linux or macOS",
+    ),
+]
 CLOSED_PIPE = 141
 
 

@@ -102,6 +102,7 @@ async def test_a_given_fetcher_stays_open() -> None:
                 assert len([entry async for entry in entries]) == 5_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("per_host", [1, 2])
 async def test_a_consumer_fetches_with_the_fetcher_of_its_walk(per_host: int) -> None:
     """A crawler's loop comes to its end, though the readers hold every turn at the host and wait.

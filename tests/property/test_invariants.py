@@ -34,11 +34,11 @@ SITEMAPS = [
     if golden.name_of(document).partition("/")[0] not in golden.EXTRA_FORMATS
 ]
 
-MANY_SPLITS = 256 * SCALE
+MANY_SPLITS = 64 * SCALE
 """Documents up to this size are cut at every byte, longer ones at as many places."""
-SOME_SPLITS = 16
+SOME_SPLITS = 8 * SCALE
 SALVAGED = {IssueCode.FEED_SALVAGED, IssueCode.FEED_UNREADABLE}
-SALVAGE_SHARE = 8
+SALVAGE_SHARE = 4
 """Feeds beyond repair get this part of the cuts: each reading of one starts a process."""
 
 UNSOUND = set("<>\"' \t\r\n")

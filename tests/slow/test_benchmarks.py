@@ -118,7 +118,7 @@ def test_each_target_has_one_bound_and_a_command() -> None:
 
 def test_startup_measures_fresh_processes(tmp_path: Path) -> None:
     """An import takes longer than none; the targets are looked at."""
-    _, figures = run(tmp_path, "startup.py", "--rounds", "3")
+    _, figures = run(tmp_path, "startup.py", "--rounds", "1")
     least = {name: min(found) for name, found in figures["milliseconds"].items()}
     assert least["import sitemapreader"] > least["python -c pass"] > 0
     assert [row["measured"] is None for row in figures["targets"]] == [False, False]

@@ -150,7 +150,7 @@ def steps(*, every: bool) -> Iterator[int]:
     at = 1
     while True:
         yield at
-        at += 1 if every else 1 + at // 6
+        at += 1 if every else 1 + at // 4
 
 
 def count_files() -> int:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 import attrs
 import package
+from launcher import IS_POSSIBLE, get_launcher
 from mcp import Client, StdioServerParameters, stdio_client
 from mcp.types import TextContent
 
@@ -17,7 +19,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SITE = "http://site.test/"
-HOOKS = package.TESTS / "support" / "mcp_hooks"
+SUPPORT = package.TESTS / "support"
+CODE = f"""
+import runpy, sys
+sys.path.append({str(SUPPORT)!r})
+runpy.run_path({str(SUPPORT / "mcp_network.py")!r})
+from sitemapreader.cli import main
+sys.exit(main())
+"""
+"""The server, with a network of its own."""
 
 
 @attrs.define(eq=False)
@@ -52,18 +62,20 @@ class Agent:
 
 
 @asynccontextmanager
-async def connect(folder: Path, base: str) -> AsyncIterator[Agent]:
-    """Start a server, for which site.test is a server on loopback, and connect to it."""
+async def connect(folder: Path, base: str, *, forks: bool = IS_POSSIBLE) -> AsyncIterator[Agent]:
+    """Start a server, for which site.test is a server on loopback, and connect to it.
+
+    If it is not forked by the launcher, it is a child of this process.
+    """
     connects = folder / "connects"
-    path = f"{HOOKS}:{package.TESTS / 'support'}"
+    command = [sys.executable, "-c", CODE]
+    if forks:
+        get_launcher().write_stand_in(folder, CODE)
+        command = [str(folder / "sitemapreader")]
     server = StdioServerParameters(
-        command=sys.executable,
-        args=["-m", "sitemapreader", "mcp", str(folder / "state")],
-        env={
-            "PYTHONPATH": path,
-            "SITE_PORT": base.rpartition(":")[2],
-            "CONNECTS": str(connects),
-        },
+        command=command[0],
+        args=[*command[1:], "mcp", str(folder / "state")],
+        env={**os.environ, "SITE_PORT": base.rpartition(":")[2], "CONNECTS": str(connects)},
     )
     async with Client(stdio_client(server)) as client:
         yield Agent(client, connects)

@@ -1,14 +1,16 @@
 """Starts programs by forking a process that has imported already what they import.
 
-A process that forks is started once; each run is a process of its own, with its own arguments,
-folder, variables and standard streams. Only the imports are shared: they take ten times as long as
-most runs. Attempts follow each other after 10 ms, not a second. What is run is `python -m
-sitemapreader`, or code as of `python -c`. Tests of the start itself use `commands.COMMAND`.
+A process that forks is started once for all workers of pytest; each run is a process of its own,
+with its own arguments, folder, variables and standard streams. Only the imports are shared: they
+take ten times as long as most runs. Attempts follow each other after 10 ms, not a second. What is
+run is `python -m sitemapreader`, or code as of `python -c`. Tests of the start itself use
+`commands.COMMAND`.
 """
 
 from __future__ import annotations
 
 import atexit
+import fcntl
 import gc
 import marshal
 import os
@@ -18,7 +20,6 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -40,17 +41,13 @@ MAX_MESSAGE_BYTES = 1 << 17
 IS_POSSIBLE = sys.platform == "linux"
 AT_START = ("LANG", "LC_", "PYTHON", "TZ")
 """Beginnings of the names of variables that are looked at when a process starts."""
+FOLDER = "TEST_LAUNCHERS"
+"""Variable with the folder of all launchers: `conftest` makes it, and removes it in the end."""
 PREFIX = "sitemapreader."
 _STREAMS = ("stdin", "stdout", "stderr", "__stdin__", "__stdout__", "__stderr__")
 _HANDLED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-LIBRARIES = ("duckdb", "httpx", "pandas", "pyarrow.parquet")
-"""Large ones, which documentation uses: to import them makes each fork slower."""
-USERS = (
-    "audit.database",
-    "fetch.httpx",
-    "output.arrow",
-)
-"""Modules that import them."""
+LIBRARIES = ("httpx", "pandas")
+"""Large ones, which only documentation uses: to import them makes each fork slower."""
 STAND_IN = """\
 #!{python} -ISs
 import _socket, marshal, posix, sys
@@ -58,7 +55,7 @@ run = _socket.socket(_socket.AF_UNIX, _socket.SOCK_SEQPACKET)
 run.connect({path!r})
 variables = {{k.decode(errors="surrogateescape"): v.decode(errors="surrogateescape")
              for k, v in posix.environ.items()}}
-order = marshal.dumps(("", sys.argv[1:], posix.getcwd(), variables))
+order = marshal.dumps(({code!r}, sys.argv[1:], posix.getcwd(), variables))
 streams = b"".join(n.to_bytes(4, sys.byteorder) for n in (0, 1, 2))
 run.sendmsg([order], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, streams)])
 run.recv(64)
@@ -74,7 +71,7 @@ Order: TypeAlias = "tuple[str, list[str], str, dict[str, str]]"
 
 
 class Launcher:
-    """A process that forks one process for each run.
+    """A process that forks one process for each run; the first who needs it starts it.
 
     Args:
         options: options of Python.
@@ -82,21 +79,12 @@ class Launcher:
 
     def __init__(self, *options: str) -> None:
         self._variables = _variables_at_start(os.environ)
-        self._folder = tempfile.TemporaryDirectory(prefix="launcher-")
-        self.path = str(Path(self._folder.name) / "socket")
-        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
-            listener.bind(self.path)
-            listener.listen()
-            words = [sys.executable, *options, "-W", "error", __file__, str(listener.fileno())]
-            # it ends when its standard input does
-            self._process = subprocess.Popen(
-                words,
-                stdin=subprocess.PIPE,
-                pass_fds=[listener.fileno()],
-                start_new_session=True,  # no run finds the terminal that the tests are started at
-                env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},  # a fork has one thread
-            )
-        atexit.register(self.close)
+        folder = Path(os.environ[FOLDER])
+        self.path = str(folder / "-".join(["socket", *options]))
+        with (folder / "lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not Path(self.path).exists():
+                _start(self.path, options, folder / "alive")
 
     def can_start(self, variables: Mapping[str, str]) -> bool:
         """Tell whether Python would start in the same way with these variables."""
@@ -109,18 +97,12 @@ class Launcher:
         socket.send_fds(connection, [marshal.dumps(order)], streams)
         return Run(connection, int(connection.recv(64)))
 
-    def write_stand_in(self, folder: Path) -> None:
-        """Write a program `sitemapreader` that any shell can run."""
+    def write_stand_in(self, folder: Path, code: str = "") -> None:
+        """Write a program `sitemapreader` that any shell can run; it may run code in its place."""
         program = folder / "sitemapreader"
-        program.write_text(STAND_IN.format(python=sys.executable, path=self.path), "utf-8")
+        text = STAND_IN.format(python=sys.executable, path=self.path, code=code)
+        program.write_text(text, "utf-8")
         program.chmod(0o755)
-
-    def close(self) -> None:
-        """End the process that forks."""
-        assert self._process.stdin is not None
-        self._process.stdin.close()
-        self._process.wait()
-        self._folder.cleanup()
 
 
 class Run:
@@ -163,6 +145,24 @@ class Run:
             if pipe is not None:
                 pipe.close()
         self.wait()
+
+
+def _start(path: str, options: Sequence[str], alive: Path) -> None:
+    """Start a launcher, which ends with the process that holds a pipe of this name open."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener, alive.open() as ends:
+        listener.bind(path)
+        listener.listen(128)
+        words = [sys.executable, *options, "-W", "error", __file__, "3"]
+        os.posix_spawn(
+            sys.executable,
+            words,
+            {**os.environ, "OPENBLAS_NUM_THREADS": "1"},  # a fork has one thread
+            file_actions=[
+                (os.POSIX_SPAWN_DUP2, ends.fileno(), 0),
+                (os.POSIX_SPAWN_DUP2, listener.fileno(), 3),
+            ],
+            setsid=True,  # no run finds the terminal that the tests are started at
+        )
 
 
 @cache
@@ -431,8 +431,8 @@ def _import_all() -> None:
     if sys.flags.dev_mode:  # it runs blocks of documentation
         names.update(LIBRARIES)
     else:
-        names -= {f"{PREFIX}{name}" for name in USERS}
-    for name in sorted({*names, "brotli", "protego", "backports.zstd"}):
+        names.remove(f"{PREFIX}fetch.httpx")
+    for name in sorted({*names, "brotli", "protego"}):
         with suppress(ImportError):
             if not name.startswith(f"{PREFIX}recipes."):
                 import_module(name)
@@ -448,6 +448,7 @@ def _compile_patterns() -> None:
 
 if __name__ == "__main__":
     sys.path[0] = str(Path(__file__).parents[2])  # as `python -m` in a clone has it
+    sys.modules["aiodns"] = None  # type: ignore[assignment]  # as in `conftest`
     waits = shorten_waits()
     waits.__enter__()
     _import_all()

@@ -8,6 +8,7 @@ from unittest import mock
 import pytest
 from each_case import for_each
 from reading import FEED, check_ways, issues, locs, read, url, urlset
+from scale import SCALE
 
 from sitemapreader.issues import Issue, IssueCode
 from sitemapreader.models import Alternate, Image, UrlEntry, Video
@@ -265,7 +266,7 @@ def test_one_odd_thing_anywhere(name: str, odd: bytes) -> None:
     template = (ALIKE | ATTRIBUTED)[name]
     data = urlset("".join(template.replace("%d", str(n)) for n in range(12)).encode())
     begin, end = len(data) // 3, 2 * len(data) // 3
-    for _ in range(4):
+    for _ in range(2 * SCALE):
         place = random.randrange(begin, end)
         gone = random.choice((0, len(odd)))
         check_ways(data[:place] + odd + data[place + gone :])

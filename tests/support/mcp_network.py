@@ -1,4 +1,4 @@
-"""Imported by Python when it starts: a network of one public site, which is a port of loopback.
+"""Run before a server for agents: a network of one public site, which is a port of loopback.
 
 Each address that is connected to is written to a file. Connections to the public address of
 site.test go to the port, and all others are refused.
