@@ -48,6 +48,7 @@ def gather_facts(
     ]
     if sections and sections[0].urls > _FLAT_SHARE * counted["urls"]:
         sections[:1] = _divide_by_names(database, sections[0])
+        sections.sort(key=lambda section: -section.urls)
     hosts = [HostCount(*row) for row in database.ask(_QUERIES["hosts"], limit=MAX_HOSTS)]
     languages, left_out = _choose_languages(
         [LanguagePair(*r) for r in database.ask(_QUERIES["languages"])]

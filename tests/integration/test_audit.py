@@ -667,6 +667,10 @@ def test_a_flat_site_is_divided_by_names() -> None:
     nested = "".join(page(f"/blog/entry-{n}") for n in range(30)) + page("/a") + page("/b/")
     found = audit_memory({"/s.xml": urlset(nested)})
     assert [section.path for section in found.facts.sections] == ["/blog/entry-*", "/", "/b/"]
+    mixed = [f"/{name}-{n}" for name in "abcdef" for n in range(20)]
+    mixed += [f"/blog/{n}" for n in range(100)]
+    found = audit_memory({"/s.xml": urlset("".join(map(page, mixed)))})
+    assert [section.urls for section in found.facts.sections] == [100] + [20] * 6
     even = "".join(page(f"/{folder}/x-{n}") for n in range(30) for folder in "abc")
     found = audit_memory({"/s.xml": urlset(even)})
     assert [section.path for section in found.facts.sections] == ["/a/", "/b/", "/c/"]

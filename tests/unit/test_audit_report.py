@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import random
 import re
 from base64 import b64decode
 from datetime import date
 from hashlib import sha256
 from html.parser import HTMLParser
-from itertools import combinations
 from typing import Any
 
 import attrs
 import audits
 import pytest
-from each_case import for_each
 
 from sitemapreader.audit import report as figures
 from sitemapreader.audit.models import (
@@ -45,7 +42,6 @@ from sitemapreader.audit.report.charts import (
     sum_years,
 )
 from sitemapreader.audit.report.texts import format_audit
-from sitemapreader.audit.report.treemap import COLORS, Area, chart_sections, squarify
 from sitemapreader.issues import Severity
 
 TODAY = date(2026, 11, 22)
@@ -144,75 +140,16 @@ def test_years_are_sums_of_months() -> None:
     assert rows == [(2026, 4052, 4, 2), (2024, 2024, 2, 1)]
 
 
-@for_each("seed", range(20))
-def test_squares_fill_their_area(seed: int) -> None:
-    """Rectangles have the areas of their sizes, overlap nowhere, and are nearly squares."""
-    chance = random.Random(seed)
-    sizes = sorted((chance.randint(1, 10 ** chance.randint(1, 6)) for _ in range(25)), reverse=True)
-    areas = squarify(sizes, Area(5, 7, 800, 300))
-    for size, area in zip(sizes, areas, strict=True):
-        assert area.width * area.height == pytest.approx(size / sum(sizes) * 800 * 300)
-        assert area.x >= 5
-        assert area.y >= 7
-        assert area.x + area.width <= 805.001
-        assert area.y + area.height <= 307.001
-    for one, other in combinations(areas, 2):
-        across = min(one.x + one.width, other.x + other.width) - max(one.x, other.x)
-        down = min(one.y + one.height, other.y + other.height) - max(one.y, other.y)
-        assert across < 0.001 or down < 0.001
-    assert max(areas[0].width / areas[0].height, areas[0].height / areas[0].width) < 4
-
-
-def test_tiles_are_folders() -> None:
-    """Tiles have the area of their URLs; a large folder is divided, a small one is not."""
-    facts = audits.make_facts(
-        urls=1_000,
-        sections=(
-            SectionCount("e.org", "/shop/boots/", 400),
-            SectionCount("e.org", "/shop/maps/", 200),
-            SectionCount("cdn.e.org", "/shop/", 150),
-            SectionCount("e.org", "/", 100),
-            SectionCount("e.org", "/blog/2025/", 30),
-            SectionCount("e.org", "/blog/2026/", 20),
-        ),
-        sections_others=100,
-    )
-    tiles = chart_sections(facts, 1000, 300)
-    shares = {tile.title: round(tile.width * tile.height / 100, 3) for tile in tiles}
-    assert shares == {
-        "/shop/boots/: 400 URLs, 40.0%": 40,
-        "/shop/maps/: 200 URLs, 20.0%": 20,
-        "cdn.e.org/shop/: 150 URLs, 15.0%": 15,
-        "/: 100 URLs, 10.0%": 10,
-        "/blog/: 50 URLs, 5.0%": 5,
-        "other folders: 100 URLs, 10.0%": 10,
-    }
-    assert [tile.color for tile in tiles] == ["c0", "c0", "c1", "c2", "c3", "others"]
-
-
-def test_many_folders_are_summed_up() -> None:
-    """The treemap names the largest folders and subfolders; the others are one tile each."""
-    sections = [SectionCount("e.org", f"/a/{n:03}/", 100) for n in range(60)]
-    sections += [SectionCount("e.org", f"/{n:03}/", 50) for n in range(60)]
-    facts = audits.make_facts(urls=9_000, sections=tuple(sections))
-    titles = {tile.title.partition(":")[0] for tile in chart_sections(facts, 1000, 300)}
-    assert len(titles) == 20 + 1 + 13 + 1
-    assert {"others in /a/", "other folders"} < titles
-
-
-def test_labels_fit_their_tiles() -> None:
-    """A label is cut to its tile; what tells it from the others stays, and no room means none."""
-    sections = (
-        SectionCount("e.org", "/pt-br/guides-for-outdoor-cooking/", 400),
-        SectionCount("e.org", "/products/waterproof-boots/", 250),
-        SectionCount("e.org", "/products/waterproof-jackets/", 250),
-        SectionCount("e.org", f"/{'x' * 5_000}/", 99),
-        SectionCount("e.org", "/tiny/", 1),
-    )
-    facts = audits.make_facts(urls=1_000, sections=sections)
-    labels = [tile.label for tile in chart_sections(facts, 330, 300)]
-    cut = f"/{'x' * 17}…"
-    assert labels == ["…/waterproof-boots/", "waterproof-jackets", "/pt-br/", cut, ""]
+def test_bars_are_the_largest_folders() -> None:
+    """A folder's bar is compared with the largest; those behind the 20th are counted."""
+    sections = [SectionCount("e.org", "/shop/", 400), SectionCount("cdn.e.org", "/img/", 100)]
+    sections += [SectionCount("e.org", f"/{n:03}/", 5) for n in range(60)]
+    report = format_audit("html", [], audits.make_facts(urls=800, sections=tuple(sections)))
+    (part,) = re.findall(r"(?s)The largest folders</h3>(.*?)</ul>", report)
+    bars = re.findall(r'class="url">(.*?)</span>.*? width="(.*?)%".*?class="dim">(.*?)<', part)
+    assert bars[:2] == [("/shop/", "100", "50.0%"), ("cdn.e.org/img/", "25", "12.5%")]
+    assert len(bars) == 20
+    assert "and 42 more" in part
 
 
 def test_matrix_of_languages() -> None:
@@ -530,18 +467,6 @@ def test_report_of_ten_thousand_documents_is_small() -> None:
 def test_long_urls_do_not_fill_the_report() -> None:
     """Twelve rules with twenty examples of 64 kB each, and all sitemaps too, stay below 400 kB."""
     assert len(write_shop("a" * 65_536)) < 400_000
-
-
-def test_tiles_have_colours_under_white_text() -> None:
-    """Each colour of the treemap has a class, whose contrast to white is 4.5:1 at least."""
-    style = re.findall(r"(?s)<style>(.*?)</style>", write_shop())[0]
-    colors = re.findall(r"\.(?:c\d|others) \{ fill: #(\w{6}); \}", style)
-    assert len(colors) == COLORS + 1
-    for color in colors:
-        channels = [int(color[at : at + 2], 16) / 255 for at in (0, 2, 4)]
-        linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
-        luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-        assert 1.05 / (luminance + 0.05) >= 4.5
 
 
 def test_gravest_categories_come_first() -> None:

@@ -1,4 +1,4 @@
-"""The charts of a report: bars, months of lastmod, languages, sitemaps."""
+"""The charts of a report: bars, months of lastmod, languages, folders, sitemaps."""
 
 from __future__ import annotations
 
@@ -74,17 +74,13 @@ class AxisLabel(NamedTuple):
 
 @attrs.frozen
 class MonthChart:
-    """URLs by month of lastmod.
-
-    Attributes:
-        columns: the bars' parts.
-        ticks: numbers on the upright axis, with their height from the top.
-        labels: years, "older" and "later".
-    """
+    """URLs by month of lastmod."""
 
     columns: list[MonthColumn]
     ticks: list[AxisLabel]
+    """Numbers on the upright axis, with their height from the top."""
     labels: list[AxisLabel]
+    """Years, "older" and "later"."""
 
 
 @attrs.define
@@ -221,16 +217,12 @@ _X_DEFAULT = "x-default"
 
 @attrs.frozen
 class MatrixCell:
-    """The links from one language to another.
-
-    Attributes:
-        kind: "own", "none", "all", "most" or "few".
-        text: share of the pages whose link is returned; the number of pages for "own".
-        title: the numbers in a sentence.
-    """
+    """The links from one language to another."""
 
     kind: str
+    """Of "own", "none", "all", "most" or "few"."""
     text: str
+    """Share of the pages whose link is returned; the number of pages for "own"."""
     title: str
 
 
@@ -291,16 +283,7 @@ _READ = frozenset({"complete", "unchanged"})
 
 @attrs.define
 class TreeNode:
-    """A document, and those that it lists.
-
-    Attributes:
-        document: the document.
-        depth: 0 for a document that no other lists.
-        children: those that it lists; at most `MAX_CHILDREN`.
-        hidden: how many more there are.
-        hidden_urls: how many URLs are in these.
-        hidden_lost: how many of these were not read.
-    """
+    """A document, and those that it lists: `MAX_CHILDREN`, and how many are hidden."""
 
     document: DocumentFact
     depth: int = 0

@@ -27,7 +27,6 @@ from sitemapreader.audit.report.charts import (
     stack_parts,
     sum_years,
 )
-from sitemapreader.audit.report.treemap import chart_sections, name_section
 from sitemapreader.errors import advise_extra
 from sitemapreader.issues import Severity, excerpt
 from sitemapreader.outcomes import show_bytes
@@ -48,8 +47,6 @@ if TYPE_CHECKING:
 _PARTS = files("sitemapreader.audit.report")
 _MAX_TEXT = 500
 """Characters of a stranger's text that are shown: one URL cannot fill the report."""
-_WIDE, _NARROW = (1090, 400), (330, 460)
-"""Sizes of the treemap in pixels: for a screen, and for a phone."""
 _KINDS = {
     Severity.ERROR: ("error", "Error", "errors"),
     Severity.WARNING: ("warning", "Warning", "warnings"),
@@ -89,10 +86,6 @@ def format_html(findings: Sequence[Finding], facts: Facts, title: str = "", logo
         not_run=_group_reasons(facts.not_run),
         months=chart_months(facts.months, facts.begun) if facts.months else None,
         years=sum_years(facts.months),
-        treemaps={
-            "wide": chart_sections(facts, *_WIDE) if facts.sections else [],
-            "narrow": chart_sections(facts, *_NARROW) if facts.sections else [],
-        },
         matrix=build_matrix(facts.languages) if facts.languages else None,
         tree=build_sitemap_tree(facts.documents),
         probes=sum(map(is_failed_probe, facts.documents)),
@@ -149,7 +142,6 @@ def _load_template() -> Template:
         "rate": figures.show_rate,
         "shorten": shorten_url,
         "stack": stack_parts,
-        "name_section": name_section,
     }
     return environment.from_string(_read_part("template.html.j2"))
 
