@@ -55,7 +55,7 @@ class IssueCode(StrEnum):
     TRAILING_BYTES = ("trailing-bytes", INFO, "bytes follow the root element", "remove what follows the root's end tag")
     ENCODING = ("encoding", WARNING, "the document, or a part of it, is not in the declared encoding", "save the file as UTF-8 and declare UTF-8")
     ENCODING_UNSUPPORTED = ("encoding-unsupported", ERROR, "the declared encoding is not supported", "save the file as UTF-8")
-    CONTENT_ENCODING = ("content-encoding", ERROR, "the body is in a content coding that cannot be decoded", "serve it with gzip or without a coding; to read br and zstd, install the extra `speedups`")
+    CONTENT_ENCODING = ("content-encoding", ERROR, "the body is in a content coding that cannot be decoded", "serve it with gzip or without a coding; to read br, install the extra `speedups`")
     WRONG_CONTENT_ENCODING = ("wrong-content-encoding", INFO, "the body is not in the coding that its Content-Encoding header names; it was read as it is", "remove the header, or compress the body as it says")
     NAMESPACE = ("namespace", INFO, "the namespace is not the protocol's", "declare http://www.sitemaps.org/schemas/sitemap/0.9")
     DOCTYPE = ("doctype", INFO, "the document has a DOCTYPE", "remove it; a sitemap needs no DOCTYPE")
@@ -73,10 +73,10 @@ class IssueCode(StrEnum):
     TOO_LARGE = ("too-large", ERROR, "the document exceeds a limit; the rest was not read", "raise `Limits` if the document is trusted")
     FEED_SALVAGED = ("feed-salvaged", WARNING, "the feed could not be repaired and was read by feedparser", "make the feed well-formed")
     FEED_UNREADABLE = ("feed-unreadable", ERROR, "the feed could not be repaired, and feedparser could not read it either", "make the feed well-formed")
-    # -- compression: gzip, deflate, br, zstd
+    # -- compression: gzip, deflate, br
     COMPRESSION_NESTED = ("compression-nested", INFO, "the document is compressed twice", "compress it once")
     COMPRESSION_TOO_MANY_LAYERS = ("compression-too-many-layers", ERROR, "the document is compressed more than twice", "compress it once")
-    COMPRESSION_TOO_MANY_MEMBERS = ("compression-too-many-members", ERROR, "the compressed data has more members or frames than are read; the rest was not read", "compress it in one piece")
+    COMPRESSION_TOO_MANY_MEMBERS = ("compression-too-many-members", ERROR, "the compressed data has more members than are read; the rest was not read", "compress it in one piece")
     GZIP_HEADER_TOO_LONG = ("gzip-header-too-long", ERROR, "the gzip header is too long", "compress it without name and comment")
     COMPRESSION_CHECKSUM = ("compression-checksum", WARNING, "a checksum or length in the compressed data does not match the content", "compress and upload the file again")
     COMPRESSION_TRAILING_BYTES = ("compression-trailing-bytes", INFO, "bytes follow the compressed data", "remove these bytes")

@@ -1,21 +1,20 @@
-"""Decoders of one layer each: gzip, zlib, bare deflate data, br and zstd.
+"""Decoders of one layer each: gzip, zlib, bare deflate data and br.
 
-The framing of gzip and zstd is read here, and the library gets the compressed data only. So its
-output is bounded, and none is lost where a checksum, a length or the bytes behind are wrong.
+The framing of gzip is read here, and the library gets the compressed data only. So its output is
+bounded, and none is lost where a checksum, a length or the bytes behind are wrong.
 """
 
 from __future__ import annotations
 
 import re
 import struct
-from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sitemapreader.issues import IssueCode
 
 if TYPE_CHECKING:
     import zlib
-    from collections.abc import Generator, Iterator
+    from collections.abc import Iterator
 else:
     # The same interface and output in half the time. Damage too is reported at the same byte,
     # which tests/integration/test_speedups.py compares.
@@ -312,130 +311,4 @@ class BrotliDecoder:
     def _drain_output(self) -> bytes:
         out = bytes(self.out)
         self.out.clear()
-        return out
-
-
-ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
-MISSING_ZSTD = "zstd: install the extra `speedups` (backports.zstd), or use Python 3.14 or later"
-_MAX_WINDOW_LOG = 23
-"""RFC 9659, section 3: a zstd body on the web may ask for a window of 8 MiB at most."""
-_OUT_OF_BOUNDS = "zstd: the frame asks for a window of more than 8 MiB, or for a dictionary"
-_MAX_BLOCK_BYTES = 128 * 1024
-_SKIPPABLE_MAGICS = frozenset((0x184D2A50 + number).to_bytes(4, "little") for number in range(16))
-_RLE, _RESERVED = 1, 3
-"""Types of blocks: one byte repeated, and the type that is not defined."""
-
-
-def begins_as_zstd(first: bytes) -> bool:
-    """Return whether a body begins with a data frame or a skippable frame."""
-    return first.startswith(ZSTD_MAGIC) or first[:4] in _SKIPPABLE_MAGICS
-
-
-class ZstdDecoder:
-    """One layer of zstd (RFC 8878): data frames, and skippable frames between them.
-
-    The library gets one block a call, which decodes to 128 KiB at most. Raises DecompressionError
-    if there is no library.
-    """
-
-    def __init__(self, max_frames: int, notes: list[IssueCode]) -> None:
-        try:
-            from compression import zstd  # noqa: PLC0415 (few bodies need it; it may be missing)
-        except ImportError:
-            try:
-                from backports import zstd  # noqa: PLC0415 (the same before Python 3.14)
-            except ImportError:
-                raise DecompressionError(IssueCode.CONTENT_ENCODING, MISSING_ZSTD) from None
-        self._zstd = zstd
-        self._notes = notes
-        self._max_frames = max_frames
-        self._buffer = bytearray()
-        self._is_open = True
-        """Whether a frame is open, or none has begun yet."""
-        self._steps = self._read_frames()
-
-    def feed(self, data: bytes) -> Iterator[bytes]:
-        """Decode `data`; yield the output, or raise DecompressionError."""
-        self._buffer += data
-        for piece in self._steps:
-            if piece is None:  # the rest of the next unit has not come yet
-                return
-            yield piece
-
-    def close(self) -> None:
-        """Raise DecompressionError if the data ended too early."""
-        if self._is_open:
-            raise DecompressionError(IssueCode.COMPRESSION_TRUNCATED, "zstd")
-        if self._buffer:
-            self._notes.append(judge_trailing(bytes(self._buffer)))
-
-    def _read_frames(self) -> Generator[bytes | None]:
-        for frame in count(1):
-            yield from self._wait(4)
-            if not begins_as_zstd(bytes(self._buffer[:4])):
-                break
-            if frame > self._max_frames:
-                raise DecompressionError(IssueCode.COMPRESSION_TOO_MANY_MEMBERS, "zstd")
-            self._is_open = True
-            if self._buffer.startswith(ZSTD_MAGIC):
-                yield from self._read_data_frame()
-            else:
-                yield from self._skip_frame()
-            self._is_open = False
-        while True:
-            del self._buffer[TRAILING_BYTES:]
-            yield None
-
-    def _skip_frame(self) -> Generator[bytes | None]:
-        yield from self._wait(8)
-        size = 8 + int.from_bytes(self._buffer[4:8], "little")
-        while size > len(self._buffer):
-            size -= len(self._buffer)
-            self._buffer.clear()
-            yield None
-        del self._buffer[:size]
-
-    def _read_data_frame(self) -> Generator[bytes | None]:
-        yield from self._wait(5)
-        flags = self._buffer[4]  # sections 3.1.1.1.1 to 3.1.1.1.4
-        is_single = flags >> 5 & 1
-        size = 6 - is_single + (0, 1, 2, 4)[flags & 3] + (is_single, 2, 4, 8)[flags >> 6]
-        yield from self._wait(size)
-        parameter = self._zstd.DecompressionParameter.window_log_max
-        stream = self._zstd.ZstdDecompressor(options={parameter: _MAX_WINDOW_LOG})
-        self._decompress(stream, size, IssueCode.CONTENT_ENCODING, _OUT_OF_BOUNDS)
-        is_last = False
-        while not is_last:
-            yield from self._wait(3)
-            header = int.from_bytes(self._buffer[:3], "little")
-            is_last, kind, size = bool(header & 1), header >> 1 & 3, header >> 3
-            if size > _MAX_BLOCK_BYTES or kind == _RESERVED:
-                raise DecompressionError(IssueCode.COMPRESSION_CORRUPT, "zstd")
-            size = 3 + (1 if kind == _RLE else size)
-            yield from self._wait(size)
-            yield self._decompress(stream, size)
-        if flags & 4:
-            yield from self._wait(4)
-            try:
-                self._decompress(stream, 4)
-            except DecompressionError:
-                self._notes.append(IssueCode.COMPRESSION_CHECKSUM)
-
-    def _wait(self, size: int) -> Generator[None]:
-        while len(self._buffer) < size:
-            yield None
-
-    def _decompress(
-        self,
-        stream: Any,
-        size: int,
-        fault: IssueCode = IssueCode.COMPRESSION_CORRUPT,
-        detail: str = "zstd",
-    ) -> bytes:
-        data = bytes(self._buffer[:size])
-        del self._buffer[:size]
-        try:
-            out: bytes = stream.decompress(data)
-        except self._zstd.ZstdError:
-            raise DecompressionError(fault, detail) from None
         return out

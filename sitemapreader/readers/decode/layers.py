@@ -22,15 +22,13 @@ from sitemapreader.readers.decode.decoders import (
     DeflateDecoder,
     GzipDecoder,
     ZlibDecoder,
-    ZstdDecoder,
-    begins_as_zstd,
     inflate_start,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    _Layer = GzipDecoder | BrotliDecoder | ZstdDecoder
+    _Layer = GzipDecoder | BrotliDecoder
 
 GZIP_FAMILY = frozenset({"gzip", "deflate"})
 """Codings that are detected by the first bytes of the body, whatever the header says."""
@@ -38,6 +36,8 @@ _ALIASES = {"x-gzip": "gzip", "x-compress": "compress"}  # RFC 9110, section 8.4
 _NO_CODING = frozenset({"identity", "none", "aws-chunked"})
 """Names that stand for no coding; uploads to object stores leave `aws-chunked` behind."""
 _TOKEN = re.compile(r"[\w!#$%&'*+.^`|~-]{1,40}", re.ASCII)
+_ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+"""Not decoded: no server sends zstd that is asked for gzip, and no sitemap is stored so."""
 _MAX_CODINGS = 4
 """Codings of one header that are used; servers have no reason to apply more than two."""
 
@@ -223,8 +223,8 @@ class Decompressor:
         members, notes = self._limits.gzip_members, self._notes
         if first.startswith(GZIP_MAGIC):
             return "gzip", GzipDecoder(members, notes), first
-        if begins_as_zstd(first):
-            return "zstd", ZstdDecoder(members, notes), first
+        if first.startswith(_ZSTD_MAGIC):
+            raise DecompressionError(IssueCode.CONTENT_ENCODING, "zstd")
         if "br" in self._codings and not _is_text(first):
             decoder = BrotliDecoder()
             rest = decoder.read_start(first)
