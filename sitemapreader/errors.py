@@ -13,6 +13,7 @@ ValueError.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Self
 
 import attrs
@@ -20,7 +21,7 @@ import attrs
 from sitemapreader.issues import Issue, IssueCode, excerpt
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
 
@@ -37,6 +38,16 @@ _STATUSES_OF_OTHER_CAUSES = frozenset({407, 429})
 def advise_extra(extra: str) -> str:
     """Return the words that name an extra of this package, with what installs it."""
     return f"the extra `{extra}` brings it: pip install 'sitemapreader[{extra}]'"
+
+
+@contextmanager
+def name_extra(what: str, extra: str) -> Iterator[None]:
+    """Say what brings a library that is missing here; `what` is "a report needs"."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        message = f"{what} {error.name}; {advise_extra(extra)}"
+        raise ModuleNotFoundError(message, name=error.name) from error
 
 
 def suggest(word: str, known: Iterable[str], otherwise: str = "") -> str:

@@ -6,14 +6,14 @@ import asyncio
 import os
 import threading
 from concurrent.futures import Future
-from contextlib import AbstractAsyncContextManager, nullcontext, suppress
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext, suppress
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from weakref import WeakKeyDictionary
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
-__all__ = ["end_task", "run_blocking", "run_in_thread"]
+    from collections.abc import Callable, Coroutine, Iterator
+__all__ = ["LoopThread", "end_task", "repeat_in_thread", "run_blocking", "run_in_thread"]
 
 T = TypeVar("T")
 
@@ -207,6 +207,24 @@ async def run_in_thread(work: Callable[[], T], interrupt: Callable[[], object]) 
         if not task.cancelled():
             task.exception()
         raise
+
+
+@contextmanager
+def repeat_in_thread(work: Callable[[], object], seconds: float) -> Iterator[None]:
+    """Do some work every so many seconds, in a thread, until the context is left."""
+    ended = threading.Event()
+
+    def run() -> None:
+        while not ended.wait(seconds):
+            work()
+
+    thread = threading.Thread(target=run, name="sitemapreader.repeat", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
 
 
 async def end_task(task: asyncio.Task[Any]) -> None:

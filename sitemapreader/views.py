@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 import attrs
 
-from sitemapreader.errors import advise_extra
+from sitemapreader.errors import name_extra
 from sitemapreader.issues import Issue, excerpt, show_url
 from sitemapreader.models import Via
 from sitemapreader.outcomes import Document, Status
@@ -85,12 +85,8 @@ def _show(value: object) -> object:
 
 def import_pandas() -> Any:
     """Import pandas; raise ModuleNotFoundError that says how to get it."""
-    try:
+    with name_extra("DataFrames need", "pandas"):
         import pandas as pd  # noqa: PLC0415 (an extra)
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            f"DataFrames need pandas; {advise_extra('pandas')}", name=error.name
-        ) from error
     return pd
 
 
@@ -171,13 +167,7 @@ def _is_below(node: DocumentNode, other: DocumentNode, places: dict[str, Documen
 def draw_tree(
     label: str, documents: Sequence[Document], *, in_ascii: bool = False
 ) -> Iterator[str]:
-    """Yield the lines of a tree; failed probes are counted where no sitemap was found.
-
-    Args:
-        label: the first line, such as the URL of the site.
-        documents: in any order.
-        in_ascii: whether to draw without Unicode's line characters.
-    """
+    """Yield the lines of a tree; failed probes are counted where no sitemap was found."""
     roots = build_tree(documents)
     fork, below, last_fork, last_below = _ASCII_FORKS if in_ascii else _FORKS
     probes = sum(each.via is Via.WELL_KNOWN and _is_missed(each) for each in documents)

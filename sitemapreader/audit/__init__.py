@@ -14,7 +14,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from sitemapreader.errors import advise_extra
+from sitemapreader.errors import name_extra
 
 if TYPE_CHECKING:
     from sitemapreader.audit.api import AuditArguments, audit, audit_sync
@@ -73,9 +73,5 @@ def __getattr__(name: str) -> Any:
     """
     if name not in _EXPORTS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    try:
-        module = import_module(f"{__name__}.{_EXPORTS[name]}")
-    except ModuleNotFoundError as error:
-        message = f"an audit needs {error.name}; {advise_extra('audit')}"
-        raise ModuleNotFoundError(message, name=error.name) from error
-    return getattr(module, name)
+    with name_extra("an audit needs", "audit"):
+        return getattr(import_module(f"{__name__}.{_EXPORTS[name]}"), name)

@@ -18,14 +18,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sitemapreader.errors import advise_extra
+from sitemapreader.errors import name_extra
 
 if TYPE_CHECKING:
     from sitemapreader.distributed.cluster import run
 
-_MESSAGE = "sitemapreader.distributed needs {}; " + advise_extra("distributed")
-
-try:
+with name_extra("sitemapreader.distributed needs", "distributed"):
     from sitemapreader.distributed.options import ScaleOptions
     from sitemapreader.distributed.partition import run_partition, run_partitions
     from sitemapreader.distributed.planning import HostList, plan
@@ -40,8 +38,6 @@ try:
         status,
     )
     from sitemapreader.distributed.storage import OutputError, Storage
-except ModuleNotFoundError as error:
-    raise ModuleNotFoundError(_MESSAGE.format(error.name), name=error.name) from error
 
 __all__ = [
     "Commit",
@@ -67,8 +63,6 @@ def __getattr__(name: str) -> Any:
     """Load `run` when it is used: it alone needs Dask."""
     if name != "run":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    try:
+    with name_extra("sitemapreader.distributed needs", "distributed"):
         from sitemapreader.distributed.cluster import run  # noqa: PLC0415 (as said)
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(_MESSAGE.format(error.name), name=error.name) from error
     return run

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import threading
 import warnings
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 import attrs
@@ -26,6 +26,7 @@ from sitemapreader.distributed.runs import (
     sum_commits,
 )
 from sitemapreader.distributed.storage import Storage
+from sitemapreader.event_loop import repeat_in_thread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -113,29 +114,17 @@ def open_client(scheduler: str | None = None, workers: int | None = None) -> Ite
             n_workers=workers, threads_per_worker=1, dashboard_address="127.0.0.1:0"
         ) as cluster,
         Client(cluster) as client,
-        _refill(cluster, client),
+        repeat_in_thread(
+            partial(_refill, cluster, client, len(cluster.worker_spec)), _REFILL_SECONDS
+        ),
     ):
         yield client
 
 
-@contextmanager
-def _refill(cluster: LocalCluster, client: Client) -> Iterator[None]:
+def _refill(cluster: LocalCluster, client: Client, wanted: int) -> None:
     """Start the missing workers: one that dies while it starts takes its nanny along."""
-    ended = threading.Event()
-    wanted = len(cluster.worker_spec)
-
-    def watch() -> None:
-        while not ended.wait(_REFILL_SECONDS):
-            if len(client.scheduler_info(n_workers=-1)["workers"]) < wanted:
-                cluster.scale(wanted)
-
-    thread = threading.Thread(target=watch, name="sitemapreader.refill", daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        thread.join()
+    if len(client.scheduler_info(n_workers=-1)["workers"]) < wanted:
+        cluster.scale(wanted)
 
 
 def _warn_of_profiler(client: Client) -> None:

@@ -14,7 +14,7 @@ from itertools import accumulate, chain
 from types import NoneType
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
 
-from sitemapreader.errors import advise_extra
+from sitemapreader.errors import name_extra
 from sitemapreader.output.columns import COLUMNS, SCHEMA_VERSION, SITE_COLUMN, Column, has_nothing
 from sitemapreader.output.sink import Encoder
 from sitemapreader.output.text import to_json
@@ -27,13 +27,9 @@ from sitemapreader.rows import (
     join_output,
 )
 
-try:
+with name_extra("Parquet and Arrow need", "arrow"):
     import pyarrow as pa
     import pyarrow.compute as pc
-except ModuleNotFoundError as error:
-    raise ModuleNotFoundError(
-        f"Parquet and Arrow need pyarrow; {advise_extra('arrow')}", name=error.name
-    ) from error
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence, Sized
@@ -228,11 +224,7 @@ def make_batches(parts: Sequence[OutputRows], columns: tuple[Column, ...]) -> li
 class GroupWriter:
     """A Parquet file, which is written a group of rows at a time.
 
-    Args:
-        file: a path, or a file that can be written to.
-        schema: of the batches.
-        columns: names of the columns that get a dictionary; True for all.
-        rows: of a group.
+    The `columns` that are named get a dictionary; True stands for all.
     """
 
     def __init__(

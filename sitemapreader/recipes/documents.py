@@ -18,7 +18,6 @@ Crawl-delay hold for pages too.
 from __future__ import annotations
 
 import asyncio
-import threading
 import time
 from contextlib import aclosing, asynccontextmanager, suppress
 from itertools import chain, islice
@@ -27,6 +26,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import attrs
 
 from sitemapreader import Change, FetchOptions, HttpFetcher, State, StateError, UrlEntry, walk
+from sitemapreader.event_loop import LoopThread
 from sitemapreader.pages import PageVisitor, VisitOptions
 from sitemapreader.recipes.asking import WEEK, PageAnswer, PageAsker, PageLaw
 from sitemapreader.recipes.crawler import MAX_PAGE_BYTES
@@ -336,18 +336,14 @@ def _apply(pages: SiteDocuments, on_delete: Callable[[str], object]) -> Iterator
 
 def iterate_blocking(source: AsyncGenerator[list[PageChange], None]) -> Iterator[list[PageChange]]:
     """Yield what an asynchronous generator yields, from an event loop in a thread."""
-    loop = asyncio.new_event_loop()
-    thread = threading.Thread(target=loop.run_forever, name="sitemapreader.documents", daemon=True)
-    thread.start()
 
     async def pull() -> list[PageChange] | None:
         return await anext(source, None)
 
+    thread = LoopThread(aclosing(source))
+    thread.begin()
     try:
-        while (batch := asyncio.run_coroutine_threadsafe(pull(), loop).result()) is not None:
+        while (batch := thread.call(pull()).result()) is not None:
             yield batch
     finally:
-        asyncio.run_coroutine_threadsafe(source.aclose(), loop).result()
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join()
-        loop.close()
+        thread.end()

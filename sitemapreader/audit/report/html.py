@@ -27,18 +27,14 @@ from sitemapreader.audit.report.charts import (
     stack_parts,
     sum_years,
 )
-from sitemapreader.errors import advise_extra
+from sitemapreader.errors import name_extra
 from sitemapreader.issues import Severity, excerpt
 from sitemapreader.outcomes import show_bytes
 from sitemapreader.urls import host_of, origin_of
 
-try:
+with name_extra("an HTML report needs", "audit"):
     from jinja2 import Environment, StrictUndefined, Template
     from markupsafe import Markup
-except ModuleNotFoundError as error:
-    raise ModuleNotFoundError(
-        f"an HTML report needs jinja2; {advise_extra('audit')}", name=error.name
-    ) from error
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

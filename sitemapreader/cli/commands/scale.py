@@ -5,9 +5,8 @@ from __future__ import annotations
 import io
 import signal
 import sys
-import threading
 import time
-from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -26,12 +25,14 @@ from sitemapreader.cli.parser import (
     UsageError,
 )
 from sitemapreader.cli.wording import name_options
+from sitemapreader.event_loop import repeat_in_thread
 from sitemapreader.issues import IssueCode, excerpt
 from sitemapreader.many.sources import STANDARD_INPUT
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
+    from contextlib import AbstractContextManager
     from types import FrameType
 
     from sitemapreader.distributed import Commit, ScaleRun, Totals
@@ -182,22 +183,10 @@ class RunProgress:
         self._totals, self._changed = totals, time.monotonic()
         self._show_after(self.SECONDS)
 
-    @contextmanager
-    def remind(self) -> Iterator[None]:
+    def remind(self) -> AbstractContextManager[None]:
         """Say what is waited for whenever nothing was printed for long."""
-        ended = threading.Event()
-
-        def watch() -> None:
-            while not ended.wait(self.SILENT_SECONDS / 10):
-                self._show_after(self.SILENT_SECONDS)
-
-        thread = threading.Thread(target=watch, name="sitemapreader.remind", daemon=True)
-        thread.start()
-        try:
-            yield
-        finally:
-            ended.set()
-            thread.join()
+        seconds = self.SILENT_SECONDS
+        return repeat_in_thread(partial(self._show_after, seconds), seconds / 10)
 
     def _show_after(self, silence: float) -> None:
         totals, now = self._totals, time.monotonic()
