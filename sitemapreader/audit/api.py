@@ -11,13 +11,10 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack, cast
 import attrs
 
 from sitemapreader.audit.database import AuditDatabase
-from sitemapreader.audit.facts import gather_facts
-from sitemapreader.audit.known import Known, load_known
 from sitemapreader.audit.loading import WalkLoader
 from sitemapreader.audit.models import FOREMOST, AuditInputError, AuditRule, Category, NotRun
 from sitemapreader.audit.options import AuditOptions, fill_figures
-from sitemapreader.audit.pages.judging import count_compared, count_fates, count_pages
-from sitemapreader.audit.pages.visits import SiteVisits
+from sitemapreader.audit.page_table import count_compared, count_fates, count_pages
 from sitemapreader.audit.preparing import fetch_robots, list_known_robots, prepare
 from sitemapreader.audit.result import Audit, Baseline, read_baseline
 from sitemapreader.audit.rules import (
@@ -28,8 +25,16 @@ from sitemapreader.audit.rules import (
     select_rules,
     suggest_word,
 )
-from sitemapreader.audit.runner import RuleRunner, find_missing
-from sitemapreader.audit.sources import OldSite, find_source, locate_findings, open_walk
+from sitemapreader.audit.runner import RuleRunner, find_missing, gather_facts
+from sitemapreader.audit.sources import (
+    Known,
+    OldSite,
+    find_source,
+    load_known,
+    locate_findings,
+    open_walk,
+)
+from sitemapreader.audit.visits import SiteVisits
 from sitemapreader.event_loop import run_blocking
 from sitemapreader.fetch import FolderFetcher, MappedFetcher
 from sitemapreader.issues import Severity

@@ -5,22 +5,17 @@ from __future__ import annotations
 import json
 import re
 from enum import StrEnum
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from sitemapreader.audit.models import AuditInputError
+from sitemapreader.audit.models import SCHEMA, read_json
 from sitemapreader.audit.report import GRADES, show_percent
 from sitemapreader.issues import Severity
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Mapping
-
-_SCHEMA = 1
-_FAULTS = (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError)
-"""What reading a file of any other kind raises."""
 
 
 class Trend(StrEnum):
@@ -66,7 +61,8 @@ def compare_audits(
     Raises:
         ValueError: a file is no such report.
     """
-    old, new = _Report.read(before), _Report.read(after)
+    what = "no report of an audit in JSON: write one with `audit -o report.json`"
+    old, new = (read_json(path, what, _read_report) for path in (before, after))
     found = [_compare(code, old, new) for code in sorted(old.findings.keys() | new.findings)]
     order = list(Trend)
     return tuple(sorted(found, key=lambda each: (order.index(each.trend), -each.severity)))
@@ -96,31 +92,12 @@ class _Report:
     findings: Mapping[str, _Extent]
     not_run: frozenset[str]
 
-    @classmethod
-    def read(cls, path: str | os.PathLike[str]) -> _Report:
-        try:
-            content = json.loads(Path(path).read_text("utf-8"))
-            if content["schema"] != _SCHEMA:
-                raise AuditInputError(f"{path} was written by another version: audit again")
-            return cls(
-                {_code_of(each): _Extent.read(each) for each in content["findings"]},
-                frozenset(map(_code_of, content["facts"]["not_run"])),
-            )
-        except OSError as error:
-            raise AuditInputError(f"{path} cannot be read: {error.strerror}") from None
-        except (
-            ValueError,
-            LookupError,
-            TypeError,
-            AttributeError,
-            ArithmeticError,
-            RecursionError,
-        ) as error:
-            if isinstance(error, AuditInputError):
-                raise
-            raise AuditInputError(
-                f"{path} is no report of an audit in JSON: write one with `audit -o report.json`"
-            ) from None
+
+def _read_report(content: Any) -> _Report:
+    return _Report(
+        {_code_of(each): _Extent.read(each) for each in content["findings"]},
+        frozenset(map(_code_of, content["facts"]["not_run"])),
+    )
 
 
 def _code_of(entry: Mapping[str, Any]) -> str:
@@ -162,7 +139,7 @@ def format_differences(name: str, differences: Iterable[Difference]) -> str:
         content = [
             {**attrs.asdict(each), "severity": each.severity.name.lower()} for each in differences
         ]
-        return json.dumps({"schema": _SCHEMA, "differences": content}, indent=2) + "\n"
+        return json.dumps({"schema": SCHEMA, "differences": content}, indent=2) + "\n"
     if name == "markdown":
         head = ["| | | rule | before | after |", "|---|---|---|---|---|"]
         lines = [f"| {a} | {b} | `{c}` | {d} | {e} |" for a, b, c, d, e in rows]

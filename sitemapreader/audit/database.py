@@ -52,13 +52,9 @@ DISK_ERRORS = (
 class AuditDatabase:
     """A DuckDB database, which a walk fills and rules ask.
 
-    Args:
-        path: of its file; without one its tables are in memory, and spill into a temporary folder.
-        earlier: file of an earlier audit, for `load_earlier`.
-
-    Attributes:
-        connection: the one connection; it may be used in one thread at a time.
-        hit_queries: code of a rule that was run -> the query of all its hits, and its parameters.
+    Without a path its tables are in memory, and spill into a temporary folder. Its one connection
+    may be used in one thread at a time. `hit_queries` has, by the code of each rule that was run,
+    the query of all its hits and the parameters.
     """
 
     def __init__(

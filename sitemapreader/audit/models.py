@@ -5,16 +5,46 @@ All of them are plain and frozen, so that a format needs no database, and a test
 
 from __future__ import annotations
 
+import json
 from datetime import date, datetime  # noqa: TC003 (attrs resolves field types at run time)
 from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
 
 from sitemapreader.issues import Severity  # noqa: TC001 (attrs resolves field types at run time)
 
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable
+
+T = TypeVar("T")
+
+SCHEMA = 1
+"""Of reports in JSON, and of baselines; raised when a key is renamed, removed or means another
+thing, and not for a new one."""
+
 
 class AuditInputError(ValueError):
     """An input of an audit that is wrong or unreadable; the message says what to do."""
+
+
+def read_json(path: str | os.PathLike[str], what: str, parse: Callable[[Any], T]) -> T:
+    """Return what `parse` makes of a file of ours; raise AuditInputError for others.
+
+    `what` says of another file what it is not, and how to write one.
+    """
+    try:
+        content = json.loads(Path(path).read_text("utf-8"))
+        json.dumps(content, ensure_ascii=False).encode()  # no lone surrogates, as DuckDB has none
+        if content["schema"] == SCHEMA:
+            return parse(content)
+    except OSError as error:
+        raise AuditInputError(f"{path} cannot be read: {error.strerror}") from None
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError):
+        raise AuditInputError(f"{path} is {what}") from None
+    raise AuditInputError(f"{path} was written by another version: write it again")
 
 
 class Category(StrEnum):

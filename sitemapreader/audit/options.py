@@ -218,33 +218,23 @@ def _read_figures(name: str, value: Any) -> dict[str, Any]:
     return value
 
 
-_KEYS: dict[str, Callable[[str, Any], Any]] = {
-    "select": _list_words,
-    "ignore": _list_words,
-    "robots": _list_words,
-    "fail-on": _choose_word,
-    "rules": _name_file,
-    "baseline": _name_file,
-    "urls": _name_file,
-    "severity": _grade,
-    "figures": _read_figures,
-}
-"""Key -> what checks its value."""
+def _setting(check: Callable[[str, Any], Any], default: Any = None) -> Any:
+    return attrs.field(default=default, metadata={"check": check})
 
 
 @attrs.frozen
 class AuditSettings:
     """The settings of a file; what it does not have is as if the file were not there."""
 
-    select: tuple[str, ...] = ()
-    ignore: tuple[str, ...] = ()
-    robots: tuple[str, ...] = ()
-    fail_on: str = "error"
-    rules: str | None = None
-    baseline: str | None = None
-    urls: str | None = None
-    severity: Mapping[str, Severity] = attrs.field(factory=dict)
-    figures: Mapping[str, Any] = attrs.field(factory=dict)
+    select: tuple[str, ...] = _setting(_list_words, ())
+    ignore: tuple[str, ...] = _setting(_list_words, ())
+    robots: tuple[str, ...] = _setting(_list_words, ())
+    fail_on: str = _setting(_choose_word, "error")
+    rules: str | None = _setting(_name_file)
+    baseline: str | None = _setting(_name_file)
+    urls: str | None = _setting(_name_file)
+    severity: Mapping[str, Severity] = _setting(_grade, attrs.Factory(dict))
+    figures: Mapping[str, Any] = _setting(_read_figures, attrs.Factory(dict))
 
 
 def find_settings(folder: Path) -> AuditSettings:
@@ -288,11 +278,12 @@ def _read_table(path: Path, keys: tuple[str, ...]) -> dict[str, Any] | None:
 
 def parse_settings(table: Mapping[str, Any]) -> AuditSettings:
     """Return the settings of a table; raise AuditInputError."""
+    fields = {each.name.replace("_", "-"): each for each in attrs.fields(AuditSettings)}
     values = {}
     for key, value in table.items():
-        if key not in _KEYS:
-            raise AuditInputError(f"there is no setting {key!r}:{_suggest(key, _KEYS)}")
-        values[key.replace("-", "_")] = _KEYS[key](key, value)
+        if key not in fields:
+            raise AuditInputError(f"there is no setting {key!r}:{_suggest(key, fields)}")
+        values[fields[key].name] = fields[key].metadata["check"](key, value)
     return AuditSettings(**values)
 
 

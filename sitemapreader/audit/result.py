@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from operator import itemgetter
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import attrs
 
 from sitemapreader.audit.database import read_queries
-from sitemapreader.audit.models import AuditInputError
+from sitemapreader.audit.models import SCHEMA, read_json
 from sitemapreader.audit.report import read_logo
 from sitemapreader.audit.report.texts import (
     WORKBOOK,
@@ -96,7 +95,6 @@ DOCUMENT_COLUMNS = tuple(
 )
 MAX_FINGERPRINTS = 1_000
 """Hits of a rule in a sitemap that a baseline names; of more it has the number alone."""
-_SCHEMA = 1
 _QUERIES = read_queries("runner")
 
 
@@ -115,7 +113,7 @@ def write_baseline(
             document: {"count": max(count, counts.get(document, 0)), "hits": sorted(hits)}
             for document, count, hits in sorted(rows)
         }
-    text = json.dumps({"schema": _SCHEMA, "findings": content}, indent=1, ensure_ascii=False)
+    text = json.dumps({"schema": SCHEMA, "findings": content}, indent=1, ensure_ascii=False)
     write_file(path, f"{text}\n".encode())
 
 
@@ -147,19 +145,8 @@ class Baseline:
 
 def read_baseline(path: str | os.PathLike[str], database: AuditDatabase) -> Baseline:
     """Load a baseline into the database; raise AuditInputError for other files."""
-    try:
-        content = json.loads(Path(path).read_text("utf-8"))
-        json.dumps(content, ensure_ascii=False).encode()  # no lone surrogates, as DuckDB has none
-        if content["schema"] == _SCHEMA:
-            counts, rows = _list_hits(content["findings"])
-    except OSError as error:
-        raise AuditInputError(f"the baseline {path} cannot be read: {error.strerror}") from None
-    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError):
-        raise AuditInputError(
-            f"{path} is not a baseline: write one with `write_baseline`"
-        ) from None
-    if content["schema"] != _SCHEMA:
-        raise AuditInputError(f"{path} was written by another version: write it again")
+    what = "not a baseline: write one with `write_baseline`"
+    counts, rows = read_json(path, what, lambda content: _list_hits(content["findings"]))
     database.insert_rows("baseline", rows)
     return Baseline(counts)
 

@@ -47,18 +47,12 @@ class RuleFileError(AuditInputError):
 
 @attrs.frozen
 class SqlRule:
-    """A rule with its query.
-
-    Attributes:
-        rule: what the header says.
-        query: the SELECT.
-        table: where its URLs are, if it looks at each of them by itself.
-        where: its condition, if so; many of these are answered by one scan.
-    """
+    """A rule with its query."""
 
     rule: AuditRule
     query: str
     table: str = ""
+    """Where its URLs are, if it looks at each of them by itself: one scan answers many."""
     where: str = ""
 
     def choose_parameters(self, values: dict[str, object]) -> dict[str, object]:

@@ -1,21 +1,38 @@
-"""The run of the rules over the database, and what they find."""
+"""The run of the rules over the database: findings, and the facts of a report."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import attrs
 import duckdb
 
 from sitemapreader.audit.database import DISK_ERRORS, AuditDatabase, read_queries
-from sitemapreader.audit.models import MAX_PLACES, Example, Finding, Need, NotRun, Place
-from sitemapreader.audit.pages.judging import Stratum, estimate_rate
+from sitemapreader.audit.models import (
+    MAX_DOCUMENTS,
+    MAX_HOSTS,
+    MAX_LANGUAGES,
+    MAX_PLACES,
+    MAX_SECTIONS,
+    DocumentFact,
+    Example,
+    Facts,
+    Finding,
+    HostCount,
+    LanguagePair,
+    MonthCount,
+    Need,
+    NotRun,
+    Place,
+    SectionCount,
+)
+from sitemapreader.audit.page_table import Stratum, estimate_rate
 from sitemapreader.audit.rules import ABOUT_US, SqlRule
 from sitemapreader.issues import IssueCode, Severity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from sitemapreader.audit.models import AuditRule, Rate
     from sitemapreader.report import Report
@@ -94,14 +111,7 @@ class _CountedIssue(NamedTuple):
 
 @attrs.define
 class RuleRunner:
-    """Runner of rules on a filled database.
-
-    Attributes:
-        findings: of the rules that hit.
-        passed: rules that did not.
-        not_run: rules that could not run, with the reason.
-        hits: number of a document -> hits in it, of all rules.
-    """
+    """Runner of rules on a filled database."""
 
     _database: AuditDatabase
     _parameters: dict[str, object]
@@ -112,6 +122,7 @@ class RuleRunner:
     passed: list[AuditRule] = attrs.field(factory=list, init=False)
     not_run: list[NotRun] = attrs.field(factory=list, init=False)
     hits: Counter[int] = attrs.field(factory=Counter, init=False)
+    """Number of a document -> hits in it, of all rules."""
     _has_sitemaps: bool = attrs.field(init=False)
     _looked_at: dict[str, int] = attrs.field(init=False)
     _urls: dict[int | None, str] = attrs.field(init=False)
@@ -284,3 +295,104 @@ class RuleRunner:
         ]
         ranked.sort(key=lambda item: item[0])
         return [example for _, example in ranked[: self._examples]]
+
+
+# -- the facts, which a report shows besides the findings
+
+_ALIKE = ("lastmod-all-equal", "lastmod-is-build-time")
+"""Rules whose hits are sitemaps with dates that say nothing."""
+_FLAT_SHARE = 0.5
+"""A folder with more of the URLs is divided by names."""
+_MAX_NAMES = 20
+_FACT_QUERIES = read_queries("facts")
+
+
+def gather_facts(
+    database: AuditDatabase,
+    runner: RuleRunner,
+    parameters: Mapping[str, object],
+    **head: Any,
+) -> Facts:
+    """Return the facts; `head` are the fields that the database does not know."""
+    counted = dict(database.ask(_FACT_QUERIES["totals"]))
+    sections = [
+        SectionCount(host, path or "/", urls)
+        for host, path, urls in database.ask(_FACT_QUERIES["sections"], limit=MAX_SECTIONS)
+    ]
+    if sections and sections[0].urls > _FLAT_SHARE * counted["urls"]:
+        sections[:1] = _divide_by_names(database, sections[0])
+        sections.sort(key=lambda section: -section.urls)
+    hosts = [HostCount(*row) for row in database.ask(_FACT_QUERIES["hosts"], limit=MAX_HOSTS)]
+    languages, left_out = _choose_languages(
+        [LanguagePair(*r) for r in database.ask(_FACT_QUERIES["languages"])]
+    )
+    return Facts(
+        **head,
+        **counted,
+        statuses=dict(database.ask(_FACT_QUERIES["statuses"])),
+        months=tuple(_count_months(database, parameters)),
+        sections=tuple(sections),
+        sections_others=counted["urls"] - sum(section.urls for section in sections),
+        hosts=tuple(hosts),
+        hosts_others=counted["urls"] - sum(host.urls for host in hosts),
+        languages=languages,
+        languages_others=left_out,
+        documents=tuple(_list_documents(database, runner.hits)),
+        passed=tuple(runner.passed),
+        not_run=tuple(runner.not_run),
+    )
+
+
+def _divide_by_names(database: AuditDatabase, section: SectionCount) -> list[SectionCount]:
+    """Return the pages of a folder in groups of names that begin alike, and the rest."""
+    least = max(2, section.urls // 50)
+    where = {"host": section.host, "path": section.path}
+    groups = [
+        SectionCount(section.host, f"{section.path}{word}*", urls)
+        for word, urls in database.ask(
+            _FACT_QUERIES["names"], **where, least=least, limit=_MAX_NAMES
+        )
+    ]
+    rest = section.urls - sum(group.urls for group in groups)
+    return [*groups, attrs.evolve(section, urls=rest)] if rest else groups
+
+
+def _count_months(
+    database: AuditDatabase, parameters: Mapping[str, object]
+) -> Iterator[MonthCount]:
+    alike: set[int] = set()
+    for code in _ALIKE:
+        if code in database.hit_queries:
+            query, passed = database.hit_queries[code]
+            of_hits = f"SELECT id FROM document WHERE url IN (SELECT document FROM ({query}))"
+            alike |= {number for (number,) in database.ask(of_hits, **passed)}
+    now = {name: parameters[name] for name in ("now", "future_hours")}
+    for row in database.ask(_FACT_QUERIES["months"], alike=sorted(alike), **now):
+        yield MonthCount(*row)
+
+
+def _choose_languages(pairs: list[LanguagePair]) -> tuple[tuple[LanguagePair, ...], int]:
+    """Return the pairs of the most frequent languages, and how many are left out."""
+    languages = list(dict.fromkeys(pair.page for pair in pairs))
+    languages += [pair.target for pair in pairs if pair.target not in languages]
+    names = list(dict.fromkeys(languages))
+    kept = {*names[:MAX_LANGUAGES], "x-default"}
+    chosen = tuple(pair for pair in pairs if pair.page in kept and pair.target in kept)
+    return chosen, max(0, len(set(names) - kept))
+
+
+def _list_documents(database: AuditDatabase, hits: Mapping[int, int]) -> Iterator[DocumentFact]:
+    """Yield the documents, each behind the one that lists it."""
+    below = defaultdict(list)
+    rows = database.ask(_FACT_QUERIES["documents"], limit=MAX_DOCUMENTS)
+    known = {row[1] for row in rows}
+    for number, *row in rows:
+        document = DocumentFact(*(*row, hits.get(number, 0)))
+        below[document.parent if document.parent in known else ""].append(document)
+    stack = below.pop("", [])[::-1]
+    while stack or below:
+        if not stack:  # documents that list each other: begin anywhere
+            stack = below.pop(next(iter(below)))[::-1]
+        document = stack.pop()
+        yield document
+        stack += below.pop(document.url, [])[::-1]

@@ -18,11 +18,10 @@ import pytest
 from auditing import HOST, NOW, page, pages, served, site, urlset
 
 from sitemapreader import FetchOptions, IssueCode, Severity
-from sitemapreader.audit import Audit, AuditOptions, audit, audit_sync
+from sitemapreader.audit import Audit, AuditOptions, audit, audit_sync, visits
 from sitemapreader.audit.database import AuditDatabase
-from sitemapreader.audit.known import load_known
 from sitemapreader.audit.models import AuditInputError
-from sitemapreader.audit.pages import visits
+from sitemapreader.audit.sources import load_known
 from sitemapreader.errors import FetchError
 from sitemapreader.fetch import MemoryFetcher, StoredResponse
 from sitemapreader.pages import PageFolder, PageVisit
@@ -302,7 +301,7 @@ def test_a_list_with_an_endless_line(
     name: str, database: AuditDatabase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A line is read only up to a limit: compressed, it may have more than the memory holds."""
-    monkeypatch.setattr("sitemapreader.audit.known._LINE_BYTES", 1_000)
+    monkeypatch.setattr("sitemapreader.audit.sources._LINE_BYTES", 1_000)
     content = b"url\n" * ("csv" in name) + b"x" * 2_000
     (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith("gz") else content)
     with pytest.raises(AuditInputError, match=r"cannot be read: .*(size|line)"):

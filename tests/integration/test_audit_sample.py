@@ -10,8 +10,8 @@ from sampling import choose_bad, fill, measure_coverage
 from scale import SCALE
 
 from sitemapreader.audit.models import Rate
-from sitemapreader.audit.pages.judging import Stratum, estimate_rate
-from sitemapreader.audit.pages.visits import draw_sample
+from sitemapreader.audit.page_table import Stratum, estimate_rate
+from sitemapreader.audit.visits import draw_sample
 
 
 def test_shares_are_proportional() -> None:

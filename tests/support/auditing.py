@@ -13,8 +13,8 @@ from sitemapreader import FetchOptions
 from sitemapreader.audit import AuditOptions, Finding, NotRun
 from sitemapreader.audit.api import AuditRun, plan_rules
 from sitemapreader.audit.database import AuditDatabase
-from sitemapreader.audit.known import load_known
-from sitemapreader.audit.pages.visits import SiteVisits
+from sitemapreader.audit.sources import load_known
+from sitemapreader.audit.visits import SiteVisits
 from sitemapreader.fetch import MemoryFetcher, StoredResponse
 from sitemapreader.many.sources import SiteKind, SiteTask
 

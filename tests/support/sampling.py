@@ -7,8 +7,8 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from sitemapreader.audit.database import AuditDatabase
-from sitemapreader.audit.pages.judging import Stratum, estimate_rate
-from sitemapreader.audit.pages.visits import draw_sample
+from sitemapreader.audit.page_table import Stratum, estimate_rate
+from sitemapreader.audit.visits import draw_sample
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -16,7 +16,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 import attrs
 
-from sitemapreader.audit.models import AuditInputError, Place
+from sitemapreader.audit.models import SCHEMA, AuditInputError, Place
 from sitemapreader.audit.report import GRADES, MOST_FOLDERS, OLD_COLUMNS, count_units, show_rate
 from sitemapreader.errors import advise_extra
 from sitemapreader.issues import Severity, excerpt
@@ -183,10 +183,6 @@ def _summarize(findings: Sequence[Finding], facts: Facts) -> Iterator[str]:
     for each in facts.not_run:
         if each.is_error:
             yield f"broken: {each.rule.code}: {excerpt(each.reason, _MAX_TEXT)}"
-
-
-SCHEMA = 1
-"""Raised when a key is renamed, removed or changes its meaning; not for a new one."""
 
 
 def format_json(findings: Sequence[Finding], facts: Facts) -> str:

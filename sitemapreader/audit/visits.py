@@ -12,8 +12,7 @@ import attrs
 
 from sitemapreader.audit.database import AuditDatabase, read_queries
 from sitemapreader.audit.models import Need
-from sitemapreader.audit.pages.judging import describe_doubt, judge_pages
-from sitemapreader.audit.pages.table import PageTable
+from sitemapreader.audit.page_table import PageTable, describe_doubt, judge_pages
 from sitemapreader.fetch.local import FolderFetcher
 from sitemapreader.models import UrlEntry
 from sitemapreader.pages import PageFolder, VisitOptions, visit_pages

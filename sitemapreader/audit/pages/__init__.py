@@ -1,1 +1,0 @@
-"""Pages in an audit: which are visited, and how sure their rates are."""
