@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 import attrs
 
 from sitemapreader.cli.output import find_output_format, get_output_path
-from sitemapreader.cli.parser import UsageError
-from sitemapreader.cli.wording import name_options
+from sitemapreader.cli.parser import UsageError, name_options
 from sitemapreader.discovery.context import UrlAllowance
 from sitemapreader.fetch.addresses import AddressPolicy
 from sitemapreader.options import FetchOptions, Limits

@@ -1,7 +1,7 @@
 """The options of all commands, in one table.
 
 From it come the parsers, their help, the completion scripts, the arguments of the library, and the
-words of messages (`wording`).
+words of messages (`name_options`).
 """
 
 from __future__ import annotations

@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from sitemapreader.cli.commands import COMMANDS, PROGRAM
 from sitemapreader.cli.config import RunConfig, find_unused_proxy
-from sitemapreader.cli.console import Console, show_progress
+from sitemapreader.cli.console import Console, RunSummary, show_progress, take_report
 from sitemapreader.cli.output import AnyOutput, LineWriter, is_for_many, opened
 from sitemapreader.cli.parser import ALL_READ, PARTIAL, UsageError
 from sitemapreader.cli.runtime import run_process
-from sitemapreader.cli.summary import RunSummary, take_report
 from sitemapreader.errors import suggest
 from sitemapreader.many import walk_many
 from sitemapreader.many.sources import (
@@ -71,13 +70,7 @@ def find_rooted(text: str, arguments: argparse.Namespace) -> SiteTask:
 
 
 class SourceRun:
-    """The sources of a command: read, shown, and summed up.
-
-    Args:
-        arguments: of the command line.
-        what: noun for what the summary counts.
-        find: returns what a word names; it raises InvalidSiteError, or UsageError.
-    """
+    """The sources of a command: read, shown, and summed up as so many of `what`."""
 
     def __init__(
         self,

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 from sitemapreader.cli.console import Console
 from sitemapreader.cli.output import LineWriter, opened, write_to
-from sitemapreader.cli.parser import ALL_READ, CLOSED_PIPE, LOCKED, NO_URL, SIGNALLED
-from sitemapreader.cli.wording import name_options
+from sitemapreader.cli.parser import ALL_READ, CLOSED_PIPE, LOCKED, NO_URL, SIGNALLED, name_options
 from sitemapreader.errors import StateError
 from sitemapreader.event_loop import find_first
 from sitemapreader.output.sink import abandon_standard_output
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
     from types import FrameType
 
-_SIGNALS = [
+SIGNALS = [
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
 ]
 
@@ -60,7 +59,7 @@ def print_text(text: str) -> int:
 
 async def ignore_signals() -> None:
     """Ignore signals that come from now on; one that has come before has its effect."""
-    for number in _SIGNALS:
+    for number in SIGNALS:
         signal.signal(number, signal.SIG_IGN)
     await asyncio.sleep(0)
 
@@ -86,7 +85,7 @@ class _SignalStop:
             if task is not None and not task.done():  # else its exit code stands
                 loop.call_soon_threadsafe(task.cancel)
 
-        for number in _SIGNALS:  # not `loop.add_signal_handler`, which Windows has not
+        for number in SIGNALS:  # not `loop.add_signal_handler`, which Windows has not
             signal.signal(number, stop)
         try:
             return await work()

@@ -15,7 +15,7 @@ from commands import allow, run, serving, urlset
 from each_case import for_each
 
 from sitemapreader.cli.commands import COMMANDS
-from sitemapreader.cli.wording import _NAMES, name_options
+from sitemapreader.cli.parser import _NAMES, name_options
 from sitemapreader.issues import IssueCode
 
 if TYPE_CHECKING:

@@ -23,20 +23,13 @@ as in example.org or localhost:8443/map.xml, https is assumed, unless a file has
 
 @attrs.frozen
 class Command:
-    """A command: its purpose and its examples.
-
-    Attributes:
-        name: first word of the command line.
-        operands: positional arguments in the usage line.
-        purpose: what the command does, beginning with a verb.
-        module: has the function that does the work, named like the command.
-        examples: command lines, each with its purpose below it.
-    """
+    """A command: its purpose and its examples."""
 
     name: str
     operands: str
     purpose: str
     module: str
+    """Has the function that does the work, named like the command."""
     examples: str
 
     def make_parser(self, prog: str = "") -> Parser:
@@ -99,7 +92,7 @@ sitemapreader discover -i sites.txt --format jsonl
             "newest",
             "SITE",
             "print the newest URLs of a site, from as few sitemaps as possible",
-            "newest",
+            "urls",
             """\
 sitemapreader newest example.org -n 20
     the 20 newest URLs; exits with 3 if it is not proven that there are no newer ones

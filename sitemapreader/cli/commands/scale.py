@@ -23,8 +23,9 @@ from sitemapreader.cli.parser import (
     SIGNALLED,
     USAGE,
     UsageError,
+    name_options,
 )
-from sitemapreader.cli.wording import name_options
+from sitemapreader.cli.runtime import SIGNALS
 from sitemapreader.event_loop import repeat_in_thread
 from sitemapreader.issues import IssueCode, excerpt
 from sitemapreader.many.sources import STANDARD_INPUT
@@ -72,9 +73,8 @@ def _read_hosts(arguments: argparse.Namespace, console: Console) -> int:
     def stop(number: int, _frame: FrameType | None) -> None:
         raise _StoppedError(number)
 
-    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), stop)
+    for number in SIGNALS:
+        signal.signal(number, stop)
     try:
         run = _begin(arguments, console)
         read = _read_shard if arguments.shard else _read_on_cluster

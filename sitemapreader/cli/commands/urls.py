@@ -1,4 +1,4 @@
-"""`sitemapreader urls` and `read`: every URL of the sources, or of local files."""
+"""`sitemapreader urls`, `read` and `newest`: URLs of sites, or of local files."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING
 
+from sitemapreader.cli.config import RunConfig
+from sitemapreader.cli.console import Console, RunSummary
 from sitemapreader.cli.output import (
     is_for_many,
     is_pipe,
@@ -15,24 +17,24 @@ from sitemapreader.cli.output import (
     wait_for_reader,
     write_to,
 )
-from sitemapreader.cli.parser import DIFFERENT, UsageError
-from sitemapreader.cli.run import SourceRun, find_named
+from sitemapreader.cli.parser import ALL_READ, DIFFERENT, PARTIAL, UsageError
+from sitemapreader.cli.run import SourceRun, find_named, find_sources
 from sitemapreader.cli.runtime import ignore_signals, run_process
 from sitemapreader.many.run import SiteRun, open_report
 from sitemapreader.many.sources import FileFetcher, SiteTask
+from sitemapreader.many.visitor import SiteWalk
 from sitemapreader.output.counts import CountBy, UrlCounts
 from sitemapreader.output.sink import Output
 from sitemapreader.output.text import JsonEncoder
 from sitemapreader.rows import Rows, SiteRows, get_column, select_rows, take_rows
 from sitemapreader.urls import has_web_scheme, url_key
 from sitemapreader.walker.filters import SeenKeys
+from sitemapreader.walker.newest import newest
 from sitemapreader.walker.sampling import Sample
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable
-
-    from sitemapreader.many.visitor import SiteWalk
 
 
 def run_urls(arguments: argparse.Namespace) -> int:
@@ -181,3 +183,52 @@ def _open_report(arguments: argparse.Namespace) -> Output | None:
         return open_report(getattr(arguments, "report", None))
     except (ValueError, ModuleNotFoundError) as error:
         raise UsageError(f"--report: {error}") from None
+
+
+# -- the newest ones
+
+_REASONS = {
+    "dates-exceeded": "a sitemap has a URL that is newer than its index says of it",
+    "undated-sitemaps": "sitemaps without a date were not read: raise --documents",
+    "equal-dates": "all sitemaps have one date: raise --documents",
+    "documents-limit": "more sitemaps may have newer ones: raise --documents",
+    "undated-urls": "other URLs have no date",
+}
+
+
+def run_newest(arguments: argparse.Namespace) -> int:
+    """Print the newest URLs and return the exit code."""
+    config, console = RunConfig.from_arguments(arguments), Console.from_arguments(arguments)
+    (task,) = find_sources(arguments)
+    output, summary = open_entries(arguments), RunSummary()
+
+    async def work() -> int:
+        found = await newest(
+            task.url,
+            arguments.number,
+            documents=arguments.most,
+            fetcher=task.fetcher,
+            limits=config.limits,
+            options=config.options,
+            **config.walk,
+        )
+        summary.printed = len(found.entries)
+        summary.add(SiteWalk(task.name or task.url), found.report)
+        async with opened(output):
+            await write_to(output, partial(output.write, list(found.entries)))
+            if not found.entries and output.is_replaced:
+                output.discard()
+        console.print_issues(found.report, task.url)
+        console.print_summary(summary)
+        said = "proven: no other URL with a date is newer"
+        if not found.proven:
+            said = f"not proven to be the newest: {_REASONS.get(found.reason, found.reason)}"
+        if found.entries:
+            console.print_line(
+                f"{said} ({found.documents} sitemaps read; left out: {found.undated} URLs without "
+                f"a date, {found.future} of the future)"
+            )
+        code = summary.find_exit_code()
+        return PARTIAL if code == ALL_READ and not found.proven else code
+
+    return run_process(work, output.name, console)

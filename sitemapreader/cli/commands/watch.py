@@ -7,10 +7,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from sitemapreader.cli.output import LineWriter, get_output_path, opened, write_to
-from sitemapreader.cli.parser import ALL_READ, NOTHING_FETCHED, PARTIAL, UsageError
+from sitemapreader.cli.parser import ALL_READ, NOTHING_FETCHED, PARTIAL, UsageError, name_options
 from sitemapreader.cli.run import NO_SOURCE, SourceRun, find_rooted
 from sitemapreader.cli.runtime import run_process
-from sitemapreader.cli.wording import name_options
 from sitemapreader.many.sources import SiteTask
 from sitemapreader.many.watch import watch
 from sitemapreader.outcomes import NOT_DUE, SiteStatus
