@@ -238,19 +238,15 @@ def _plural(noun: str, count: int) -> str:
 
 
 class RowSource:
-    """The rows of a source, some thousands at once; iterated once, then closed.
-
-    Attributes:
-        has_sites: whether several sites were given, or could have been.
-        columns: those of the rows.
-        summary: of the walks; complete once the iteration is over.
-        first_seen: URL of a sitemap -> when its first entries came.
-    """
+    """The rows of a source, some thousands at once; iterated once, then closed."""
 
     def __init__(self, source: Source, arguments: WalkArguments) -> None:
         self.has_sites = False
+        """Whether several sites were given, or could have been."""
         self.first_seen: dict[str, datetime] = {}
+        """URL of a sitemap -> when its first entries came."""
         self.summary = WalkSummary(Report(0))
+        """Of the walks; complete once the iteration is over."""
         self._batches = self._open(source, arguments)
         self.columns = choose_columns(None, has_sites=self.has_sites)
 

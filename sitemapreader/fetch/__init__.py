@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from sitemapreader.fetch.client import Fetcher, Response
     from sitemapreader.fetch.http import HttpFetcher
     from sitemapreader.fetch.local import FolderFetcher, MemoryFetcher, StoredResponse
-    from sitemapreader.readers.decode.content_type import charset_of
+    from sitemapreader.readers.decode.charset import charset_of
 
 __all__ = [
     "Fetcher",
@@ -37,7 +37,7 @@ _HOMES = {
     "MemoryFetcher": "local",
     "Response": "client",
     "StoredResponse": "local",
-    "charset_of": ".readers.decode.content_type",
+    "charset_of": ".readers.decode.charset",
     "read_body": "answers",
 }
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from sitemapreader.output.columns import Column
+    from sitemapreader.output.files import SheetRows
     from sitemapreader.output.sink import Encoder, Output
-    from sitemapreader.output.workbook import SheetRows
 
 __all__ = ["FORMATS", "find_format", "open_output", "write_file", "write_workbook"]
 
@@ -132,28 +132,24 @@ def _make_encoder(
     path: str | None,
     format: str,  # noqa: A002 (as above)
     columns: tuple[Column, ...],
-    *,
-    end: str,
-    header: bool,
-    bom: bool,
+    **of_text: Any,
 ) -> Encoder:
     if format == "parquet":
         from sitemapreader.output.arrow import ParquetEncoder
 
         return ParquetEncoder(columns)
     if format == "xlsx":
-        from sitemapreader.output.workbook import WorkbookEncoder
+        from sitemapreader.output.files import WorkbookEncoder
 
         return WorkbookEncoder(columns)
     if format == "atom":
-        from sitemapreader.output.atom import AtomEncoder
+        from sitemapreader.output.files import AtomEncoder
 
         return AtomEncoder(path or "")
     from sitemapreader.output.sink import find_encoding
     from sitemapreader.output.text import make_encoder
 
-    encoding = find_encoding(path)
-    return make_encoder(format, columns, end=end, encoding=encoding, header=header, bom=bom)
+    return make_encoder(format, columns, encoding=find_encoding(path), **of_text)
 
 
 def write_workbook(path: str | os.PathLike[str], sheets: Iterable[SheetRows]) -> None:
@@ -165,7 +161,7 @@ def write_workbook(path: str | os.PathLike[str], sheets: Iterable[SheetRows]) ->
 
     Raises OSError.
     """
-    from sitemapreader.output.workbook import write_sheets
+    from sitemapreader.output.files import write_sheets
 
     write_sheets(os.fspath(path), sheets)
 

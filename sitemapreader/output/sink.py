@@ -40,16 +40,12 @@ class Sink:
     Args:
         path: of the file; `None` is standard output.
         end: the end of each record; `None` for bytes without records.
-
-    Attributes:
-        encoding: the encoding of its text.
-        name: its name in messages.
-        written: how many bytes were written.
     """
 
     def __init__(self, path: str | None, end: bytes | None = b"\n") -> None:
         self.encoding = find_encoding(path)
         self.written = 0
+        """How many bytes were written."""
         self.name = path or "standard output"
         self._end = end
         self._path = None if path is None else Path(path).resolve()  # a link stays one
@@ -221,10 +217,7 @@ class Output(Sink):
 
     A file appears when it is complete: it is written under a temporary name beside its own, renamed
     when the context is left, and removed if it is left with an exception. Pipes and devices are
-    written to directly.
-
-    Attributes:
-        name: what to call it in a message.
+    written to directly. Its `name` is what to call it in a message.
     """
 
     def __init__(self, path: str | None, encoder: Encoder, end: bytes | None) -> None:

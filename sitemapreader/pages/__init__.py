@@ -6,15 +6,15 @@ and `folder` the files of a built site; both give a `PageVisit`.
 
 from sitemapreader.errors import Redirect
 from sitemapreader.pages.folder import PageFolder, visit_folder
-from sitemapreader.pages.robots import PageRobots
 from sitemapreader.pages.visit import (
     NotJudged,
+    PageRobots,
     PageVisit,
     PageVisitor,
     VisitOptions,
     visit_pages,
 )
-from sitemapreader.readers.decode.content_type import HTML_TYPES, page_type_of
+from sitemapreader.readers.decode.charset import HTML_TYPES, page_type_of
 from sitemapreader.readers.pages.facts import PageFacts, read_page
 from sitemapreader.readers.pages.text import hash_text
 

@@ -6,7 +6,7 @@ bytes ─► decode ─► reader ───────────────�
          charset   | pages by the first bytes            media
 ```
 `decode` removes compression and transcodes to UTF-8. `reader` chooses by the first bytes: `xml`
-(sitemaps, feeds), `json_feed`, `text` or `pages` (HTML, llms.txt). The XML reader cuts the document
+(sitemaps, feeds), `json_feed`, `text` or `pages` (HTML). The XML reader cuts the document
 into records, and `records` turns each into the values of `sitemapreader.models`. `stats` counts
 records and Issues on the way. `robots` parses robots.txt, which is not a sitemap, and `feedparser`
 reads feeds beyond repair in a child process.

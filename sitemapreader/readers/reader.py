@@ -26,12 +26,10 @@ from sitemapreader.readers.decode.decoders import DecompressionError
 from sitemapreader.readers.decode.layers import Decompressor
 from sitemapreader.readers.feedparser import FeedCopy, FeedparserAnswer, add_found, run_feedparser
 from sitemapreader.readers.json_feed import VERSION, JsonFeedReader
-from sitemapreader.readers.pages.hints import find_meta_charset
-from sitemapreader.readers.pages.llms import LlmsReader
-from sitemapreader.readers.pages.site_maps import HtmlReader
+from sitemapreader.readers.pages.links import HtmlReader, find_meta_charset
 from sitemapreader.readers.records.vocabulary import ROOTLESS, ROOTS, ExtraFormats, check_formats
 from sitemapreader.readers.stats import ReadStats
-from sitemapreader.readers.text import TextReader
+from sitemapreader.readers.text import LlmsReader, TextReader
 from sitemapreader.readers.xml.batches import XmlReader
 from sitemapreader.readers.xml.patterns import SMALL_BYTES, read_small
 from sitemapreader.readers.xml.prolog import NotXmlError, PrologReader

@@ -33,18 +33,13 @@ _PERMANENT = frozenset({301, 308})
 
 @attrs.frozen
 class PageAnswer:
-    """What a page answered.
-
-    Attributes:
-        visit: the visit.
-        text: what it says; `None` if that has not changed.
-        headers: of the answer with the text.
-        markdown_url: as in a `PageRecord`.
-    """
+    """What a page answered."""
 
     visit: PageVisit
     text: str | None
+    """What it says; `None` if that has not changed."""
     headers: Mapping[str, str]
+    """Of the answer with the text."""
     markdown_url: str | None
 
     @property
@@ -96,13 +91,7 @@ class PageAsker:
     markdown: bool
 
     async def ask(self, record: PageRecord, entry: UrlEntry, *, fresh: bool) -> PageAnswer:
-        """Ask a page.
-
-        Args:
-            record: what is known of it.
-            entry: what its sitemap says.
-            fresh: whether all of it is to be read, so that no validator is sent.
-        """
+        """Ask a page; with `fresh` all of it is read, so that no validator is sent."""
         headers = {} if fresh else _select_validators(record)
         is_well = record.is_listed and record.failed_at is None
         if self.markdown and record.markdown_url and is_well:
@@ -173,13 +162,9 @@ class PageLaw:
     def judge(
         self, old: PageRecord, answer: PageAnswer, lastmod: str | None, *, is_held_there: bool
     ) -> Verdict:
-        """Judge the answer of a page.
+        """Judge the answer of a page that was `old` and is listed with `lastmod` now.
 
-        Args:
-            old: what was known of it.
-            answer: what it said.
-            lastmod: as it is listed now.
-            is_held_there: whether the index has the page that answered in its place.
+        `is_held_there` is whether the index has the page that answered in its place.
         """
         now = time.time()
         failed_at = now if old.failed_at is None else old.failed_at

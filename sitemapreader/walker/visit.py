@@ -34,7 +34,7 @@ from sitemapreader.outcomes import (
     judge_counts,
     make_document,
 )
-from sitemapreader.readers.decode.content_type import charset_of
+from sitemapreader.readers.decode.charset import charset_of
 from sitemapreader.readers.decode.layers import decode_start, read_codings
 from sitemapreader.readers.reader import SitemapReader
 from sitemapreader.rows import EntryColumns, Events, Rows

@@ -26,7 +26,7 @@ from sitemapreader.pages import (
     VisitOptions,
     visit_pages,
 )
-from sitemapreader.pages import robots as robots_module
+from sitemapreader.pages import visit as visit_module
 from sitemapreader.pages.visit import _visit_of_error
 
 if TYPE_CHECKING:
@@ -298,7 +298,7 @@ async def test_leaving_early_cancels_what_is_under_way() -> None:
 
 async def test_any_number_of_hosts_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     """No page is forbidden because others are on many hosts: the oldest rules are forgotten."""
-    monkeypatch.setattr(robots_module, "MAX_ORIGINS", 3)
+    monkeypatch.setattr(visit_module, "MAX_ORIGINS", 3)
     asked: list[str] = []
 
     class Hosts(MemoryFetcher):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from each_case import for_each
 from timing import is_linear
 
-from sitemapreader.readers.pages.host_files import HostHeaders, HostRedirects
+from sitemapreader.pages.folder import HostHeaders, HostRedirects
 
 RULES = """
 # comment

@@ -1,4 +1,4 @@
-"""The encoding of a document, and its transcoding to UTF-8.
+"""The type and the encoding of a document, and its transcoding to UTF-8.
 
 Order: byte order mark, HTTP charset, XML declaration, UTF-8 (RFC 7303, section 3). The readers get
 UTF-8 only, so no parser needs to be trusted with another encoding.
@@ -18,6 +18,8 @@ from sitemapreader.issues import IssueCode
 from sitemapreader.urls import begins_as_url
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from sitemapreader.models import Event
     from sitemapreader.readers.stats import ReadStats
 
@@ -174,3 +176,27 @@ def _declaration(first: bytes) -> str | None:
 
 def _describe(first: bytes, charset: str | None) -> str:
     return charset or _declaration(first) or first[:4].hex(" ")
+
+
+# -- what a Content-Type says
+
+HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
+TEXT_TYPES = frozenset({"text/plain", "text/markdown", "text/x-markdown"})
+
+_CHARSET = re.compile(r"""charset\s*=\s*["']?([\w.:-]{1,40})""", re.ASCII | re.IGNORECASE)
+
+
+def media_type_of(content_type: str) -> str:
+    """Return the media type in lower case, without its parameters."""
+    return content_type.partition(";")[0].strip().lower()
+
+
+def page_type_of(content_type: str | None) -> str:
+    """Return the media type of a page, in lower case; one that names none is HTML."""
+    return media_type_of(content_type or "") or "text/html"
+
+
+def charset_of(headers: Mapping[str, str]) -> str | None:
+    """Return the charset of a Content-Type header, if it has one."""
+    match = _CHARSET.search(headers.get("content-type", "")[:256])
+    return match[1] if match else None

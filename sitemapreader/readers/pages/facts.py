@@ -13,14 +13,14 @@ import attrs
 
 from sitemapreader.dates import parse_lastmod
 from sitemapreader.options import PROTOCOL_MAX_LOC_CHARS
-from sitemapreader.readers.decode.content_type import (
+from sitemapreader.readers.decode.charset import (
     HTML_TYPES,
     TEXT_TYPES,
     charset_of,
     media_type_of,
     page_type_of,
 )
-from sitemapreader.readers.pages.hints import decode_page, find_meta_charset, parse_links
+from sitemapreader.readers.pages.links import decode_page, find_meta_charset, parse_links
 from sitemapreader.readers.pages.markup import RAW_ELEMENTS, Token, scan_page
 from sitemapreader.readers.pages.text import extract_text, hash_text
 from sitemapreader.urls import find_url_error, resolve, url_key
@@ -281,15 +281,7 @@ _BODY_ENDS = frozenset({"/body", "/html", "/br"})
 
 @attrs.define
 class Head:
-    """What the head of a page says of it.
-
-    Attributes:
-        base: the URL that its links are relative to.
-        language: of `<html lang>`.
-        title: the first one, its white space collapsed; `None` without one.
-        links: the attributes of its `<link>` elements.
-        metas: the attributes of its `<meta>` elements.
-    """
+    """What the head of a page says of it: links and metas by their attributes."""
 
     base: str
     language: str | None = None
