@@ -8,7 +8,7 @@ from __future__ import annotations
 import tempfile
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager, nullcontext, suppress
 from functools import partial
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar, Unpack
 from zlib import crc32
 
 import attrs
@@ -28,9 +28,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
 
     from sitemapreader.discovery.context import Budget, LoopShare, WalkContext
-    from sitemapreader.fetch.client import Response
+    from sitemapreader.fetch.client import Opening, Response
     from sitemapreader.fetch.request import CheckRedirect
-    from sitemapreader.fetch.retries import HostBreaker
     from sitemapreader.models import Format
     from sitemapreader.readers.reader import SitemapReader
 
@@ -46,12 +45,7 @@ _HELD_UP_SECONDS = 0.5
 
 @asynccontextmanager
 async def open_document(
-    context: WalkContext,
-    url: str,
-    headers: Mapping[str, str] | None = None,
-    *,
-    check_redirect: CheckRedirect | None = None,
-    breaker: HostBreaker | None = None,
+    context: WalkContext, url: str, **how: Unpack[Opening]
 ) -> AsyncIterator[Response]:
     """Open a URL, and tell the walk's host breaker whether it worked.
 
@@ -60,14 +54,13 @@ async def open_document(
     `check_redirect` is also asked here, about the final URL, because a caller's own fetcher may
     follow redirects without asking. Raises FetchError if there is no answer, or no budget.
     """
+    check = how.get("check_redirect")
     try:
-        opener = context.client.open(
-            url, headers=headers, check_redirect=check_redirect, breaker=breaker
-        )
+        opener = context.client.open(url, **how)
         async with AsyncExitStack() as stack:
             response = await context.budget.within(stack.enter_async_context(opener), url)
-            if check_redirect is not None and response.url != url:
-                await check_redirect(response.url)
+            if check is not None and response.url != url:
+                await check(response.url)
             tally = context.report.tally
             tally.address = tally.address or str(getattr(response, "address", ""))
             yield response

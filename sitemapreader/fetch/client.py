@@ -6,7 +6,7 @@ bytes, an archive. Nothing is parsed here.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, TypedDict, Unpack, runtime_checkable
 
 from sitemapreader.options import FetchOptions, Limits
 
@@ -59,11 +59,21 @@ class Fetcher(Protocol):
         ...
 
 
+class Opening(TypedDict, total=False):
+    """How a walk opens a URL."""
+
+    headers: Mapping[str, str] | None
+    """Are added to the request."""
+    check_redirect: CheckRedirect | None
+    """Is asked before a redirect is followed."""
+    breaker: HostBreaker | None
+    """Counts failures of the host."""
+    max_redirects: int | None
+    """How many redirects are followed; `None` for as many as the fetcher's options say."""
+
+
 class Client(Protocol):
     """A fetcher as one walk uses it, with a trust and a place in the queue of its own."""
-
-    max_redirects: int
-    """How many redirects are followed; at first as many as the fetcher's options say."""
 
     @property
     def user_agent(self) -> str:
@@ -78,18 +88,8 @@ class Client(Protocol):
         """Wait `seconds` between two requests to the host of a URL."""
         ...
 
-    def open(
-        self,
-        url: str,
-        *,
-        headers: Mapping[str, str] | None = None,
-        check_redirect: CheckRedirect | None = None,
-        breaker: HostBreaker | None = None,
-    ) -> AbstractAsyncContextManager[Response]:
-        """Request `url` as `Fetcher.open` does.
-
-        `check_redirect` is asked before a redirect is followed; `breaker` counts failures.
-        """
+    def open(self, url: str, **how: Unpack[Opening]) -> AbstractAsyncContextManager[Response]:
+        """Request `url` as `Fetcher.open` does."""
         ...
 
 
@@ -103,15 +103,6 @@ class ClientLayer:
     def user_agent(self) -> str:
         """The User-Agent that is sent."""
         return self._client.user_agent
-
-    @property
-    def max_redirects(self) -> int:
-        """How many redirects are followed."""
-        return self._client.max_redirects
-
-    @max_redirects.setter
-    def max_redirects(self, number: int) -> None:
-        self._client.max_redirects = number
 
     def trust(self, url: str) -> None:
         """Trust the host of `url`."""
@@ -129,7 +120,6 @@ class PlainClient:
     """
 
     def __init__(self, fetcher: Fetcher, user_agent: str) -> None:
-        self.max_redirects = 0  # the fetcher's own affair
         self.user_agent: str = getattr(fetcher, "user_agent", user_agent)
         self.trust: Callable[[str], None] = getattr(fetcher, "trust", _ignore)
         self.set_crawl_delay: Callable[[str, float], None] = getattr(
@@ -137,16 +127,9 @@ class PlainClient:
         )
         self._fetcher = fetcher
 
-    def open(
-        self,
-        url: str,
-        *,
-        headers: Mapping[str, str] | None = None,
-        check_redirect: CheckRedirect | None = None,
-        breaker: HostBreaker | None = None,
-    ) -> AbstractAsyncContextManager[Response]:
+    def open(self, url: str, **how: Unpack[Opening]) -> AbstractAsyncContextManager[Response]:
         """Request `url`, with headers only if there are some."""
-        del check_redirect, breaker
+        headers = how.get("headers")
         return self._fetcher.open(url, headers=headers) if headers else self._fetcher.open(url)
 
 

@@ -46,12 +46,9 @@ class HttpResponse:
     """A response whose headers have been read, and whose body has not.
 
     Attributes:
-        url: the URL after redirects.
-        status: 200, or 304 if the request had a validator.
         headers: by lower-case name; several of one name are joined by a comma, those of
             X-Robots-Tag and Set-Cookie by a line feed.
         issues: repairs of URLs on the way here (`userinfo-removed`).
-        redirects: those on the way, in their order.
         is_permanent: whether all redirects on the way were permanent (301, 308).
         tries: the number of attempts, redirects not counted.
         address: the first address of the host; "" where the client resolves names itself.
@@ -120,8 +117,8 @@ class Exchange:
 
     network: Network
     url: str
-    extra: Mapping[str, str]
     trust: TrustSet
+    headers: Mapping[str, str] | None = None
     check_redirect: CheckRedirect | None = None
     requester: object = None
     breaker: HostBreaker | None = None
@@ -237,7 +234,7 @@ class Exchange:
         userinfo = self.trust.find_login(chain.start.origin)
         headers = make_headers(
             network.options,
-            self.extra,
+            self.headers or {},
             present=network.transport.own_headers,
             same_origin=is_home,
             authorization=f"Basic {b64encode(userinfo.encode()).decode()}" if userinfo else "",
@@ -254,7 +251,7 @@ class Exchange:
         """Return the Location of a redirect, `None` for a document; raise for the rest."""
         throttle, options = self.network.throttle, self.network.options
         status, headers = answer.status, answer.headers
-        if status == 200 or (status == 304 and is_conditional(self.extra)):
+        if status == 200 or (status == 304 and is_conditional(self.headers or {})):
             throttle.speed_up(target.host)
             return None
         if status == _TOO_MANY_REQUESTS:

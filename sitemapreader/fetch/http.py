@@ -9,8 +9,7 @@ time, `retries` repeats what failed, and `answers` bounds the body while it arri
 from __future__ import annotations
 
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, Unpack
 from weakref import WeakSet
 
 from sitemapreader.errors import FetchError
@@ -25,11 +24,10 @@ if TYPE_CHECKING:
 
     from aiohttp.abc import AbstractResolver
 
-    from sitemapreader.fetch.retries import HostBreaker
+    from sitemapreader.fetch.client import Opening
     from sitemapreader.fetch.transport import Transport
 
 KEEPALIVE_SECONDS = 15.0
-_NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
 
 class NetworkFetcher:
@@ -125,7 +123,7 @@ class NetworkFetcher:
             RuntimeError: the fetcher is closed, or belongs to another event loop.
         """
         trust = self.find_trust(None)
-        return Exchange(self.network, url, headers or _NO_HEADERS, trust, check_redirect).open()
+        return Exchange(self.network, url, trust, headers, check_redirect).open()
 
     @asynccontextmanager
     async def turn(self, url: str) -> AsyncIterator[None]:
@@ -155,7 +153,6 @@ class WalkClient:
     """A fetcher as one walk uses it: with its trust and its place in the queue."""
 
     def __init__(self, fetcher: NetworkFetcher) -> None:
-        self.max_redirects = fetcher.options.max_redirects
         self._fetcher = fetcher
         self._trust = Trust()
 
@@ -172,29 +169,14 @@ class WalkClient:
         """Keep the Crawl-delay of a host, for all walks."""
         self._fetcher.set_crawl_delay(host_url, seconds)
 
-    def open(
-        self,
-        url: str,
-        *,
-        headers: Mapping[str, str] | None = None,
-        check_redirect: CheckRedirect | None = None,
-        breaker: HostBreaker | None = None,
-    ) -> AbstractAsyncContextManager[HttpResponse]:
+    def open(self, url: str, **how: Unpack[Opening]) -> AbstractAsyncContextManager[HttpResponse]:
         """Open a URL as `NetworkFetcher.open` does.
 
         With a breaker, which counts failures, a host that is paused raises FetchError, and so does
         one that asks for a wait of more than a minute.
         """
-        return Exchange(
-            self._fetcher.network,
-            url,
-            headers or _NO_HEADERS,
-            self._fetcher.find_trust(self._trust),
-            check_redirect,
-            requester=self,
-            breaker=breaker,
-            max_redirects=self.max_redirects,
-        ).open()
+        trust = self._fetcher.find_trust(self._trust)
+        return Exchange(self._fetcher.network, url, trust, requester=self, **how).open()
 
 
 class HttpFetcher(NetworkFetcher):

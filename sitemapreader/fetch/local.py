@@ -214,6 +214,8 @@ class StoredResponse:
     status: int = 200
     headers: Mapping[str, str] = attrs.field(factory=dict)
     chunk_bytes: int = 65_536
+    tries: int = 1
+    """How many requests it took."""
 
     async def chunks(self) -> AsyncIterator[bytes]:
         """Yield the body in pieces."""

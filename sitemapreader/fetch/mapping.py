@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, Unpack, cast
 
 import attrs
 
@@ -20,6 +20,7 @@ from sitemapreader.urls import has_web_scheme, origin_of, parse_url
 if TYPE_CHECKING:
     from yarl import URL
 
+    from sitemapreader.fetch.client import Opening
     from sitemapreader.fetch.request import CheckRedirect
     from sitemapreader.fetch.retries import HostBreaker
 
@@ -140,30 +141,23 @@ class MappedClient(ClientLayer):
         super().set_crawl_delay(self._hosts.find(host_url) or host_url, seconds)
 
     @asynccontextmanager
-    async def open(
-        self,
-        url: str,
-        *,
-        headers: Mapping[str, str] | None = None,
-        check_redirect: CheckRedirect | None = None,
-        breaker: HostBreaker | None = None,
-    ) -> AsyncIterator[Response]:
+    async def open(self, url: str, **how: Unpack[Opening]) -> AsyncIterator[Response]:
         """Request `url` at its place; all that is said of it has its own name."""
-        named = cast("HostBreaker", _NamedBreaker(breaker, url)) if breaker else None
+        check = how.get("check_redirect")
+        if breaker := how.get("breaker"):
+            how["breaker"] = cast("HostBreaker", _NamedBreaker(breaker, url))
         asked: set[str] = set()
-        place = _Place(url, self._hosts.find(url), self._hosts, check_redirect)
+        place = _Place(url, self._hosts.find(url), self._hosts, check)
         while True:
             if place.url in asked:
                 raise FetchError(IssueCode.REDIRECT_LOOP, place.name, "at the host it is mapped to")
             asked.add(place.url)
-            opening = self._client.open(
-                place.url, headers=headers, check_redirect=place.check, breaker=named
-            )
+            how["check_redirect"] = place.check
             try:
-                async with opening as response:
+                async with self._client.open(place.url, **how) as response:
                     yield cast("Response", _NamedResponse(response, place))
             except _MappedRedirectError as redirect:
-                place = _Place(redirect.url, redirect.target, self._hosts, check_redirect)
+                place = _Place(redirect.url, redirect.target, self._hosts, check)
             except FetchError as error:
                 error.url = place.find_name(error.url)
                 raise

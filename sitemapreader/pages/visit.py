@@ -230,7 +230,6 @@ class PageVisitor:
         trusted: Iterable[str] = (),
     ) -> None:
         self._client = client = make_client(fetcher, network.user_agent)
-        client.max_redirects = MAX_REDIRECTS
         for name in trusted:
             client.trust(name)
         self._options = options
@@ -265,6 +264,7 @@ class PageVisitor:
                 headers={"Accept": ACCEPT, **headers},
                 check_redirect=self._rules.check,
                 breaker=breaker,
+                max_redirects=MAX_REDIRECTS,
             )
             async with opening as response:
                 visit = await self._read(url, response)

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 from urllib.parse import urlsplit
-
-import attrs
 
 from sitemapreader.errors import FetchError
 from sitemapreader.fetch.client import ClientLayer
+from sitemapreader.fetch.local import StoredResponse
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import ROBOTS_MAX_BYTES
 from sitemapreader.state.kept import KeptAnswer
 from sitemapreader.urls import url_key
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
+    from collections.abc import AsyncIterator
 
-    from sitemapreader.fetch.client import Client, Response
-    from sitemapreader.fetch.request import CheckRedirect
-    from sitemapreader.fetch.retries import HostBreaker
+    from sitemapreader.fetch.client import Client, Opening, Response
     from sitemapreader.walker.state_writer import StateWriter
 
 _NOTHING = frozenset({404, 410})
@@ -39,16 +36,9 @@ class KeptClient(ClientLayer):
         self._writer = writer
 
     @asynccontextmanager
-    async def open(
-        self,
-        url: str,
-        *,
-        headers: Mapping[str, str] | None = None,
-        check_redirect: CheckRedirect | None = None,
-        breaker: HostBreaker | None = None,
-    ) -> AsyncIterator[Response]:
+    async def open(self, url: str, **how: Unpack[Opening]) -> AsyncIterator[Response]:
         """Request `url`, unless its answer is kept."""
-        kept = None if headers else await self._writer.find_kept(url)
+        kept = None if how.get("headers") else await self._writer.find_kept(url)
         if kept is not None and kept.status in _NOTHING:
             error = FetchError(
                 IssueCode.HTTP_STATUS, url, f"{kept.status}", http_status=kept.status
@@ -56,13 +46,10 @@ class KeptClient(ClientLayer):
             error.tries = 0
             raise error
         if kept is not None:
-            yield _KeptResponse(kept)
+            yield StoredResponse(kept.final_url, kept.body, kept.status, kept.headers, tries=0)
             return
-        opening = self._client.open(
-            url, headers=headers, check_redirect=check_redirect, breaker=breaker
-        )
         try:
-            async with opening as response:
+            async with self._client.open(url, **how) as response:
                 yield (
                     _RecordedResponse(response, url, self._writer)
                     if self._is_kept(url)
@@ -76,29 +63,6 @@ class KeptClient(ClientLayer):
 
     def _is_kept(self, url: str) -> bool:
         return urlsplit(url).path == "/robots.txt" or url_key(url) == self._writer.name
-
-
-@attrs.frozen
-class _KeptResponse:
-    """A response from the state."""
-
-    _kept: KeptAnswer
-    tries: int = 0
-
-    @property
-    def url(self) -> str:
-        return self._kept.final_url
-
-    @property
-    def status(self) -> int:
-        return self._kept.status
-
-    @property
-    def headers(self) -> Mapping[str, str]:
-        return self._kept.headers
-
-    async def chunks(self) -> AsyncIterator[bytes]:
-        yield self._kept.body
 
 
 class _RecordedResponse:
