@@ -215,8 +215,8 @@ class Document:
     @property
     def is_left_out(self) -> bool:
         """Whether it is a sitemap that was listed and skipped."""
-        is_listed = self.role is Role.SITEMAP and not (self.via and self.via.is_guess)
-        return is_listed and self.status is Status.SKIPPED
+        is_skipped = self.status is Status.SKIPPED and self.role is Role.SITEMAP
+        return is_skipped and not (self.via and self.via.is_guess)
 
     @property
     def is_answered(self) -> bool:

@@ -120,11 +120,12 @@ class RobotsRules:
 
     def find_listing(self, referrers: Sequence[str], sitemap: str) -> tuple[str, ...]:
         """Return the origins of those URLs whose robots.txt lists a sitemap, with a slash."""
-        found: tuple[str, ...] = ()
+        found: dict[str, bool] = {}
         for url in referrers:
-            if not url.startswith(found or "\0") and (robots := self.find_cached(url)):
-                found += (f"{origin_of(url)}/",) if robots.lists(sitemap) else ()
-        return found
+            if not url.startswith((*found,)):
+                robots = self.find_cached(url)
+                found[f"{origin_of(url)}/"] = robots is not None and robots.lists(sitemap)
+        return tuple(origin for origin, is_listing in found.items() if is_listing)
 
     def is_unreachable(self, url: str) -> bool:
         """Return whether the host of a URL gave no answer to the request for robots.txt."""

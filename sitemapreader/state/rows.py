@@ -10,6 +10,7 @@ import time
 import typing
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
@@ -124,7 +125,7 @@ class RunRow:
     removed: int | None = None
 
 
-@attrs.frozen
+@attrs.define  # a frozen one takes three times as long to make
 class DocumentRow:
     """A row of the table `document`; schema.sql says what is in the columns."""
 
@@ -180,15 +181,17 @@ class DocumentRow:
         return self.read_run is not None and self.listed_run == self.read_run
 
 
+DOCUMENT_COLUMNS = [field.name for field in attrs.fields(DocumentRow)]
+get_values = attrgetter(*DOCUMENT_COLUMNS)
+"""Return the values of a `DocumentRow`; a twentieth of the time of `attrs.astuple`."""
 _INSERT = "INSERT INTO document ({}, seal) VALUES (?{})".format(
-    ", ".join(field.name for field in attrs.fields(DocumentRow)),
-    ", ?" * len(attrs.fields(DocumentRow)),
+    ", ".join(DOCUMENT_COLUMNS), ", ?" * len(DOCUMENT_COLUMNS)
 )
 
 
 def insert_document(db: sqlite3.Connection, row: DocumentRow) -> int:
     """Insert a document; return its number."""
-    values = attrs.astuple(row, recurse=False)
+    values = get_values(row)
     return db.execute(_INSERT, (*values, seal_of(*values))).lastrowid or 0
 
 

@@ -15,7 +15,8 @@ has waited most is what to ask next (Olston and Pandey 2008; Azar et al. 2018).
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, TypeVar
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
 
@@ -163,20 +164,21 @@ def is_held(not_before: float, now: float) -> bool:
 # -- rows
 
 
-def _make_statements(kind: type[ScheduleRow | PaceRow]) -> tuple[str, str]:
+def _make_statements(kind: type[ScheduleRow | PaceRow]) -> tuple[str, str, Any]:
     table, key = ("pace", "site") if kind is PaceRow else ("schedule", "document")
     names = [field.name for field in attrs.fields(kind)]
     marks = ", ".join("?" * (len(names) + 1))
     return (
         f"SELECT {', '.join(names)} FROM {table} WHERE {key} = ?",
         f"INSERT OR REPLACE INTO {table} ({key}, {', '.join(names)}) VALUES ({marks})",
+        attrgetter(*names),
     )
 
 
-_STATEMENTS: dict[type, tuple[str, str]] = {
+_STATEMENTS: dict[type, tuple[str, str, Any]] = {
     kind: _make_statements(kind) for kind in (ScheduleRow, PaceRow)
 }
-"""How a row is read, and how it is written."""
+"""How a row is read, and how it is written; what returns its values."""
 
 
 def load(db: sqlite3.Connection, kind: type[R], number: int) -> R | None:
@@ -192,7 +194,8 @@ def _save(db: sqlite3.Connection, row: ScheduleRow | PaceRow, number: int) -> No
     for name in ("asked_at", "found_at", "quiet_at", "missed_at"):
         if hasattr(row, name):
             setattr(row, name, int(getattr(row, name)))
-    db.execute(_STATEMENTS[type(row)][1], (number, *attrs.astuple(row, recurse=False)))
+    _, sql, get_values = _STATEMENTS[type(row)]
+    db.execute(sql, (number, *get_values(row)))
 
 
 # -- learning

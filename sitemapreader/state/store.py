@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any
-
-import attrs
 
 from sitemapreader.models import Change
 from sitemapreader.outcomes import ALREADY_READ, SAME_BODY, SAME_LASTMOD, Status
 from sitemapreader.state import schedule, url_index
 from sitemapreader.state.database import StateFile, seal_chunk, seal_of
 from sitemapreader.state.rows import (
+    DOCUMENT_COLUMNS,
     DocumentRow,
     Progress,
     Run,
+    get_values,
     insert_document,
     load_children,
     nanoseconds,
@@ -27,10 +26,8 @@ if TYPE_CHECKING:
     from sitemapreader.outcomes import BodyDigest, Document
 
 _FINISHED = frozenset({Status.COMPLETE, Status.PARTIAL, Status.UNCHANGED})
-_COLUMNS = [field.name for field in attrs.fields(DocumentRow)]
-_get_values = attrgetter(*_COLUMNS)
-_SAVE = (
-    f"UPDATE document SET {', '.join(f'{name} = ?' for name in _COLUMNS)}, seal = ? WHERE id = ?"
+_SAVE = "UPDATE document SET {}, seal = ? WHERE id = ?".format(
+    ", ".join(f"{name} = ?" for name in DOCUMENT_COLUMNS)
 )
 _NO_DOCUMENT = 0
 """A number that no document has."""
@@ -262,11 +259,13 @@ class DocumentStore:
         }
 
     def _save(self, **changes: Any) -> None:
-        self.row = attrs.evolve(self.row, **changes)
+        # A third of the time of `attrs.evolve`.
+        before = zip(DOCUMENT_COLUMNS, get_values(self.row), strict=True)
+        values = (dict(before) | changes).values()
+        self.row = DocumentRow(*values)
         if self._number is None:
             self._insert()
             return
-        values = _get_values(self.row)
         self._db.execute(_SAVE, (*values, seal_of(*values), self._number))
 
 

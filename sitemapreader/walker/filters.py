@@ -207,6 +207,8 @@ def _write_patterns(values: Sequence[re.Pattern[str]]) -> _PatternTexts:
 _SHARDS = 1_024
 """Tables. Each grows by itself, so that no step takes long: 3 ms at ten million URLs."""
 _FIRST_SLOTS = 8
+_EMPTY = array("Q", (0,))
+"""A table in which nothing is yet, of all sets: most walks see few texts."""
 _MOST_RECENT = 5_000_000
 _WORD = 2**64 - 1
 
@@ -220,7 +222,7 @@ class SeenKeys:
 
     def __init__(self) -> None:
         self._hash = _choose_hash()
-        self._tables = [array("Q", bytes(8 * _FIRST_SLOTS)) for _ in range(_SHARDS)]
+        self._tables = [_EMPTY] * _SHARDS
         self._sizes = [0] * _SHARDS
 
     def __len__(self) -> int:
@@ -247,6 +249,9 @@ class SeenKeys:
             if present == value:
                 return False
             slot = (slot + 1) % slots
+        if table is _EMPTY:
+            table = self._tables[shard] = array("Q", bytes(8 * _FIRST_SLOTS))
+            slots, slot = _FIRST_SLOTS, value // _SHARDS % _FIRST_SLOTS
         table[slot] = value
         self._sizes[shard] += 1
         if 4 * self._sizes[shard] > 3 * slots:

@@ -102,6 +102,8 @@ class Job:
 
     def leads_up(self, url: str) -> bool:
         """Return whether redirects to a URL lead back to what names the sitemap."""
+        if url == self.entry.loc:  # nearly always
+            return False
         key = url_key(url)
         return key != self.key and self.descends_from(key)
 

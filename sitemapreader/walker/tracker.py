@@ -322,11 +322,12 @@ class DocumentTracker:
 
         `passed` are those that passed the filters; `unique` may have dropped some of them.
         """
-        offered = sum(each.change is not None for each in entries) if fingerprints else len(entries)
+        changes = [each.change for each in entries] if fingerprints else []
+        offered = len(entries) - changes.count(None)
         is_held = offered > len(sent)
         self._offset += len(entries)
         self._withheld |= is_held
-        self._news += sum(entry.change is Change.NEW for entry in sent)
+        self._news += [entry.change for entry in sent].count(Change.NEW)
         store, locs = self._store, b""
         if fingerprints:
             locs = pack_locs([entry.loc for entry in entries])

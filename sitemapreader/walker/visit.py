@@ -73,12 +73,14 @@ class Visit:
         self._context = context = parts.context
         self._job = job
         self._tracker = tracker
-        self._prior = tracker.make_prior_version() if tracker is not None else None
         self.is_settled = tracker is not None and (
             tracker.was_finished
             or tracker.is_postponed
             or (tracker.is_current and not job.leads_up(tracker.known.final_url))
         )
+        self._prior = None
+        if tracker is not None and not self.is_settled:
+            self._prior = tracker.make_prior_version()
         self._children = Children(parts, job, document)
         self._known_entries = 0
         self._hasher = BodyHasher()
