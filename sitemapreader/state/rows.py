@@ -84,11 +84,13 @@ class RunOutcome:
         listed: the URLs, as `url_key` writes them, of all documents that were found -> whether the
             walk wanted them; others were left out because the caller or robots.txt asked for it.
         knows_all: whether the site has no documents but these and those below them.
+        tells: whether removed URLs are delivered.
     """
 
     complete: bool
     listed: Mapping[str, bool]
     knows_all: bool
+    tells: bool = False
 
 
 @attrs.frozen

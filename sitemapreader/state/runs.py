@@ -186,6 +186,9 @@ class SiteStore:
             now = self._clock()
             self._write(attrs.evolve(row, ended=now, complete=complete, removed=removed))
             db.execute("DELETE FROM run WHERE site = ? AND id < ?", (run.site, run.id))
+            db.execute("DELETE FROM told WHERE site = ?", (run.site,))
+            if outcome.tells:
+                self.tell("")
             if found is not None:
                 self._learn(found, now)
             return found
@@ -214,10 +217,17 @@ class SiteStore:
             missed_at=lost / 1e9,
         )
 
-    def list_removed(self) -> Iterator[str]:
-        """Yield the URLs that no document lists any more, a few at a time."""
-        for loc, _ in self._list_sorted("SELECT loc AS text, '' FROM removed WHERE site = :site"):
+    def list_removed(self, *, is_untold: bool = False) -> Iterator[str]:
+        """Yield the URLs that no document lists any more, or those yet to be delivered."""
+        sql = "SELECT loc AS text, '' FROM removed WHERE site = :site"
+        if is_untold:
+            sql += " AND loc > (SELECT told.loc FROM told WHERE told.site = :site)"
+        for loc, _ in self._list_sorted(sql):
             yield loc
+
+    def tell(self, last: str) -> None:
+        """Record, in a transaction, up to which one the removed URLs are delivered."""
+        self._db.execute("INSERT OR REPLACE INTO told VALUES (?, ?)", (self.run.site, last))
 
     def list_unknown(self) -> Iterator[tuple[str, str]]:
         """Yield the documents whose removals are unknown, and why."""

@@ -1,5 +1,5 @@
--- When to come back: see schedule.py. These tables may be absent, and their rows have no seals: what
--- a damaged one says costs a request, or the wait for one; it decides nothing else.
+-- When to come back: see schedule.py. These tables may be absent, and most rows have no seals: what
+-- a damaged one says costs a request, or the wait for one.
 
 CREATE TABLE IF NOT EXISTS schedule (
     document INTEGER PRIMARY KEY,
@@ -31,6 +31,12 @@ CREATE TABLE IF NOT EXISTS pace (
     missed_at INTEGER NOT NULL, -- a removal waits until all was asked after this; or 0
     failures INTEGER NOT NULL,
     not_before INTEGER NOT NULL
+);
+
+-- of a site whose last walk was to deliver removed URLs: those up to this one are delivered
+CREATE TABLE IF NOT EXISTS told (
+    site INTEGER PRIMARY KEY,
+    loc TEXT NOT NULL
 );
 
 -- answers that rounds use for a day: see kept.py

@@ -262,7 +262,7 @@ class StateWriter:
 
         For the arguments see `RunOutcome`.
         """
-        outcome = RunOutcome(complete, listed, knows_all)
+        outcome = RunOutcome(complete, listed, knows_all, self.config.removed)
         await self.settle(await self._channel.wait_until_dry())
         async with self._access.turn():
             is_long = len(listed) > _FEW_DOCUMENTS
@@ -278,9 +278,13 @@ class StateWriter:
             return await self._access.run_in_thread(work)
         return work()
 
-    def list_removed(self) -> Iterator[str]:
-        """Yield the URLs that no sitemap lists any more, at the end of the walk."""
-        return self._store.list_removed()
+    def list_removed(self, *, is_untold: bool = False) -> Iterator[str]:
+        """Yield the URLs that no sitemap lists any more, or those yet to be delivered."""
+        return self._store.list_removed(is_untold=is_untold)
+
+    async def tell(self, last: str) -> None:
+        """Record, when it is acknowledged, up to which one the removed URLs are delivered."""
+        await self.commit_on_ack(functools.partial(self._store.tell, last))
 
     def list_unknown(self) -> Iterator[tuple[str, str]]:
         """Yield the documents whose removals are unknown, and why."""

@@ -250,6 +250,8 @@ class Walk(TaskStream[Batch]):
             await context.report_issue(
                 make_issue(IssueCode.STATE_REPLACED, value=writer.quarantined_as)
             )
+        if self._config.removed:  # what an earlier one could not, because it was killed
+            await self._tell_removed(context, writer)
         await runner.run()
         if context.budget.exhausted is IssueCode.BUDGET_URLS:  # the next walk resumes this one
             await writer.stop(await self._channel.wait_until_dry())
@@ -265,9 +267,19 @@ class Walk(TaskStream[Batch]):
             said = f"{shrunk.kept} URLs listed, {shrunk.lost} missing"
             await context.report_issue(make_issue(IssueCode.SHRUNK, shrunk.url, value=said))
         if self._config.removed:
-            gone = writer.list_removed()
-            while locs := list(islice(gone, _REMOVED_AT_ONCE)):
-                await context.emit([UrlEntry(loc, change=Change.REMOVED) for loc in locs])
+            await self._tell_removed(context, writer)
+            await writer.settle(await self._channel.wait_until_dry())
+
+    async def _tell_removed(self, context: WalkContext, writer: StateWriter) -> None:
+        """Deliver the removed URLs of the last walk that are not delivered yet."""
+        gone = writer.list_removed(is_untold=True)
+        while True:
+            async with writer.turn():  # another site's walk may be judged in a thread meanwhile
+                locs = list(islice(gone, _REMOVED_AT_ONCE))
+            if not locs:
+                return
+            await context.emit([UrlEntry(loc, change=Change.REMOVED) for loc in locs])
+            await writer.tell(locs[-1])
 
     def _list_named(self) -> Iterator[str]:
         """Yield the URLs that the caller named."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import shutil
 import time
 from contextlib import closing
 from itertools import chain
@@ -13,7 +14,7 @@ import attrs
 import kills
 import pytest
 from scale import SCALE
-from walking import Pages, index, urlset
+from walking import Pages, at_once, index, urlset
 
 from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
 from sitemapreader.options import FetchOptions
@@ -62,8 +63,8 @@ async def run(pages: Pages, db: Path, stop_after: int | None = None, **arguments
     fetcher = MemoryFetcher(pages)
     locs: list[str] = []
     is_over = False
-    options = {"options": ONE_AT_A_TIME, "sitemaps": [TOP], **arguments}
-    async with walk(state=db, fetcher=fetcher, **options) as entries:
+    options = {"state": db, "options": ONE_AT_A_TIME, "sitemaps": [TOP], **arguments}
+    async with walk(fetcher=fetcher, **options) as entries:
         async for batch in entries.batches():
             locs += [entry.loc for entry in batch]
             if stop_after and len(locs) >= stop_after * ACK_ENTRIES:
@@ -289,3 +290,27 @@ def test_kill_minus_nine(mode: str, tmp_path: Path) -> None:
         assert life.urls == 60_000
         assert life.repeated <= kills.BATCH * life.kills
         killed += life.kills
+
+
+async def test_removed_urls_come_once(db: Path, tmp_path: Path) -> None:
+    """A walk that is killed among removed URLs leaves the rest, and one batch, to the next."""
+    pages, batches = site(), list[list[str]]()
+    arguments: Any = {"sitemaps": [TOP], "changes": True, "removed": True}
+    await run(pages, db, state=at_once(db), **arguments)
+    pages[MAPS[0]] = urlset(*locs_of(0)[1_300:])
+    async with walk(state=at_once(db), fetcher=MemoryFetcher(pages), **arguments) as entries:
+        async for batch in entries.batches():
+            batches.append([entry.loc for entry in batch])
+            for suffix in ("", "-wal"):  # what a kill at this moment leaves
+                shutil.copy(f"{db}{suffix}", tmp_path / f"killed-{len(batches)}{suffix}")
+    gone = sorted(locs_of(0)[:1_300])
+    assert list(chain(*batches)) == gone
+    assert [len(batch) for batch in batches] == [500, 500, 300]
+    pages[TOP] = index(*MAPS, f"{TOP}.new")
+    pages[f"{TOP}.new"] = urlset(gone[-1])
+    for number in range(1, 4):
+        killed = tmp_path / f"killed-{number}"
+        rest = await run(pages, killed, state=at_once(killed), **arguments)
+        assert rest.locs == [*gone[500 * (number - 1) :], gone[-1]]
+        assert rest.report.removed == 0
+    assert (await run(pages, db, state=at_once(db), **arguments)).locs == [gone[-1]]
