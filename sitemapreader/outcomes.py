@@ -348,6 +348,9 @@ class SiteOutcome:
             up (Retry-After); counted from that answer.
         address: the address that was connected to for the first answer with a document; "" where
             it is not known.
+        waiting: in a run with `revisit`, how much news waits in its next sitemap, in URL-hours; see
+            `PlannedDocument`.
+        due: when that has as much as the last one that this run asked for.
     """
 
     site: str
@@ -364,6 +367,8 @@ class SiteOutcome:
     crawl_delay: float | None = None
     retry_after: float | None = None
     address: str = ""
+    waiting: float | None = None
+    due: datetime | None = None
 
 
 # -- the identity of bytes

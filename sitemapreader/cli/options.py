@@ -255,6 +255,8 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
         Option("--exit-code", "urls", "with --changes: exit with 7 if there are any, else with 0"),
         Option("--revisit", "urls", "with --changes: ask only for N of the sitemaps that are "
                "known, those in which news has waited longest", **_COUNT),
+        Option("--revisit", "scale", "ask only for N of the sitemaps that are known, those in "
+               "which news has waited longest", "revisit_all", **_COUNT),
         Option("--removed", "urls", "with --changes: at the end, print the URLs that are no longer "
                "listed; needs a format with the field `change`, such as jsonl"),
     ),

@@ -77,6 +77,8 @@ STATUS_SCHEMA = pa.schema(
 
 def make_row(outcome: Row, before: Row | None, partition: int, now: datetime) -> Row:
     """Return the row of a host that was read: its outcome, and its history."""
+    if before and outcome["status"] == SiteStatus.UNCHANGED and not outcome["requests"]:
+        return before | {name: outcome[name] for name in ("waiting", "due")} | {"read": False}
     before = before or {}
     status = outcome["status"]
     has_failed = status in _FAILED and outcome["reason"] not in _REFUSED_BY_OPTIONS
@@ -250,6 +252,7 @@ class HostReader:
             state=state,
             changes=state is not None,
             removed=state is not None,
+            revisit=options.revisit,
             on_begin=partial(self._tell, "+"),
             on_site=self._end_site,
             limits=options.limits,
@@ -275,7 +278,7 @@ class HostReader:
 
     def _tell(self, mark: str, what: object) -> None:
         if self._journal is not None:
-            self._journal.write(f"{mark}{json.dumps(what)}\n")
+            self._journal.write(f"{mark}{json.dumps(what, default=str)}\n")
 
 
 _GRACE_SECONDS = 60.0
@@ -379,7 +382,8 @@ async def _follow(
             if line.startswith(b"+"):
                 outcomes[said] = None
             else:
-                outcomes[said["site"]] = said
+                due = said["due"] and datetime.fromisoformat(said["due"])
+                outcomes[said["site"]] = said | {"due": due}
         await asyncio.wait_for(process.wait(), seconds)
 
 

@@ -50,6 +50,9 @@ class ScaleOptions:
             `hosts_at_once`: the slow hosts at the end of one do not keep the worker waiting.
         site_seconds: time for one host; what was read until then is kept.
         site_urls: URLs of one host; what was read until then is kept.
+        revisit: how many sitemaps are asked of the hosts that are known, those in which most news
+            has waited longest; shared out over partitions by hosts, each has one at least. `None`
+            for all of them.
         state: whether to keep a state for each partition, so that the next run reads only what has
             changed, and delivers only that.
         fetch: how the network is used. Neither headers nor passwords: these hosts are strangers.
@@ -60,9 +63,16 @@ class ScaleOptions:
     partitions_at_once: int = attrs.field(default=4, validator=_check_number)
     site_seconds: float = attrs.field(default=900.0, validator=_check_number)
     site_urls: int = attrs.field(default=10_000_000, validator=_check_number)
+    revisit: int | None = attrs.field(
+        default=None, validator=attrs.validators.optional(_check_number)
+    )
     state: bool = True
     fetch: FetchOptions = attrs.field(factory=FetchOptions, validator=_check_fetch)
     limits: Limits = attrs.field(factory=Limits)
+
+    def __attrs_post_init__(self) -> None:
+        if self.revisit and not self.state:
+            raise ValueError("`revisit` needs `state`, which says what is due")
 
     def to_json(self) -> dict[str, Any]:
         """Return what `from_json` reads: the fields that differ from the defaults."""

@@ -246,7 +246,11 @@ class PartitionReader:
         return await self._find_commit() or commit
 
     async def _read(self, memory: PartitionMemory, attempt: int, folder: Path) -> Reading:
-        options = self._run.options
+        options, listed = self._run.options, self._run.listed
+        if options.revisit is not None and memory.state:
+            hosts = len(memory.due) + len(memory.waiting)
+            share = max(1, options.revisit * hosts // listed.hosts)
+            options = attrs.evolve(options, revisit=share)
         if attempt >= ISOLATE_FROM:
             return await read_isolated(memory.due, folder, memory.state, options)
         parts = folder / "parts"

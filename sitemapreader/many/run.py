@@ -209,8 +209,9 @@ class SiteRun(TaskStream[SiteBatch]):
         fault: BaseException | None = None
         try:
             if self._access is not None and self._state and isinstance(self._revisit, int):
-                due = await self._access.plan(self._revisit, self._state.clock(), self._names)
-                self._visitor.access, self._visitor.due = self._access, due
+                clock = self._state.clock
+                turns = await self._access.share_turns(self._revisit, clock, self._names)
+                self._visitor.turns = turns
             await self._visitor.visit_all()
             if self._access is not None:
                 await self._access.sync()

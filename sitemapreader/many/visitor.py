@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, 
 from contextlib import aclosing, suppress
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import attrs
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from sitemapreader.fetch.client import Fetcher
     from sitemapreader.options import FetchOptions, Limits
     from sitemapreader.walker.config import WalkConfig
-    from sitemapreader.walker.state_writer import StateAccess
+    from sitemapreader.walker.state_writer import SharedTurns
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -143,9 +143,8 @@ class SiteVisitor:
         self.running: set[SiteWalk] = set()
         self.channel: Channel[SiteBatch] = Channel(BUFFERED_EVENTS)
         self.watcher: Watcher | None = None
-        self.access: StateAccess | None = None
-        self.due: dict[str, frozenset[str]] | None = None
-        """Name of a site in the state -> what is asked of it, if only some documents are due."""
+        self.turns: SharedTurns | None = None
+        """What is asked for, if not all is due."""
         self._sites = sites
         self._plan = plan
         self._fetcher: Fetcher | None = None
@@ -241,22 +240,24 @@ class SiteVisitor:
         fetcher = task.task.fetcher
         file = fetcher if isinstance(fetcher, FileFetcher) else None
         site = SiteWalk(task.name, task.url, file)
-        status = None
-        due = await self._find_due(task)
-        if due is not None and not due:
+        status, turn, turns, name = None, dict[str, Any](), self.turns, url_key(task.url)
+        due = None if turns is None else await turns.find_due(name)
+        if turns and due is not None and not due:
             self._plan.room.release()
-            self._record(SiteOutcome(task.name, SiteStatus.UNCHANGED, NOT_DUE, changed=0))
+            turn = await turns.find_next(name)
+            self._record(SiteOutcome(task.name, SiteStatus.UNCHANGED, NOT_DUE, changed=0, **turn))
             return
         self.running.add(site)
         try:
             status = await self._read_site(task, site, due)
+            turn = await turns.find_next(name) if turns else turn
         finally:
             if site.is_slow:
                 self._slow -= 1
             else:
                 self._plan.room.release()
             self.running.discard(site)
-            outcome = _make_outcome(site, status)
+            outcome = attrs.evolve(_make_outcome(site, status), **turn)
             self._record(outcome)
         await self._tell(site, outcome)
 
@@ -267,16 +268,6 @@ class SiteVisitor:
             site.is_slow = True
             self._slow += 1
             self._plan.room.release()
-
-    async def _find_due(self, task: CheckedTask) -> frozenset[str] | None:
-        """Return which documents of a site are due; `None` for all of them."""
-        state, name = self._config.state, url_key(task.url)
-        if self.due is None or self.access is None or state is None:
-            return None
-        if (due := self.due.get(name)) is not None:
-            return due
-        is_known = await self.access.is_scheduled(name, state.clock())
-        return frozenset() if is_known else None
 
     async def _read_site(
         self, task: CheckedTask, site: SiteWalk, due: frozenset[str] | None

@@ -6,12 +6,14 @@ import asyncio
 import math
 from contextlib import aclosing
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 from sitemapreader.many import RunArguments, walk_many
 from sitemapreader.many.sources import FileFetcher, InvalidSiteError, SiteTask, check_task
 from sitemapreader.models import Change
 from sitemapreader.state import State
+from sitemapreader.state.planning import find_unscheduled, plan_sites
 from sitemapreader.urls import url_key
 from sitemapreader.walker.config import refuse_unknown
 from sitemapreader.walker.state_writer import StateAccess
@@ -190,9 +192,11 @@ class Watch:
         self._left = min(self._most, self._left + max(0.0, hours) * self._most)
         self._counted_at = now
         room = max(0, int(self._left))
-        due = await self._access.plan(room, now, self._sites) if room else {}
-        unread = await self._access.find_unscheduled(self._sites, now)
-        chosen = {name: self._sites[name] for name in self._sites if name in due or name in unread}
+        due, _ = await self._access.ask(
+            partial(plan_sites, number=room, now=now, names=self._sites)
+        )
+        unread = await self._access.ask(partial(find_unscheduled, names=self._sites, now=now))
+        chosen = {name: self._sites[name] for name in {**due, **unread}}
         if not chosen:
             return
         new = [] if self._initial else [name for name in unread if not unread[name]]

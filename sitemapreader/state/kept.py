@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import attrs
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _KEPT_SECONDS = 24 * 3600
 """How long a robots.txt may be used (RFC 9309, section 2.4)."""
+_ERROR, _ABSENT = 400, 404
 _HEADERS = ("content-type", "content-encoding")
 
 
@@ -27,6 +28,11 @@ class KeptAnswer:
     final_url: str
     headers: Mapping[str, str]
     body: bytes
+
+    @classmethod
+    def make_refusal(cls, url: str, status: int | None) -> Self:
+        """Return that nothing is there, whatever page the server sent in its place."""
+        return cls(status if status and status >= _ERROR else _ABSENT, url, {}, b"")
 
 
 def save_kept(

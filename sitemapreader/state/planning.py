@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import attrs
@@ -20,7 +21,7 @@ from sitemapreader.state.schedule import (
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable
     from datetime import datetime
 
 _OLD_SECONDS = 30 * 86_400
@@ -55,6 +56,7 @@ class PlannedDocument:
 _HOURS = (
     f"iif(schedule.asked_at > :now, 24.0, min({MOST_HOURS}, (:now - schedule.asked_at) / 3600.0))"
 )
+_MOST = f"iif(is_first, 1e9, weight * rate * {_HOURS} / 2) * {_HOURS}"
 _MAY_BE_ASKED = (
     f"rate > 0 AND NOT (schedule.asked_at BETWEEN :now - {LEAST_SECONDS - 1} AND :now)"
     " AND NOT (schedule.not_before > :now AND schedule.not_before <= :far)"
@@ -87,7 +89,6 @@ def plan(
     """
     values = {"now": int(now), "far": int(now + LONGEST_RETRY_AFTER), "site": site}
     source = _ROWS if site is None else _OF_SITE
-    most = f"iif(is_first, 1e9, weight * rate * {_HOURS} / 2) * {_HOURS}"
     # One more than an eighth now and then: right on average, for one document at a time too.
     old = number // 8 + (number % 8 > now // LEAST_SECONDS % 8)
     chosen: dict[int, float] = {}
@@ -97,10 +98,10 @@ def plan(
             f" AND (schedule.asked_at < missed_at OR schedule.asked_at < :now - {_OLD_SECONDS})",
             old,
         ),
-        (f"{most} DESC", "", number),
+        (f"{_MOST} DESC", "", number),
     ):
         rows = db.execute(
-            f"SELECT document, schedule.site, {most} FROM {source}"
+            f"SELECT document, schedule.site, {_MOST} FROM {source}"
             f" WHERE {_MAY_BE_ASKED}{where} ORDER BY {order}"
             + (f" LIMIT {int(number)}" if among is None else ""),
             values,
@@ -140,10 +141,11 @@ def _find_trust(db: sqlite3.Connection, document: int) -> float | None:
 
 def plan_sites(
     db: sqlite3.Connection, number: int, now: float, names: Collection[str] | None = None
-) -> dict[str, frozenset[str]]:
+) -> tuple[dict[str, frozenset[str]], float]:
     """Return name of a site -> the URLs that are to be asked of it, so many in all.
 
-    `names` are those of the sites that count, if not all do.
+    And how much waits in the last of them; 0 if there is room for more. `names` are those of the
+    sites that count, if not all do.
     """
     among = None
     if names is not None:
@@ -153,10 +155,42 @@ def plan_sites(
         "SELECT name, url FROM document JOIN site ON site.id = document.site WHERE document.id = ?"
     )
     found: dict[str, set[str]] = {}
-    for document in plan(db, number, now, among=among):
+    chosen = plan(db, number, now, among=among)
+    for document in chosen:
         name, url = db.execute(sql, (document,)).fetchone()
         found.setdefault(name, set()).add(url)
-    return {name: frozenset(urls) for name, urls in found.items()}
+    # Without the share of those that are asked for their age.
+    waiting = sorted(chosen.values(), reverse=True)[: number - number // 8] or [0.0]
+    least = 0.0 if len(chosen) < number else waiting[-1]
+    return {name: frozenset(urls) for name, urls in found.items()}, least
+
+
+def find_next(db: sqlite3.Connection, name: str, least: float, now: float) -> tuple[float, float]:
+    """Return when `least` waits in a document of a site, and how much waits in it now.
+
+    A site that has none to ask is due when it has rested.
+    """
+    site = find_site(db, name)
+    pace = load(db, PaceRow, site)
+    rest = pace.not_before if pace and is_held(pace.not_before, now) else now
+    turns = [(rest, 0.0)]
+    for asked_at, not_before, growth, waiting in db.execute(
+        f"SELECT schedule.asked_at, schedule.not_before, weight * rate, {_MOST} FROM {_OF_SITE}"
+        " WHERE weight * rate > 0",
+        {"now": int(now), "site": site},
+    ):
+        seconds = min(_OLD_SECONDS, 3600 * math.sqrt(2 * least / growth))
+        held = not_before if is_held(not_before, now) else 0
+        turns.append((max(rest, held, min(asked_at, now) + max(LEAST_SECONDS, seconds)), waiting))
+    return min(turns[1:] or turns)
+
+
+def find_unscheduled(db: sqlite3.Connection, names: Iterable[str], now: float) -> dict[str, bool]:
+    """Return the sites of which nothing is ever due -> whether they were read before."""
+    sites = {name: find_site(db, name) for name in names}
+    return {
+        name: is_read(db, site) for name, site in sites.items() if not is_scheduled(db, site, now)
+    }
 
 
 def find_site(db: sqlite3.Connection, name: str) -> int:
@@ -172,7 +206,7 @@ def is_scheduled(db: sqlite3.Connection, site: int, now: float) -> bool:
         return False
     sql = (
         "SELECT EXISTS (SELECT 1 FROM document CROSS JOIN schedule"
-        " ON schedule.document = document.id WHERE document.site = ?)"
+        " ON schedule.document = document.id WHERE document.site = ? AND rate > 0)"
     )
     return is_held(pace.not_before, now) or bool(db.execute(sql, (site,)).fetchone()[0])
 

@@ -202,7 +202,7 @@ class SiteStore:
         lost = removals.find_pending(db, run.site) or removals.find_dropped(db, run.site)
         self.seen.missed = dict(found.missed)
         if self.round is not None:
-            self.seen.absent = self.round.chosen - self.seen.askings.keys()
+            self.seen.absent |= self.round.chosen - self.seen.askings.keys()
         for url in self.seen.unread:
             where = (run.site, url)
             known = "SELECT 1 FROM document WHERE site = ? AND url = ?"

@@ -113,8 +113,8 @@ class Asking:
     asked_at: float
     index: str = ""
     """What lists it, if that is an index."""
-    is_page: bool = False
-    """Whether it is a later page of a feed."""
+    has_no_turn: bool = False
+    """Whether only others lead to it: a later page of a feed, or a guess that was never read."""
     is_failed: bool = False
     is_changed: bool = False
     """Whether its bytes differ from those of the last time."""
@@ -133,8 +133,8 @@ class Observations:
     askings: dict[str, Asking] = attrs.field(factory=dict)
     unread: dict[str, str] = attrs.field(factory=dict)
     """Sitemaps that were never read, nor now -> the index that lists them, or ""."""
-    absent: frozenset[str] = frozenset()
-    """What was due, and could not be asked: no longer named, or not wanted."""
+    absent: set[str] = attrs.field(factory=set)
+    """What was due, and was not asked (no longer named, or not wanted); guesses that failed."""
     announced: dict[str, str] = attrs.field(factory=dict)
     """Children that were announced, and not asked -> the index that did it."""
     said: dict[str, list[int]] = attrs.field(factory=dict)
@@ -238,7 +238,7 @@ class _Lesson:
             row = self.rows[number] = self._make(now)
         if asking.is_failed:
             row.failures, row.not_before = pause(row.failures, now, asking.retry_after)
-            row.rate = 0.0 if asking.is_page else row.rate or self._bound(row)
+            row.rate = 0.0 if asking.has_no_turn else row.rate or self._bound(row)
             return
         row.failures = row.not_before = 0
         news = float(min(_MOST_NEWS, asking.news + self._seen.missed.get(number, 0)))
@@ -249,7 +249,7 @@ class _Lesson:
         if index and said and not said.is_failed and asking.is_dated and asking.is_changed:
             index.judge(is_right=False)
         row.announced = row.is_first = 0
-        row.rate = 0.0 if asking.is_page else self._bound(row)
+        row.rate = 0.0 if asking.has_no_turn else self._bound(row)
 
     def _make(self, now: float) -> ScheduleRow:
         if self._is_first:

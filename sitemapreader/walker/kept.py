@@ -39,7 +39,7 @@ class KeptClient(ClientLayer):
     async def open(self, url: str, **how: Unpack[Opening]) -> AsyncIterator[Response]:
         """Request `url`, unless its answer is kept."""
         kept = None if how.get("headers") else await self._writer.find_kept(url)
-        if kept is not None and kept.status in _NOTHING:
+        if kept is not None and kept.status != 200:
             error = FetchError(
                 IssueCode.HTTP_STATUS, url, f"{kept.status}", http_status=kept.status
             )
@@ -56,9 +56,8 @@ class KeptClient(ClientLayer):
                     else response
                 )
         except FetchError as error:
-            if error.http_status in _NOTHING:
-                nothing = KeptAnswer(int(error.http_status or 0), url, {}, b"")
-                await self._writer.keep(url, nothing)
+            if error.http_status in _NOTHING and self._is_kept(url):
+                await self._writer.keep(url, KeptAnswer.make_refusal(url, error.http_status))
             raise
 
     def _is_kept(self, url: str) -> bool:

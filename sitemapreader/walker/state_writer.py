@@ -14,17 +14,19 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+import attrs
+
 from sitemapreader.errors import StateError
 from sitemapreader.event_loop import end_task, run_in_thread
 from sitemapreader.state import State, name_of_sitemaps, planning
 from sitemapreader.state.database import StateFile
-from sitemapreader.state.rows import Removals, RunOutcome
+from sitemapreader.state.rows import Removals, RunOutcome, as_moment
 from sitemapreader.state.runs import RunOptions, SiteStore
 from sitemapreader.urls import url_key
 from sitemapreader.walker.filters import Coverage
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping
+    from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping
     from pathlib import Path
 
     from sitemapreader.discovery.context import Batch
@@ -98,32 +100,18 @@ class StateAccess:
             self._is_synced = False
             yield
 
-    async def plan(
-        self, number: int, now: float, names: Collection[str] | None = None
-    ) -> dict[str, frozenset[str]]:
-        """Return the documents that are due, by site; see `planning.plan_sites`."""
+    async def ask(self, query: Callable[[Any], T]) -> T:
+        """Return what a short function of `state.planning` finds in the file."""
         async with self.turn():
             with self.file.guard():
-                return planning.plan_sites(self.file.connection, number, now, names)
+                return query(self.file.connection)
 
-    async def is_scheduled(self, name: str, now: float) -> bool:
-        """Return whether a site is known well enough to ask only what is due."""
-        async with self.turn():
-            with self.file.guard():
-                db = self.file.connection
-                return planning.is_scheduled(db, planning.find_site(db, name), now)
-
-    async def find_unscheduled(self, names: Iterable[str], now: float) -> dict[str, bool]:
-        """Return the sites of which nothing is ever due -> whether they were read before."""
-        async with self.turn():
-            with self.file.guard():
-                db = self.file.connection
-                sites = {name: planning.find_site(db, name) for name in names}
-                return {
-                    name: planning.is_read(db, site)
-                    for name, site in sites.items()
-                    if not planning.is_scheduled(db, site, now)
-                }
+    async def share_turns(
+        self, number: int, clock: Callable[[], float], names: Collection[str] | None
+    ) -> SharedTurns:
+        """Return what is due of many sites, so many documents together: see `plan_sites`."""
+        plan_sites = functools.partial(planning.plan_sites, number=number, now=clock(), names=names)
+        return SharedTurns(self, clock, *await self.ask(plan_sites))
 
     async def sync_at_end(self) -> None:
         """Flush the file to the disk, unless another user will do that later."""
@@ -145,6 +133,31 @@ class StateAccess:
     async def run_in_thread(self, work: Callable[[], T]) -> T:
         """Run work in a thread; when cancelled, interrupt it and wait for its end."""
         return await run_in_thread(work, self.file.connection.interrupt)
+
+
+@attrs.frozen
+class SharedTurns:
+    """What a run over many sites asks for, of those that its state knows."""
+
+    _access: StateAccess
+    _clock: Callable[[], float]
+    _due: Mapping[str, frozenset[str]]
+    _least: float
+
+    async def find_due(self, name: str) -> frozenset[str] | None:
+        """Return which documents of a site are due; `None` for all of them."""
+        if (due := self._due.get(name)) is not None:
+            return due
+        unknown = await self._access.ask(
+            functools.partial(planning.find_unscheduled, names=[name], now=self._clock())
+        )
+        return None if unknown else frozenset()
+
+    async def find_next(self, name: str) -> dict[str, Any]:
+        """Return when a site has its next turn, as fields of `SiteOutcome`."""
+        find_next = functools.partial(planning.find_next, name=name, least=self._least)
+        due, waiting = await self._access.ask(functools.partial(find_next, now=self._clock()))
+        return {"waiting": waiting, "due": as_moment(due)}
 
 
 # -- one walk's writer

@@ -18,6 +18,7 @@ from sitemapreader.outcomes import (
     Document,
     Status,
 )
+from sitemapreader.state.kept import KeptAnswer
 from sitemapreader.state.schedule import Asking
 from sitemapreader.state.url_index import (
     FINGERPRINT_BYTES,
@@ -64,6 +65,7 @@ class DocumentTracker:
         self._parent_read = job.parent.last_read if job.parent else None
         is_child = job.parent is not None and job.entry.via is Via.INDEX
         self._index = job.parent.key if is_child and job.parent else ""
+        self._is_doubtful = job.entry.via.is_guess and known.read_run is None
         self._asked_at = writer.clock()
         self._news = 0
         self._offset = 0
@@ -124,9 +126,11 @@ class DocumentTracker:
         if self._entry.via is Via.PAGE:  # it changes with the page before it
             return self._parent_read is None
         row = self._store.load_schedule()
+        if self._is_doubtful:
+            return row is None or row.is_ready(self._asked_at)
         if row is None:
             is_new = not self._store.is_known and self._parent_read is None
-            if is_new or self._entry.via.is_guess or due.take():
+            if is_new or due.take():
                 return True
             seen.unread[key] = self._index
             return False
@@ -137,19 +141,29 @@ class DocumentTracker:
         seen.announced[key] = self._index
         return False
 
-    def _note_asking(self, *, is_failed: bool, is_changed: bool, retry_after: float) -> None:
+    def _note_asking(self, document: Document) -> None:
         """Record the outcome of the request."""
+        is_failed = document.status is Status.FAILED
         self._writer.seen.askings[self.known.url] = Asking(
             self._asked_at,
             self._index,
-            is_page=self._entry.via is Via.PAGE,
+            has_no_turn=self._entry.via is Via.PAGE or (self._is_doubtful and is_failed),
             is_failed=is_failed,
-            is_changed=is_changed,
+            is_changed=document.status in _READ,
             is_announced=self._is_announced,
             is_dated=self._is_dated,
             news=self._news,
-            retry_after=retry_after,
+            retry_after=document.retry_after_seconds or 0.0,
         )
+
+    async def _note_wrong_guess(self, document: Document) -> None:
+        """Record for the rounds of a day that no sitemap is at a guessed path."""
+        if self._config.revisit is None:
+            return
+        self._writer.seen.absent.add(self.known.url)
+        if document.tries and document.via is Via.WELL_KNOWN:
+            answer = KeptAnswer.make_refusal(document.url, document.http_status)
+            await self._writer.keep(document.url, answer)
 
     # -- before the visit
 
@@ -362,13 +376,10 @@ class DocumentTracker:
         lastmod, asked_at, children = _lastmod_of(self._entry), self._asked_at, self._children
         filters = self._filters(document)
         if document.status is Status.SKIPPED and self._entry.via.is_guess:
-            return  # a path that was guessed wrong
+            await self._note_wrong_guess(document)
+            return
         if body is not None or document.status is Status.FAILED:
-            self._note_asking(
-                is_failed=document.status is Status.FAILED,
-                is_changed=document.status in _READ,
-                retry_after=document.retry_after_seconds or 0.0,
-            )
+            self._note_asking(document)
 
         def write() -> None:
             if body is not None and document.status is Status.UNCHANGED:

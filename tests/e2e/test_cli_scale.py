@@ -15,6 +15,8 @@ from launcher import get_launcher, launch
 from scale_runs import WebServer, check_first_day, serve_web
 
 from sitemapreader.distributed import plan
+from sitemapreader.distributed.runs import load_run
+from sitemapreader.distributed.storage import Storage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,7 +64,7 @@ def test_shards_read_a_list_between_them(web: WebServer, hosts: Path, tmp_path: 
     assert {line.split("\t")[0] for line in failed} == {
         scale_web.name_site(number) for number in HOSTS if scale_web.find_kind(number) != "good"
     }
-    again = run_scale(web, "-o", output, "--shard", "1/1")
+    again = run_scale(web, "-o", output, "--shard", "1/1", "--revisit", 5)
     assert "runs/0002: 0 URLs of 40 hosts" in again.stderr
 
 
@@ -81,9 +83,10 @@ def test_a_run_that_goes_on_says_so(tmp_path: Path) -> None:
     hosts.write_text("".join(f"http://127.0.0.{number}/\n" for number in range(1, 5)))
     plan(hosts, str(output), partitions=4)
     first, second = (
-        run("scale", str(hosts), "-o", str(output), "--shard", f"{number}/2").stderr
-        for number in (1, 2)
+        run("scale", str(hosts), "-o", str(output), "--shard", f"{number}/2", *words).stderr
+        for number, words in ((1, ("--revisit", "9")), (2, ()))
     )
+    assert load_run(Storage(str(output)), "runs/0001").options.revisit == 9
     assert "continuing" not in first
     assert "continuing runs/0001 with its options: 2 of 4 partitions are missing" in second
     assert "4 of 4 partitions, finished" in second

@@ -230,6 +230,50 @@ async def test_what_is_not_there_is_kept(rounds: Rounds, code: int) -> None:
         assert later.count(ROBOTS) == 5
 
 
+SOFT = Answer(b"<!doctype html><title>Oops</title>", headers={"Content-Type": "text/html"})
+LATE = "/sitemap-index.xml"
+
+
+@pytest.mark.parametrize(
+    ("default", "path", "page", "seldom", "often"),
+    [
+        (SOFT, "/map.xml", "/robots.txt", 0, 1),
+        (SOFT, "/map.xml", "/", 15, 1),
+        (SOFT, LATE, "", 2, 1),
+        (Answer(status=403), LATE, "", 2, 1),
+        (Answer(status=302, headers={"Location": "/"}), LATE, "", 2, 1),
+        (Answer(status=500), LATE, "", 2, 6),
+        (SOFT, "", "", 15, 1),
+        (Answer(status=404), "", "", 15, 1),
+    ],
+    ids=["robots.txt", "link", "soft", "403", "redirected", "500", "none", "none 404"],
+)
+async def test_guesses_are_asked_once_a_day(
+    db: Path, default: Answer, path: str, page: str, seldom: int, often: int
+) -> None:
+    """In the rounds of a day only the sitemaps are asked for again, whatever a server says."""
+    now = 1_790_000_000.0
+    state = State(db, clock=lambda: now)
+    async with serve_site(default) as site:
+        names = f"Sitemap: {site.base}{path}\n" if page == "/robots.txt" else "User-agent: *"
+        site.pages["/robots.txt"] = Answer(names.encode())
+        link = f'<link rel="sitemap" href="{path}">' if page == "/" else ""
+        site.pages["/"] = Answer(SOFT.body + link.encode(), headers=SOFT.headers)
+        if path:
+            site.pages[path] = Answer(make_urlset(f"{site.base}/1"))
+        for _ in range(24):
+            run = walk_many([site.base], state=state, changes=True, revisit=1, trusted=True)
+            async with run:
+                assert len([entry async for _, batch in run.batches() for entry in batch]) <= 1
+            now += HOUR
+        times = site.times
+        assert times.pop(path, 24) == 24
+        assert times.pop("/robots.txt") == 1
+        assert times.pop("/", 0) <= (2 if default.status == 302 else 1)
+        assert len(times) == seldom
+        assert set(times.values()) <= {*range(1, often + 1)}
+
+
 async def test_a_plain_walk_knows_better(rounds: Rounds) -> None:
     """What a walk without `revisit` was answered is newer than what is kept."""
     await rounds.walk(serve())
@@ -291,6 +335,10 @@ async def test_many_sites_share_the_number(db: Path, clock: SetClock) -> None:
             assert len(maps) == min(2, len(names))
             assert reasons.count("not-due") == len(names) - len(maps)
             assert sum(outcome.requests for outcome in run.outcomes) == 2 * len(maps)
+            for each in run.outcomes:
+                assert each.due
+                assert each.waiting or each.requests
+                assert each.due.timestamp() >= clock.now + 600 * bool(each.requests)
 
 
 @pytest.mark.parametrize("headers", [{}, {"Retry-After": "1800"}], ids=["503", "Retry-After"])

@@ -9,6 +9,7 @@ import sys
 import threading
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ import pages
 import pytest
 import scale_web
 from aiohttp.web import Request, Response
+from clock import DAY, SetClock
 from commands import NAMESPACE, serving, urlset
 from scale import SCALE
 from scale_processes import make_environment
@@ -114,6 +116,39 @@ def test_the_days_after_deliver_only_what_changed(web: WebServer, tmp_path: Path
         "changed": sum(changed for changed, _ in changes),
         "new": sum(new for _, new in changes),
     }
+
+
+def test_a_few_sitemaps_of_many_hosts(
+    web: WebServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run asks all partitions together for so many; other hosts keep their rows, and a date."""
+    clock = SetClock(monkeypatch)
+    clock.now -= 30 * DAY
+    numbers, most, hour = range(30), 12, timedelta(hours=1)
+    read_all(tmp_path, begin(web, tmp_path, numbers, 4, revisit=1))
+    before = read_statuses(tmp_path, "runs/0001", 4)
+    clock.now += 2 * 3600
+    web.ask("/day/1")
+    run = begin_run(str(tmp_path), None, web.make_options(revisit=most))
+    for _ in range(ISOLATE_FROM - 1):
+        begin_attempt(Storage(str(tmp_path)), run.folder, 0)
+    requests = web.ask("/")["counts"]["requests"]
+    read_all(tmp_path, run)
+    requests = web.ask("/")["counts"]["requests"] - requests
+    rows = read_statuses(tmp_path, run.folder, 4).values()
+    asked = [row for row in rows if row["read"]]
+    assert most - 4 <= sum(row["documents"] for row in asked) <= most
+    assert requests == sum(row["requests"] for row in asked) <= most * 2
+    now = datetime.fromtimestamp(clock.now, UTC)
+    for row in rows:
+        known = before[row["site"]]
+        if row in asked:
+            assert row["due"] >= now + hour / 6
+        else:
+            assert row["not_before"] or row["due"] >= now
+            assert row["waiting"] or row["not_before"]
+            same = row.keys() - {"read", "waiting", "due"}
+            assert {name: row[name] for name in same} == {name: known[name] for name in same}
 
 
 def test_urls_that_are_gone_have_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

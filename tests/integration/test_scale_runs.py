@@ -173,6 +173,12 @@ def test_options_survive_json() -> None:
             ScaleOptions.from_json(wrong)
 
 
+def test_what_is_due_needs_a_state() -> None:
+    """Without a state nobody knows which sitemaps are due."""
+    with pytest.raises(ValueError, match="needs `state`"):
+        ScaleOptions(state=False, revisit=5)
+
+
 def test_secrets_are_refused() -> None:
     """Headers and passwords of proxies would be written into the output."""
     with pytest.raises(ValueError, match="headers"):

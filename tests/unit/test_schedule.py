@@ -273,13 +273,39 @@ def test_sites_share_a_plan(db: sqlite3.Connection) -> None:
         at += HOUR
         learn(db, at, a=Asking(at, news=50))
     at += HOUR
-    assert set(planning.plan_sites(db, 2, at)) == {"site 1", "site 2"}
-    assert set(planning.plan_sites(db, 2, at, ["site 2", "no site"])) == {"site 2"}
+    assert set(planning.plan_sites(db, 2, at)[0]) == {"site 1", "site 2"}
+    assert set(planning.plan_sites(db, 2, at, ["site 2", "no site"])[0]) == {"site 2"}
     learn(db, at, b=Asking(at), site=2)
-    assert set(planning.plan_sites(db, 1, at + HOUR)) == {"site 1"}
-    assert set(planning.plan_sites(db, 1, at + 20 * HOUR)) == {"site 1"}
+    assert set(planning.plan_sites(db, 1, at + HOUR)[0]) == {"site 1"}
+    assert set(planning.plan_sites(db, 1, at + 20 * HOUR)[0]) == {"site 1"}
     learn(db, at + 20 * HOUR, a=Asking(at + 20 * HOUR))
-    assert set(planning.plan_sites(db, 1, at + 20.2 * HOUR)) == {"site 2"}
+    assert set(planning.plan_sites(db, 1, at + 20.2 * HOUR)[0]) == {"site 2"}
+
+
+def test_the_next_turn_of_a_site(db: sqlite3.Connection) -> None:
+    """It is when as much waits there as in the last one that had its turn; a failure rests."""
+    add(db, "a")
+    b, late = add(db, "b", "late", site=2)
+    now = NOW + 9 * HOUR
+    learn(db, now, b=Asking(now, news=9), late=Asking(now), site=2)
+    learn(db, now, a=Asking(now), site=1)
+    now += HOUR / 2
+    _, least = planning.plan_sites(db, 1, now + DAY, ["site 1"])
+    due, waiting = planning.find_next(db, "site 2", least, now)
+    assert 0 < waiting < least
+    assert planning.plan(db, 9, due)[b] == pytest.approx(least, rel=0.001)
+    assert planning.plan(db, 9, due - 60)[b] < least
+    assert planning.plan(db, 9, due)[late] < least
+    assert planning.plan_sites(db, 9, now)[1] == 0
+    assert planning.plan_sites(db, 0, now) == ({}, 0)
+    assert planning.find_next(db, "site 2", 0, now)[0] == now
+    assert planning.find_next(db, "site 2", 1e12, now)[0] == now - HOUR / 2 + 30 * DAY
+    for asking in (Asking(now, is_failed=True, retry_after=5 * HOUR), Asking(now)):
+        learn(db, now, a=asking)
+        assert planning.find_next(db, "site 1", 0, now)[0] == now + (
+            5 * HOUR if asking.is_failed else schedule.LEAST_SECONDS
+        )
+    assert planning.find_next(db, "no site", least, now) == (now, 0)
 
 
 def test_a_row_is_small(file: StateFile) -> None:

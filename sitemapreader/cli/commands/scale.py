@@ -95,9 +95,8 @@ def _begin(arguments: argparse.Namespace, console: Console) -> ScaleRun:
     hosts = arguments.list
     given = {} if arguments.parallel is None else {"hosts_at_once": arguments.parallel}
     try:
-        options = distributed.ScaleOptions(
-            fetch=RunConfig.from_arguments(arguments).options, **given
-        )
+        fetch = RunConfig.from_arguments(arguments).options
+        options = distributed.ScaleOptions(fetch=fetch, revisit=arguments.revisit_all, **given)
     except ValueError as error:
         raise UsageError(str(error)) from None
     if hosts == STANDARD_INPUT:
