@@ -13,7 +13,7 @@ from sitemapreader.many import RunArguments, walk_many
 from sitemapreader.many.sources import FileFetcher, InvalidSiteError, SiteTask, check_task
 from sitemapreader.models import Change
 from sitemapreader.state import State
-from sitemapreader.state.planning import find_unscheduled, plan_sites
+from sitemapreader.state.planning import find_stamped, find_unscheduled, plan_sites
 from sitemapreader.urls import url_key
 from sitemapreader.walker.config import refuse_unknown
 from sitemapreader.walker.state_writer import StateAccess
@@ -57,7 +57,8 @@ def watch(
         pace: requests an hour for each site, on average over all: those in which more news is
             expected get more. What was not spent is saved for an hour at most.
         tick_seconds: how long to wait between two rounds.
-        kinds: which changes are delivered: "new", "removed", "changed".
+        kinds: which changes are delivered: "new", "removed", "changed"; the last not of sitemaps
+            whose dates are those of the file, as `DocumentState.lastmods` says.
         initial: whether all URLs of a site are delivered when it is read for the first time.
         arguments: those of `walk_many`, without `changes`, `removed` and `revisit`; `max_time` is
             for how long to watch, and `on_site` is called for each site of each round.
@@ -199,6 +200,8 @@ class Watch:
         chosen = {name: self._sites[name] for name in {**due, **unread}}
         if not chosen:
             return
+        doubtful = chosen if Change.CHANGED in self._kinds else ()
+        stamped = await self._access.ask(partial(find_stamped, names=doubtful))
         new = [] if self._initial else [name for name in unread if not unread[name]]
         silent = {check_task(self._sites[name]).name for name in new}
         max_time = None if seconds == math.inf else timedelta(seconds=seconds)
@@ -207,7 +210,12 @@ class Watch:
         )
         async with run:
             async for site, entries in run.batches():
-                wanted = [entry for entry in entries if str(entry.change) in self._kinds]
+                wanted = [
+                    entry
+                    for entry in entries
+                    if str(entry.change) in self._kinds
+                    and not (entry.change is Change.CHANGED and entry.sitemap in stamped)
+                ]
                 if wanted and site not in silent:
                     yield site, wanted
 

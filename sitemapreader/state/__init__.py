@@ -86,6 +86,9 @@ class DocumentState:
         children: how many sitemaps it listed.
         read_at: when it was last read or revalidated.
         lastmod: what its index said of it then.
+        lastmods: what those of its records look like: "none", "equal" (ten or more), "future" (more
+            than a day ahead), "now" (the moment of the request), "rebuilt" (all others, and nothing
+            new or gone), "varied"; "now?" and "rebuilt?" until that was seen twice; "" of an index.
         etag: validator, as sent.
         last_modified: the other validator, as sent.
     """
@@ -99,6 +102,7 @@ class DocumentState:
     children: int
     read_at: datetime | None = attrs.field(converter=attrs.converters.optional(as_moment))
     lastmod: str | None
+    lastmods: str
     etag: str | None
     last_modified: str | None
 
@@ -109,7 +113,8 @@ class State:
     Attributes:
         path: the file; created by the first walk, readable by its owner only.
         revalidate_after: how long to trust an index that says that a child has not changed; then
-            the child is revalidated with its server. 0 means always.
+            the child is revalidated with its server. 0 means always. An index that was wrong about
+            more children than right is not trusted.
         rules: the figures of the law of removal, as given: `distrust_after`, how long a server that
             says that a document has not changed is believed before it is asked for all bytes;
             `confirm_after`, how much later a walk must find again that a document has shrunk or is
@@ -170,9 +175,9 @@ class State:
     def documents(self) -> Iterator[DocumentState]:
         """Yield what the state holds of each document, sorted by site and URL."""
         rows = self._read(
-            (str, str, str, str, _TEXT, int, int, _MOMENT, _TEXT, _TEXT, _TEXT),
+            (str, str, str, str, _TEXT, int, int, _MOMENT, _TEXT, str, _TEXT, _TEXT),
             "SELECT site.name, url, status, reason, format, entries, children, read_at, lastmod,"
-            " etag, last_modified FROM document JOIN site ON site.id = document.site"
+            " lastmods, etag, last_modified FROM document JOIN site ON site.id = document.site"
             " ORDER BY site.name, url",
         )
         with wrap_errors(self.path):

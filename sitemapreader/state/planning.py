@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from sitemapreader.dates import STAMPED
 from sitemapreader.state.removals import IS_INDEX
 from sitemapreader.state.rows import as_moment
 from sitemapreader.state.schedule import (
@@ -42,6 +43,7 @@ class PlannedDocument:
         trust: of an index: how far the dates that it gives its sitemaps are believed, from 0 to 1;
             from 0.5 on, what it announces comes first. `None` until they were put to the test, and
             for what is no index.
+        lastmods: what its own dates look like: see `DocumentState`.
     """
 
     url: str
@@ -50,6 +52,7 @@ class PlannedDocument:
     rate: float
     asked_at: datetime = attrs.field(converter=as_moment)
     is_announced: bool = attrs.field(converter=bool)
+    lastmods: str
     trust: float | None = None
 
 
@@ -122,7 +125,7 @@ def plan_documents(
     if db.execute("SELECT 1 FROM sqlite_schema WHERE name = 'schedule'").fetchone() is None:
         return []  # an earlier version wrote the file
     sql = (
-        "SELECT url, name, ?, rate, asked_at, announced FROM schedule"
+        "SELECT url, name, ?, rate, asked_at, announced, lastmods FROM schedule"
         " JOIN document ON document.id = schedule.document JOIN site ON site.id = document.site"
         " WHERE schedule.document = ?"
     )
@@ -209,6 +212,23 @@ def is_scheduled(db: sqlite3.Connection, site: int, now: float) -> bool:
         " ON schedule.document = document.id WHERE document.site = ? AND rate > 0)"
     )
     return is_held(pace.not_before, now) or bool(db.execute(sql, (site,)).fetchone()[0])
+
+
+def find_doubted(db: sqlite3.Connection, site: int) -> frozenset[str]:
+    """Return the indexes that were wrong about more children than right."""
+    # Not by `trust`: to announce all children each time makes nothing of what is not announced.
+    sql = (
+        "SELECT url FROM document CROSS JOIN schedule ON schedule.document = document.id"
+        " WHERE document.site = ? AND wrong > right"
+    )
+    return frozenset(url for (url,) in db.execute(sql, (site,)))
+
+
+def find_stamped(db: sqlite3.Connection, names: Iterable[str]) -> frozenset[str]:
+    """Return the final URLs of documents whose lastmods say nothing of their pages."""
+    sql = "SELECT final_url, lastmods FROM document JOIN site ON site.id = site WHERE name = ?"
+    rows = (row for name in names for row in db.execute(sql, (name,)))
+    return frozenset(url for url, kind in rows if kind in STAMPED)
 
 
 def is_read(db: sqlite3.Connection, site: int) -> bool:

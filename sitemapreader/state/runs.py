@@ -119,6 +119,7 @@ class SiteStore:
             self.run = attrs.evolve(self.run, indexed=removals.find_indexed(self._db, self.run))
             if revisit is None:  # what it is answered now is newer than what is kept
                 self._db.execute("DELETE FROM kept WHERE site = ?", (site,))
+                self.run = attrs.evolve(self.run, doubted=planning.find_doubted(self._db, site))
             elif planning.is_scheduled(self._db, site, self._clock()):
                 self.round = planning.choose(self._db, site, revisit, self._clock())
                 self.run = attrs.evolve(self.run, is_round=True)

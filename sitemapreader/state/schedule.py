@@ -81,12 +81,15 @@ class ScheduleRow:
         is_early = 0 <= now - self.asked_at < LEAST_SECONDS
         return not is_early and not is_held(self.not_before, now)
 
-    def judge(self, *, is_right: bool, credit: float = 0.0) -> None:
-        """Record whether the index was right about a child, and the news of that."""
+    def judge(self, *, is_right: bool) -> None:
+        """Record whether the index was right about a child."""
         self.right = self.right * 0.999 + is_right
         self.wrong = self.wrong * 0.999 + (not is_right)
-        self.news += credit
-        if credit:
+
+    def credit(self, news: float) -> None:
+        """Add the news of a child that the index has announced, or is the first to name."""
+        self.news += news
+        if news:
             self.found_at = self.asked_at
 
 
@@ -274,7 +277,10 @@ class _Lesson:
         if index is not None and not self._is_first:
             # The index is credited with what the child's own rate did not lead to expect.
             surprise = max(0.0, news - _rate(row.news, row.hours) * hours) * (1 - index.said)
-            index.judge(is_right=bool(news) or asking.is_changed, credit=surprise)
+            index.credit(surprise)
+            # A child that is new has changed in any case, and says nothing of the others' dates.
+            if asking.is_announced:
+                index.judge(is_right=bool(news) or asking.is_changed)
             index.rate = self._bound(index)
             own -= surprise
         keep = _keep(row.asked_at, now)

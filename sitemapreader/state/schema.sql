@@ -52,6 +52,7 @@ CREATE TABLE document (
     window INTEGER NOT NULL,    -- 1: it lists recent items only; 2: it did at the reading before
     validators INTEGER NOT NULL,    -- 1: they changed with its bytes once; -1: they did not; or 0
     dates INTEGER NOT NULL,     -- the same of the lastmod in its index
+    lastmods TEXT NOT NULL,     -- what those of its records look like: see `LastmodKind`; or ''
     seal INTEGER NOT NULL,
     merged_run INTEGER,         -- whose chunks are in `url_index`; repeated if it is not right
     sound_run INTEGER NOT NULL DEFAULT 0,   -- `vouched_run`, but for readings that are in doubt

@@ -62,17 +62,17 @@ class DocumentStore:
         self._number = insert_document(self._db, self.row)
         return self._number
 
-    def believes(self, proof: int) -> bool:
+    def believes(self, proof: int, index: str = "") -> bool:
         """Return whether the word that the document has not changed is believed.
 
-        `proof` is what is known of that word: `row.validators` or `row.dates`.
+        `proof` is what is known of that word: `row.validators`, or `row.dates` if an index says so.
         """
         # Where something is missing, a word that was never seen to change proves nothing: the
         # document may have what is missing. And a word that never changes may be a constant.
         walk, row = self._run, self.row
         age = walk.id - row.body_run
         rules = walk.rules
-        if self._is_doubted or age >= nanoseconds(rules.distrust_after):
+        if self._is_doubted or index in walk.doubted or age >= nanoseconds(rules.distrust_after):
             return False
         was_seen_again = row.body_run - row.became_run >= nanoseconds(rules.confirm_after)
         if walk.has_pending and row.became_run > walk.first and not was_seen_again:
@@ -191,6 +191,7 @@ class DocumentStore:
         children: list[tuple[str, str | None]],
         is_window: bool,
         was_dated: bool,
+        lastmods: str,
     ) -> None:
         """Save that the document was read, completely or in part; see schema.sql.
 
@@ -231,6 +232,7 @@ class DocumentStore:
             body_run=walk.stamp if is_whole else row.body_run,
             format_run=walk.stamp if row.format not in (None, outcome.format) else row.format_run,
             window=row.window | is_window if not walk.saves_urls else window,
+            lastmods=lastmods,
             **proofs,
         )
         self._db.execute("DELETE FROM progress WHERE document = ?", (self._id,))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from datetime import UTC, datetime
 from operator import attrgetter
 from typing import TYPE_CHECKING, Unpack
 
 import attrs
 
-from sitemapreader.dates import TOLERANCE, latest_moment
+from sitemapreader.dates import TOLERANCE, LastmodKind, LastmodTally, latest_moment
 from sitemapreader.event_loop import run_blocking
 from sitemapreader.fetch.client import find_settings
 from sitemapreader.models import SitemapEntry, UrlEntry
@@ -36,8 +37,9 @@ class Newest:
             dated before the last of these, and none that was read had a URL newer than its own date
             in the index.
         reason: why it is not proven: "dates-exceeded", "undated-sitemaps", "equal-dates" (of all
-            sitemaps), "documents-limit", "undated-urls" (there are fewer with a date than were
-            asked for), or the reason of the walk's outcome; "" if it is.
+            sitemaps), "documents-limit", "equal-lastmods", "now-lastmods" or "future-lastmods" (of
+            the URLs of a sitemap: see `DocumentState`), "undated-urls" (there are fewer with a date
+            than were asked for), or the reason of the walk's outcome; "" if it is.
         documents: how many sitemaps were asked for.
         undated: how many URLs had no date, and are not among the entries.
         future: how many had one more than a day ahead; so they are not either.
@@ -68,11 +70,15 @@ class _Search:
         """No URL of the sitemap that is read is newer, if its index is right."""
         self._is_exceeded = self._has_skipped = False
         self._unread: list[datetime | None] = []
+        self._tally = LastmodTally(time.time())
+        self._lastmods: list[datetime | None] = []
+        self._doubtful: list[tuple[datetime, LastmodKind]] = []
+        """The sitemaps whose dates prove nothing: the last date, and what they look like."""
 
     async def gate(self, entry: SitemapEntry) -> str:
         """Return why a sitemap is not read, or ""."""
         await self.walk.wait_for_consumer()
-        self.sort()
+        self.end_sitemap()
         bound = latest_moment(entry.lastmod, entry.lastmod_text or "")
         is_older = bound is not None and self._floor is not None and bound < self._floor
         if is_older and not self._is_exceeded:
@@ -90,6 +96,10 @@ class _Search:
         """Compare an entry with the newest."""
         date = entry.date
         self._compare(date)
+        self._lastmods.append(entry.lastmod)
+        if len(self._lastmods) == _SPARE:
+            self._tally.add(self._lastmods)
+            self._lastmods.clear()
         if date is None:
             self.undated += 1
         elif date > self._horizon:
@@ -106,6 +116,14 @@ class _Search:
     def _compare(self, date: datetime | None) -> None:
         if date is not None and self._bound is not None and date > self._bound:
             self._is_exceeded = True
+
+    def end_sitemap(self) -> None:
+        """Sort what a sitemap had, and judge its dates."""
+        self._tally.add(self._lastmods)
+        if (kind := self._tally.judge()) not in (LastmodKind.NONE, LastmodKind.VARIED):
+            self._doubtful.append((self._tally.last, kind))
+        self._tally, self._lastmods = LastmodTally(time.time()), []
+        self.sort()
 
     def sort(self) -> None:
         """Keep the newest, each URL once."""
@@ -128,6 +146,9 @@ class _Search:
             return "equal-dates" if is_one else "documents-limit"
         if not report.complete:
             return report.outcome.reason or "incomplete"
+        for last, kind in self._doubtful:
+            if last >= (self._floor or self._horizon):
+                return f"{kind}-lastmods"
         return "undated-urls" if self._floor is None and self.undated else ""
 
 
@@ -176,7 +197,7 @@ async def newest(
                 search.add(event)
             elif isinstance(event, SitemapEntry):
                 search.add_sitemap(event)
-    search.sort()
+    search.end_sitemap()
     report = search.walk.report
     doubt = search.find_doubt(report)
     return Newest(

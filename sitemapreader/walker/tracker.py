@@ -6,7 +6,7 @@ import functools
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Self
 
-from sitemapreader.dates import is_since, parse_lastmod
+from sitemapreader.dates import LastmodTally, is_since, parse_lastmod
 from sitemapreader.discovery.download import PriorVersion
 from sitemapreader.issues import without_userinfo
 from sitemapreader.models import Change, SitemapEntry, UrlEntry, Via
@@ -67,7 +67,8 @@ class DocumentTracker:
         self._index = job.parent.key if is_child and job.parent else ""
         self._is_doubtful = job.entry.via.is_guess and known.read_run is None
         self._asked_at = writer.clock()
-        self._news = 0
+        self._news = self._changed = 0
+        self._lastmods = LastmodTally(self._asked_at)
         self._offset = 0
         self._withheld = False
         self._children: list[tuple[str, str | None]] = []
@@ -143,6 +144,9 @@ class DocumentTracker:
 
     def _note_asking(self, document: Document) -> None:
         """Record the outcome of the request."""
+        # A child that differs at each request must cost its index no more than one lie, and one
+        # that broke off may be as it was.
+        is_dated = self._is_dated and self.known.dates >= 0
         is_failed = document.status is Status.FAILED
         self._writer.seen.askings[self.known.url] = Asking(
             self._asked_at,
@@ -151,7 +155,7 @@ class DocumentTracker:
             is_failed=is_failed,
             is_changed=document.status in _READ,
             is_announced=self._is_announced,
-            is_dated=self._is_dated,
+            is_dated=is_dated and document.status is not Status.PARTIAL,
             news=self._news,
             retry_after=document.retry_after_seconds or 0.0,
         )
@@ -188,8 +192,9 @@ class DocumentTracker:
         return (
             self._config.prune
             and self._is_dated
+            and self._is_recent()
             and not is_chosen
-            and self._store.believes(self.known.dates)
+            and self._store.believes(self.known.dates, self._index)
         )
 
     def _trusts_feed(self) -> bool:
@@ -214,7 +219,7 @@ class DocumentTracker:
     def _compare_lastmod(self) -> bool:
         """Return whether the lastmod in an index says that a child is unchanged."""
         # Not if the child was read within the day, or the second, that its lastmod names: it may
-        # have been written again after that. And not for ever.
+        # have been written again after that.
         entry, known = self._entry, self.known
         if (
             entry.via is not Via.INDEX
@@ -223,9 +228,8 @@ class DocumentTracker:
             or known.read_at is None
         ):
             return False
-        return self._is_recent() and not is_since(
-            entry.lastmod, entry.lastmod_text, datetime.fromtimestamp(known.read_at, UTC)
-        )
+        read_at = datetime.fromtimestamp(known.read_at, UTC)
+        return not is_since(entry.lastmod, entry.lastmod_text, read_at)
 
     def outcome(self) -> tuple[Status, str]:
         """Return the outcome of a document that is not fetched."""
@@ -318,6 +322,7 @@ class DocumentTracker:
         fingerprints = fingerprint_entries(entries)
         async with self._writer.turn():
             found = self._store.compare(fingerprints)
+        self._changed += list(found.values()).count(Change.CHANGED)
         for position, entry in enumerate(entries):
             is_removed = position in found and entry.change is Change.REMOVED
             entry.change = Change.REMOVED if is_removed else found.get(position)
@@ -340,6 +345,7 @@ class DocumentTracker:
         offered = len(entries) - changes.count(None)
         is_held = offered > len(sent)
         self._offset += len(entries)
+        self._lastmods.add([entry.lastmod for entry in entries])
         self._withheld |= is_held
         self._news += [entry.change for entry in sent].count(Change.NEW)
         store, locs = self._store, b""
@@ -362,6 +368,15 @@ class DocumentTracker:
 
         await self._writer.commit_on_ack(write)
 
+    def _judge_lastmods(self, document: Document) -> str:
+        """Return what the lastmods look like; what they did if not all of them were seen."""
+        known, tally = self.known, self._lastmods
+        if document.status is not Status.COMPLETE or tally.number != self._offset:
+            return known.lastmods
+        has_news = self._news or document.listed != known.entries
+        kind = tally.judge(0 if has_news else self._changed)
+        return kind.confirm(known.lastmods) if tally.number else ""
+
     def _filters(self, document: Document) -> str | None:
         """Return the filters if they left out entries of the document; else `None`."""
         return self._coverage(document.final_url).to_text() if self._withheld else None
@@ -374,7 +389,7 @@ class DocumentTracker:
         """Save the outcome once it is acknowledged; `body` if the document was requested."""
         store = self._store
         lastmod, asked_at, children = _lastmod_of(self._entry), self._asked_at, self._children
-        filters = self._filters(document)
+        filters, lastmods = self._filters(document), self._judge_lastmods(document)
         if document.status is Status.SKIPPED and self._entry.via.is_guess:
             await self._note_wrong_guess(document)
             return
@@ -394,6 +409,7 @@ class DocumentTracker:
                     children=children,
                     is_window=is_window,
                     was_dated=self._is_dated,
+                    lastmods=lastmods,
                 )
             else:
                 store.save_outcome(document)

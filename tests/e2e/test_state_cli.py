@@ -96,7 +96,10 @@ def test_only_what_is_due(site: Path) -> None:
     first, second = run(site, "state", "site.db", "--plan", "3").lines
     asked = "asked 1970-01-01 00:00 UTC"
     url = "https://example.org/"
-    assert first == f"{url}a.xml: announced by its index, 12 URLs new or gone a day, {asked}"
+    assert (
+        first
+        == f"{url}a.xml: announced by its index, 12 URLs new or gone a day, {asked}, lastmods none"
+    )
     assert second.startswith(f"{url}sitemap.xml: ")
     assert second.endswith(f" waiting, 2.4 URLs new or gone a day, {asked}, its dates trusted 90%")
     assert run(site, *words).lines == ["https://example.org/3"]

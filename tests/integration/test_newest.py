@@ -147,7 +147,7 @@ async def test_what_has_no_rank() -> None:
         3,
     )
     assert [entry.loc for entry in found.entries] == [page(f"0/{n}") for n in range(3)]
-    assert (found.undated, found.future, found.proven) == (1, 1, True)
+    assert (found.undated, found.future, found.reason) == (1, 1, "future-lastmods")
 
 
 @pytest.mark.parametrize(
@@ -250,12 +250,19 @@ def test_in_the_shell(tmp_path: Path) -> None:
     shown = run("newest", str(tmp_path), "-n", "3", "--format", "csv", "--fields", "date,loc")
     lines = [f"{write_day(n, '%Y-%m-%dT%H:%M:%S+00:00')},{page(f'0/{n}')}" for n in range(3)]
     assert shown.stdout.split() == ["date,loc", *lines]
-    assert "proven: no other URL with a date is newer (2 sitemaps read" in shown.stderr
+    assert "proven: no other URL with a date is newer (2 sitemaps read)" in shown.stderr
     assert shown.returncode == 0
     shown = run("newest", str(tmp_path), "-n", "150", "--documents", "2")
     assert (shown.returncode, len(shown.stdout.split())) == (3, 100)
     assert (
         "not proven to be the newest: more sitemaps may have newer ones: raise --documents"
+        in shown.stderr
+    )
+    odd = urlset((page("far"), "2999-01-01"), page("x"), page("y"), (page("z"), "2020-01-01"))
+    (tmp_path / "top.xml").write_bytes(odd)
+    shown = run("newest", str(tmp_path))
+    assert (
+        "a sitemap has dates in the future (1 sitemaps read; URLs left out: 2 without a date, 1 of"
         in shown.stderr
     )
     assert run("newest", str(tmp_path), "-n", "0").returncode == 2

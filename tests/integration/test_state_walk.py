@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from clock import DAY, SetClock
 from walking import SITE, Pages, Walked, fault, index, moved, urlset, walk_all
 
 from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
@@ -312,3 +313,73 @@ async def test_a_body_that_breaks_off_while_it_is_compared(db: Path) -> None:
     assert again.outcome(TOP) == ("partial", "body-cut")
     pages = {TOP: _Breaking(TOP, page(1, 2, 3)[:-30])}
     assert len((await come(pages, db)).locs) == 2
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> SetClock:
+    return SetClock(monkeypatch)
+
+
+CHILDREN = [f"https://example.org/{name}.xml" for name in "abcdef"]
+
+
+def dated(changed: Mapping[str, int], days: Mapping[str, int]) -> Pages:
+    """Make an index of six children: how often each has changed, and the day that it is given."""
+    top = index(*((url, f"2020-01-{1 + days.get(url, 0):02}") for url in CHILDREN))
+    return {TOP: top, **{url: page(*range(1 + changed.get(url, 0))) for url in CHILDREN}}
+
+
+async def test_an_index_that_lies_is_not_believed(db: Path, clock: SetClock) -> None:
+    """One child that changed under the same date costs all the trust; what is right restores it."""
+    changed, days = dict.fromkeys(CHILDREN, 0), dict.fromkeys(CHILDREN, 0)
+
+    async def walk_on(after: float = 1) -> list[str]:
+        clock.now += after * DAY
+        return fetched(await come(dated(changed, days), db, changes=True))[1:]
+
+    await walk_on()
+    changed[CHILDREN[0]] += 1
+    assert await walk_on() == []
+    assert await walk_on(8) == CHILDREN  # a week is over
+    assert await walk_on() == CHILDREN
+    changed[CHILDREN[1]] = days[CHILDREN[1]] = 1
+    assert await walk_on() == CHILDREN
+    assert await walk_on() == CHILDREN[:1]  # of which it was seen to lie
+
+
+async def test_an_honest_index_saves_its_requests(db: Path, clock: SetClock) -> None:
+    """What it does not announce is not asked for, be it one child each time, or all but one."""
+    changed, days = dict.fromkeys(CHILDREN, 0), dict.fromkeys(CHILDREN, 0)
+    await come(dated(changed, days), db, changes=True)
+    for step in range(12):
+        clock.now += DAY / 2  # within the week in which it is believed
+        moving = CHILDREN[1:] if step > 5 else CHILDREN[step : step + 1]
+        for url in moving:
+            changed[url] += 1
+            days[url] += 1
+        walked = await come(dated(changed, days), db, changes=True)
+        assert fetched(walked) == [TOP, *moving]
+
+
+async def test_a_child_that_always_differs(db: Path, clock: SetClock) -> None:
+    """It is asked for each time, and costs the index no more than one lie."""
+    changed, days = dict.fromkeys(CHILDREN, 0), dict.fromkeys(CHILDREN, 0)
+    for step in range(12):
+        changed[CHILDREN[0]] += 1
+        clock.now += DAY if step != 1 else 8 * DAY
+        if step in {5, 6}:
+            changed[CHILDREN[1]] += 1
+            days[CHILDREN[1]] += 1
+        walked = await come(dated(changed, days), db, changes=True)
+        if step > 6:
+            assert fetched(walked) == [TOP, CHILDREN[0]]
+
+
+async def test_a_child_that_breaks_off_is_no_lie(db: Path, clock: SetClock) -> None:
+    """A body that ends early says nothing of the date in the index."""
+    pages = dated({}, {})
+    await come(pages, db, changes=True)
+    clock.now += 8 * DAY  # a week is over
+    broken = await come(pages | {CHILDREN[0]: page(0)[:-9]}, db, changes=True)
+    assert broken.outcome(CHILDREN[0])[0] == "partial"
+    assert fetched(await come(pages, db, changes=True)) == [TOP, CHILDREN[0]]

@@ -51,9 +51,10 @@ def format_plan(state: State, number: int) -> Iterator[str]:
     for each in state.plan(number):
         why = "announced by its index" if each.is_announced else f"{each.waiting:.2g} waiting"
         trust = "" if each.trust is None else f", its dates trusted {each.trust:.0%}"
+        lastmods = f", lastmods {each.lastmods}" if each.lastmods else ""
         yield (
             f"{escape_urls([each.url])[0]}: {why}, {24 * each.rate:.2g} URLs new or gone a day,"
-            f" asked {each.asked_at:%Y-%m-%d %H:%M} UTC{trust}\n"
+            f" asked {each.asked_at:%Y-%m-%d %H:%M} UTC{trust}{lastmods}\n"
         )
 
 

@@ -192,6 +192,9 @@ _REASONS = {
     "undated-sitemaps": "sitemaps without a date were not read: raise --documents",
     "equal-dates": "all sitemaps have one date: raise --documents",
     "documents-limit": "more sitemaps may have newer ones: raise --documents",
+    "equal-lastmods": "all URLs of a sitemap have one date",
+    "now-lastmods": "a sitemap has the moment of the request in place of dates",
+    "future-lastmods": "a sitemap has dates in the future",
     "undated-urls": "other URLs have no date",
 }
 
@@ -223,11 +226,11 @@ def run_newest(arguments: argparse.Namespace) -> int:
         said = "proven: no other URL with a date is newer"
         if not found.proven:
             said = f"not proven to be the newest: {_REASONS.get(found.reason, found.reason)}"
+        odd = {"without a date": found.undated, "of the future": found.future}
+        left = ", ".join(f"{number} {what}" for what, number in odd.items() if number)
         if found.entries:
-            console.print_line(
-                f"{said} ({found.documents} sitemaps read; left out: {found.undated} URLs without "
-                f"a date, {found.future} of the future)"
-            )
+            left = f"; URLs left out: {left}" if left else ""
+            console.print_line(f"{said} ({found.documents} sitemaps read{left})")
         code = summary.find_exit_code()
         return PARTIAL if code == ALL_READ and not found.proven else code
 
