@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-VERSION = 6
+VERSION = 7
 """Of a state's tables. Files of earlier versions are replaced, those of later ones refused."""
 _LAST_VERSION = 999
 """What is beyond it is no version: the header is damaged."""

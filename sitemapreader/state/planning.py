@@ -265,11 +265,12 @@ def choose(db: sqlite3.Connection, site: int, revisit: int | Collection[str], no
         spare = revisit - len(chosen)
     else:
         chosen, spare = {*revisit}, 0
-    # What one index has dropped may move from one to another while they are asked in turn.
+    # What is missing may be in a child that goes from index to index while they are asked in turn.
     indexes = db.execute(
         "SELECT url, not_before FROM document JOIN schedule ON schedule.document = document.id"
-        f" WHERE document.site = :site AND {IS_INDEX} AND EXISTS"
-        " (SELECT 1 FROM document WHERE site = :site AND dropped_run IS NOT NULL)",
+        f" WHERE document.site = :site AND {IS_INDEX} AND (EXISTS"
+        " (SELECT 1 FROM document WHERE site = :site AND dropped_run IS NOT NULL)"
+        "  OR EXISTS (SELECT 1 FROM gone WHERE site = :site AND NOT has_left))",
         {"site": site},
     ).fetchall()
     if any(url in chosen for url, _ in indexes):

@@ -20,13 +20,13 @@ in the table `gone` until that is known:
 from __future__ import annotations
 
 from contextlib import closing
-from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from sitemapreader.models import Format
 from sitemapreader.state import url_index
 from sitemapreader.state.rows import (
     FULLY_READ,
+    PATIENCE,
     DocumentRow,
     Removals,
     Run,
@@ -46,10 +46,8 @@ if TYPE_CHECKING:
 SHRUNK = "shrunk"
 """Why the removals of a document are unknown: it lost too much at once."""
 _PATIENCE_RUNS = 7
-_PATIENCE = timedelta(days=7)
-"""A document that fails for longer, in as many runs, is not waited for any more: else one broken
-sitemap would hide all removals of its site for ever."""
-
+"""A document that fails in as many runs, for `PATIENCE`, is not waited for any more: else one
+broken sitemap would hide all removals of its site for ever."""
 
 _ELSEWHERE = (
     "EXISTS (SELECT 1 FROM url_index WHERE site = :site"
@@ -67,8 +65,7 @@ _IN_WINDOW = (
 )
 """SQL condition: a window lists the URL of a row of `gone`; it may leave that later."""
 _IS_GIVEN_UP = (
-    f"(missed >= {_PATIENCE_RUNS}"
-    f" AND max(vouched_run, first_run) < :run - {nanoseconds(_PATIENCE)})"
+    f"(missed >= {_PATIENCE_RUNS} AND max(vouched_run, first_run) < :run - {nanoseconds(PATIENCE)})"
 )
 _IS_WAITED_FOR = (
     "(read_run IS NOT NULL OR url NOT IN (SELECT url FROM reachable WHERE NOT is_wanted))"
@@ -81,29 +78,37 @@ _GONE = (
     f" WHERE gone.site = :site AND NOT has_left AND {_WAS_READ_SINCE}"
 )
 IS_INDEX = f"(children > 0 OR format = '{Format.INDEX}' OR format_run > 0)"
+_NAMES = f"({IS_INDEX} AND dropped_run IS NULL)"
 _WAS_ASKED = "(NOT :round OR document.seen_run IS :run)"
 """SQL condition: it was not left for another time."""
+_SETTLING = f"iif(entries + children OR :now = :settled, :now - :settled, {nanoseconds(PATIENCE)})"
+"""SQL: for how long a new document must have been seen; see `DocumentRow.has_settled`."""
 _IS_CONFIRMED = "gone.run <= :settled AND document.vouched_run = :now"
 
 
-def find_pending(db: sqlite3.Connection, site: int) -> int:
-    """Return the newest run with a loss that is not judged yet; 0 for none."""
-    (newest,) = db.execute(f"SELECT max(gone.run) FROM {_GONE}", {"site": site}).fetchone()
-    return newest or 0
+def find_pending(db: sqlite3.Connection, site: int, *, is_ripe: bool = False) -> int:
+    """Return the newest run with a loss that is not judged yet; 0 for none.
+
+    `is_ripe` asks for one after which each document was seen.
+    """
+    ripe = " AND gone.run <= (SELECT min(sound_run) FROM document WHERE site = :site)" * is_ripe
+    return _find(db, f"SELECT max(gone.run) FROM {_GONE}{ripe}", site) or 0
 
 
 def find_dropped(db: sqlite3.Connection, site: int) -> int:
     """Return the newest run that found a list named by nothing; 0 for none."""
-    sql = "SELECT max(dropped_run) FROM document WHERE site = ? AND listed_run IS NOT NULL"
-    (newest,) = db.execute(sql, (site,)).fetchone()
-    return newest or 0
+    listed = "WHERE site = :site AND listed_run IS NOT NULL"
+    return _find(db, f"SELECT max(dropped_run) FROM document {listed}", site) or 0
 
 
 def find_first(db: sqlite3.Connection, site: int) -> int:
     """Return the run that met the oldest document of a site; 0 without documents."""
-    sql = "SELECT min(first_run) FROM document WHERE site = ?"
-    (first,) = db.execute(sql, (site,)).fetchone()
-    return first or 0
+    return _find(db, "SELECT min(first_run) FROM document WHERE site = :site", site) or 0
+
+
+def _find(db: sqlite3.Connection, sql: str, site: int, run: int = 0) -> int | None:
+    found: tuple[int | None] = db.execute(sql, {"site": site, "run": run}).fetchone()
+    return found[0]
 
 
 def judge(db: sqlite3.Connection, run: Run, outcome: RunOutcome) -> Removals:
@@ -119,6 +124,8 @@ def judge(db: sqlite3.Connection, run: Run, outcome: RunOutcome) -> Removals:
         "from": run.rules.shrunk_from,
         "round": run.is_round,
         "kept": run.kept or run.stamp,
+        "indexed": run.indexed,
+        "since": min(run.indexed, run.stamp - 2) + 1,
     }
     for table in ("reachable", "doubted", "judged"):
         db.execute(f"DELETE FROM temp.{table}")
@@ -126,26 +133,28 @@ def judge(db: sqlite3.Connection, run: Run, outcome: RunOutcome) -> Removals:
     db.execute("DELETE FROM removed WHERE site = :site", values)
     if not run.is_new:  # else the next walk merges
         url_index.merge(db, run.site)
-    missed = _count_lost(db, values)
+    lost = "SELECT document, count(*) FROM gone WHERE site = :site AND NOT has_left AND run = :now"
+    missed = dict(db.execute(f"{lost} GROUP BY document", values).fetchall())
     _add_unread(db, run)
     _note_dropped(db, run, outcome, values)
     _count_missed(db, values)
     _find_doubted(db, values)
     removed = _remove(db, {**values, "proven": _find_proven_run(db, values)})
-    _forget_left(db, run)
+    before = run.id - nanoseconds(run.rules.left_for)  # what left a window long ago
+    _forget_gone(db, run.site, f"has_left AND run < {before}")
+    db.execute(
+        "DELETE FROM confirmed WHERE document NOT IN (SELECT id FROM document) OR document IN"
+        " (SELECT id FROM document WHERE site = :site) AND NOT EXISTS (SELECT 1 FROM gone WHERE"
+        "  site = :site AND gone.document = confirmed.document AND gone.run = confirmed.run)",
+        values,
+    )
     return Removals(
         removed,
-        _count_left(db, values),
+        _count_left(db, run),
         _name_unknown(db, run, values),
         _list_shrunk(db),
         missed,
     )
-
-
-def _count_lost(db: sqlite3.Connection, values: Mapping[str, int]) -> dict[int, int]:
-    """Return how many URLs the documents have lost that this walk has read."""
-    sql = "SELECT document, count(*) FROM gone WHERE site = :site AND NOT has_left AND run = :now"
-    return dict(db.execute(f"{sql} GROUP BY document", values).fetchall())
 
 
 def forget_unlisted(db: sqlite3.Connection, run: Run, outcome: RunOutcome) -> None:
@@ -182,14 +191,18 @@ def _fill_reachable(db: sqlite3.Connection, run: Run, outcome: RunOutcome) -> No
                 ).fetchall()
 
 
-def find_indexed(db: sqlite3.Connection, run: Run) -> int:
-    """Return the last run that had read all indexes, if the site has any."""
-    (oldest,) = db.execute(
-        "SELECT min(vouched_run) FROM document WHERE site = ?"
-        f" AND (children > 0 OR format = '{Format.INDEX}') AND dropped_run IS NULL",
-        (run.site,),
-    ).fetchone()
-    return run.stamp - 1 if oldest is None else int(oldest)
+def find_indexed(db: sqlite3.Connection, run: Run) -> int | None:
+    """Return the last run that had read all indexes; `None` if there are none."""
+    known = f"site = :site AND {_NAMES} AND NOT {_IS_GIVEN_UP}"
+    return _find(db, f"SELECT min(vouched_run) FROM document WHERE {known}", run.site, run.id)
+
+
+def find_last_look(db: sqlite3.Connection, run: Run) -> int:
+    """Return the last run before this one that had asked all that names documents."""
+    seen = find_indexed(db, run)
+    if seen is None:  # then robots.txt or the caller does, in each run
+        seen = _find(db, "SELECT max(seen_run) FROM document WHERE site = :site", run.site)
+    return run.stamp - 1 if seen is None else seen
 
 
 def make_row(run: Run, url: str) -> DocumentRow:
@@ -213,13 +226,11 @@ def _add_unread(db: sqlite3.Connection, run: Run) -> None:
 
 def _has_unknown_index(db: sqlite3.Connection, run: Run) -> bool:
     """Return whether a document failed that was never read: it may list any other."""
-    row = db.execute(
-        "SELECT 1 FROM document WHERE site = :site AND seen_run = :run AND status = 'failed'"
-        " AND read_run IS NULL AND ifnull(http_status, 0) NOT IN (404, 410)"
-        f" AND NOT {_IS_GIVEN_UP} LIMIT 1",
-        {"site": run.site, "run": run.id},
-    ).fetchone()
-    return row is not None
+    unknown = (
+        "site = :site AND seen_run = :run AND status = 'failed' AND read_run IS NULL"
+        f" AND ifnull(http_status, 0) NOT IN (404, 410) AND NOT {_IS_GIVEN_UP}"
+    )
+    return bool(_find(db, f"SELECT count(*) FROM document WHERE {unknown}", run.site, run.id))
 
 
 def _note_dropped(
@@ -227,35 +238,30 @@ def _note_dropped(
 ) -> None:
     """Note which documents nothing names any more; forget the confirmed ones."""
     of_site, named = "document.site = :site", "url IN (SELECT url FROM reachable)"
-    db.execute(
-        f"UPDATE document SET dropped_run = NULL WHERE {of_site} AND dropped_run IS NOT NULL"
-        f" AND {named}",
-        values,
-    )
+    is_back = f"{of_site} AND dropped_run IS NOT NULL AND {named}"
+    named_again = f"SELECT count(*) FROM document WHERE {is_back} AND {IS_INDEX}"
+    values = {**values, "begins_anew": _find(db, named_again, run.site) or 0}
+    db.execute(f"UPDATE document SET dropped_run = NULL WHERE {is_back}", values)
     if not outcome.knows_all or _has_unknown_index(db, run):
         return
     db.execute(
-        f"UPDATE document SET dropped_run = :now WHERE {of_site} AND dropped_run IS NULL"
-        f" AND NOT {named}",
+        f"UPDATE document SET dropped_run = :now WHERE {of_site} AND NOT {named}"
+        " AND (dropped_run IS NULL OR :begins_anew)",
         values,
     )
-    if run.is_round and _find_seen_run(db, values) < run.id:
-        return  # the indexes were not asked together
+    # An index that failed, was not asked or was named by nothing may name what no other one does.
+    # So each of the two looks that it takes is at all of them, and the first may have been a fault.
+    seen = find_indexed(db, run)
+    if seen is not None and seen < run.id:
+        return
+    last = _find(db, "SELECT max(id) FROM run WHERE site = :site AND id < :run", run.site, run.id)
+    if run.indexed < (last or 0):
+        first = f"{of_site} AND dropped_run > :indexed"
+        db.execute(f"UPDATE document SET dropped_run = :now WHERE {first}", values)
     confirmed = "dropped_run <= :kept - :now + :settled"
     url_index.forget_dropped(
         db, run.site, f"SELECT id FROM document WHERE {of_site} AND {confirmed}", values
     )
-
-
-def _find_seen_run(db: sqlite3.Connection, values: Mapping[str, int]) -> int:
-    """Return the oldest of the runs that asked for each index last."""
-    sql = (
-        "SELECT min(seen_run) FROM document WHERE site = :site"
-        f" AND {IS_INDEX}"
-        f" AND dropped_run IS NULL AND NOT {_IS_GIVEN_UP}"
-    )
-    (seen,) = db.execute(sql, values).fetchone()
-    return values["now"] if seen is None else int(seen)
 
 
 def _count_missed(db: sqlite3.Connection, values: Mapping[str, int]) -> None:
@@ -297,13 +303,20 @@ def _find_doubted(db: sqlite3.Connection, values: Mapping[str, int]) -> None:
         "  AND lost.number + kept.number >= :from FROM lost, kept) GROUP BY id",
         values,
     )
-    # What a document still misses when it is itself again was not missing when it was not, unless
-    # it has been missing for long enough.
+    # What a document still misses when it is itself again was not missing when it was not, unless a
+    # sound reading had missed it before.
     db.execute(
-        "UPDATE gone SET run = :now WHERE site = :site AND NOT has_left AND run > :settled"
-        " AND document IN (SELECT id"
-        f" FROM document WHERE site = :site AND unknown = '{SHRUNK}' AND vouched_run = :now"
-        "  AND id NOT IN (SELECT document FROM doubted))",
+        "UPDATE gone SET run = :now FROM document WHERE gone.site = :site AND NOT has_left"
+        " AND document.id = gone.document AND gone.run > sound_run"
+        f" AND unknown = '{SHRUNK}' AND vouched_run = :now"
+        " AND document.id NOT IN (SELECT document FROM doubted)",
+        values,
+    )
+    # The first look may have been a fault, and the loss be younger than the one before this.
+    sure = "gone.document IN (SELECT document FROM doubted WHERE since IS NULL)"
+    db.execute(
+        "INSERT OR IGNORE INTO confirmed"
+        f" SELECT DISTINCT gone.document, gone.run, :since FROM {_GONE} AND {sure}",
         values,
     )
     db.execute("DELETE FROM doubted WHERE since IS NULL")
@@ -331,14 +344,18 @@ def _find_proven_run(db: sqlite3.Connection, values: Mapping[str, int]) -> int:
     # one, because no date and no validator tells that half of them were missing. It may be as old
     # as the last run before it that asked all indexes, and took none of them for granted.
     seen = "max(first_run, format_run)"
-    oldest, lists, new = db.execute(
+    oldest, lists, is_split, new = db.execute(
         "SELECT min(sound_run), sum(children = 0),"
+        f" min(:run, max(iif({_NAMES}, vouched_run, 0)))"
+        f"  > min(iif({_NAMES}, vouched_run, NULL)),"
         f" min(iif({seen} > (SELECT min(first_run) FROM document WHERE site = :site)"
-        f"  AND body_run - {seen} < :now - :settled,"
+        f"  AND body_run - {seen} < {_SETTLING},"
         f"  min({seen} - 1, iif(first_run >= format_run, found_after, {seen})), NULL))"
         f" FROM document WHERE site = :site AND {_IS_WAITED_FOR}",
         values,
     ).fetchone()
+    if is_split:  # a child may go from index to index while they are asked in turn
+        return 0
     is_at_once = (lists or 0) < 2 or values["settled"] == values["now"]
     # A robots.txt that was asked for before the loss may name another sitemap by now.
     proven = min(values["now"] if oldest is None else oldest, values["kept"]) - (not is_at_once)
@@ -349,7 +366,9 @@ def _remove(db: sqlite3.Connection, values: Mapping[str, int]) -> int:
     """Judge what is proven to be missing; return how many URLs were removed."""
     db.execute(
         f"INSERT INTO judged SELECT gone.fingerprint, gone.document, gone.loc FROM {_GONE}"
-        f" AND gone.run <= :proven AND NOT {_IN_WINDOW} AND (gone.document < 0"
+        f" AND gone.run <= :proven AND NOT {_IN_WINDOW} AND NOT EXISTS (SELECT 1 FROM confirmed"
+        "  WHERE document = gone.document AND run = gone.run AND since > :proven)"
+        " AND (gone.document < 0"
         f"  OR document.id NOT IN (SELECT document FROM doubted) OR ({_IS_CONFIRMED}))",
         values,
     )
@@ -389,12 +408,6 @@ def _remove(db: sqlite3.Connection, values: Mapping[str, int]) -> int:
     return max(removed, 0)
 
 
-def _forget_left(db: sqlite3.Connection, run: Run) -> None:
-    """Forget what left a window long ago."""
-    before = run.id - nanoseconds(run.rules.left_for)
-    _forget_gone(db, run.site, f"has_left AND run < {before}")
-
-
 def _forget_gone(db: sqlite3.Connection, site: int, condition: str) -> None:
     rows = f"gone WHERE site = {site} AND {condition}"
     if db.execute(f"SELECT 1 FROM {rows} LIMIT 1").fetchone() is not None:
@@ -402,13 +415,9 @@ def _forget_gone(db: sqlite3.Connection, site: int, condition: str) -> None:
         db.execute(f"DELETE FROM {rows}")
 
 
-def _count_left(db: sqlite3.Connection, values: Mapping[str, int]) -> int:
-    (left,) = db.execute(
-        "SELECT count(*) FROM gone WHERE site = :site AND has_left AND run >= :run"
-        f" AND NOT {_ELSEWHERE}",
-        values,
-    ).fetchone()
-    return int(left)
+def _count_left(db: sqlite3.Connection, run: Run) -> int:
+    left = f"SELECT count(*) FROM gone WHERE site = :site AND has_left AND NOT {_ELSEWHERE}"
+    return _find(db, f"{left} AND run >= :run", run.site, run.id) or 0
 
 
 def _name_unknown(db: sqlite3.Connection, run: Run, values: Mapping[str, int]) -> int:
@@ -428,17 +437,12 @@ def _name_unknown(db: sqlite3.Connection, run: Run, values: Mapping[str, int]) -
         " WHERE document.id = found.id AND document.unknown IS NOT found.reason",
         {**values, "pending": find_pending(db, run.site)},
     )
-    (unknown,) = db.execute(
-        "SELECT count(*) FROM document WHERE site = :site AND unknown IS NOT NULL", values
-    ).fetchone()
-    return int(unknown)
+    unknown = "SELECT count(*) FROM document WHERE site = :site AND unknown IS NOT NULL"
+    return _find(db, unknown, run.site) or 0
 
 
 def _list_shrunk(db: sqlite3.Connection) -> tuple[ShrunkDocument, ...]:
+    shrunk = "doubted JOIN document ON document.id = doubted.document ORDER BY url"
     return tuple(
-        ShrunkDocument(*row)
-        for row in db.execute(
-            "SELECT url, lost, kept FROM doubted JOIN document ON document.id = doubted.document"
-            " ORDER BY url"
-        )
+        ShrunkDocument(*row) for row in db.execute(f"SELECT url, lost, kept FROM {shrunk}")
     )

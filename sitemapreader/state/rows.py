@@ -34,6 +34,10 @@ def nanoseconds(time: timedelta) -> int:
     return time // timedelta(microseconds=1) * 1_000
 
 
+PATIENCE = timedelta(days=7)
+"""So long a document that fails, or that is new and lists nothing, is waited for."""
+
+
 def read_clock() -> float:
     """Return the seconds since 1970."""
     return time.time()
@@ -178,6 +182,13 @@ class DocumentRow:
     def became_run(self) -> int:
         """The run that met the document first, or in another format than before."""
         return max(self.first_run, self.format_run)
+
+    def has_settled(self, confirm_after: timedelta) -> bool:
+        """Return whether all its bytes were seen long enough after it was new."""
+        # A fault of two days leaves a list empty that somebody fills with the URLs of another one.
+        is_sure = self.entries + self.children or not confirm_after
+        least = confirm_after if is_sure else PATIENCE
+        return self.body_run - self.became_run >= nanoseconds(least)
 
     @property
     def is_listed(self) -> bool:

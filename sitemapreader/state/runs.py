@@ -116,7 +116,7 @@ class SiteStore:
                 has_pending=has_pending,
                 first=removals.find_first(self._db, site) if has_pending else 0,
             )
-            self.run = attrs.evolve(self.run, indexed=removals.find_indexed(self._db, self.run))
+            self.run = attrs.evolve(self.run, indexed=removals.find_last_look(self._db, self.run))
             if revisit is None:  # what it is answered now is newer than what is kept
                 self._db.execute("DELETE FROM kept WHERE site = ?", (site,))
                 self.run = attrs.evolve(self.run, doubted=planning.find_doubted(self._db, site))

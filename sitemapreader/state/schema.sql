@@ -121,6 +121,14 @@ CREATE TABLE gone (
     PRIMARY KEY (site, fingerprint, document)
 ) WITHOUT ROWID;
 
+-- since when losses that seemed to be a fault are certain
+CREATE TABLE confirmed (
+    document INTEGER NOT NULL,
+    run INTEGER NOT NULL,       -- that of the losses in `gone`
+    since INTEGER NOT NULL,     -- the walk after which they were found again
+    PRIMARY KEY (document, run)
+) WITHOUT ROWID;
+
 -- URLs that the last walk found to be removed
 CREATE TABLE removed (
     site INTEGER NOT NULL,

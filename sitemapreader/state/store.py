@@ -74,8 +74,8 @@ class DocumentStore:
         rules = walk.rules
         if self._is_doubted or index in walk.doubted or age >= nanoseconds(rules.distrust_after):
             return False
-        was_seen_again = row.body_run - row.became_run >= nanoseconds(rules.confirm_after)
-        if walk.has_pending and row.became_run > walk.first and not was_seen_again:
+        is_new = walk.has_pending and row.became_run > walk.first
+        if is_new and not row.has_settled(rules.confirm_after):
             return False
         return proof > 0 or not (proof or walk.has_pending)
 
@@ -245,7 +245,8 @@ class DocumentStore:
         has_body = outcome.reason == SAME_BODY
         proof = row.dates if outcome.reason == SAME_LASTMOD else row.validators
         if outcome.reason == ALREADY_READ and row.read_run is None:
-            return {"vouched_run": walk.stamp}  # another address of a document, and never more
+            # Another address of a document, and never more.
+            return {"vouched_run": walk.stamp, "body_run": walk.stamp}
         # A window proves no removal, and the pages of a feed say nothing of themselves.
         if outcome.status is not Status.UNCHANGED or not (has_body or proof > 0 or row.window):
             return {}

@@ -44,6 +44,8 @@ FINGERPRINT_BYTES = URL_HASH_BYTES + RECORD_HASH_BYTES
 
 UNDELIVERED = bytes(RECORD_HASH_BYTES)
 """Record hash of a URL that is listed and was never delivered."""
+UNSEEN = 1 << 62
+"""The run of a loss that only a reading has seen which broke off."""
 OUTDATED = (1).to_bytes(RECORD_HASH_BYTES)
 """Record hash of a URL that was delivered, but not with the listed record."""
 OUTDATED_NEWS = (2).to_bytes(RECORD_HASH_BYTES)
@@ -224,10 +226,14 @@ def forget(
 def forget_dropped(
     db: sqlite3.Connection, site: int, ids: str, values: Mapping[str, object]
 ) -> None:
-    """Forget documents as `forget` does; their URLs wait in `gone`."""
+    """Forget documents; their URLs wait in `gone`, lost in run `since` or later."""
     # -1 is the number of no run: all chunks count as replaced
     db.execute(f"INSERT INTO merge_batch SELECT id, -1, 1 FROM ({ids})", values)
     _merge_batch(db, site)
+    db.execute(
+        f"UPDATE gone SET run = max(run, :since) WHERE site = :site AND document IN ({ids})",
+        values,
+    )
     # No other document gets a negative number, as it may get that of a forgotten one.
     for table in ("url_index", "gone"):
         db.execute(
@@ -324,8 +330,9 @@ def _find_gone(db: sqlite3.Connection, site: int) -> None:
     with closing(
         db.execute(
             "SELECT chunk, i, fingerprint, document, loc,"
-            " coalesce(old.run,"
-            "  iif(merge_batch.run = -1, dropped_run, max(listed_run, vouched_run))),"
+            f" coalesce(nullif(old.run, {UNSEEN}), CASE WHEN merge_batch.run = -1 THEN dropped_run"
+            "  WHEN listed_run <= vouched_run THEN vouched_run"
+            f"  WHEN window OR {is_news('fingerprint')} THEN listed_run ELSE {UNSEEN} END),"
             f" coalesce(has_left, window > 0 OR {is_news('fingerprint')})"
             " FROM old JOIN merge_batch USING (document) JOIN document ON document.id = document"
             " ORDER BY chunk, i"

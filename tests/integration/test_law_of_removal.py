@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from clock import DAY, SetClock
-from walking import ROBOTS, SITE, Pages, Walked, index, status, urlset, walk_all
+from walking import ROBOTS, SITE, Pages, Walked, index, moved, status, urlset, walk_all
 
 from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
 from sitemapreader.options import Limits
@@ -172,6 +172,18 @@ async def test_a_loss_that_a_short_day_follows_waits_no_longer(told: Told) -> No
     assert await told.walk(serve(short, fine), 12 * HOUR) == ["0"]
 
 
+async def test_a_url_that_moved_while_its_list_was_short(told: Told) -> None:
+    """A short list says nothing of it: it is missing from the day on which the list is whole."""
+    whole, others = pages(*range(1, 40)), {TWO: urlset(*pages(90))}
+    await told.walk({TOP: index(ONE, TWO), ONE: urlset(*pages(0), *whole), **others})
+    short = {TOP: index(ONE, TWO), ONE: urlset(*whole[:8]), **others}
+    assert await told.walk(short) == []
+    moved = {TOP: index(ONE, TWO, FEED), ONE: urlset(*whole), FEED: urlset(), **others}
+    assert await told.walk(moved) == []
+    for _ in range(3):
+        assert await told.walk(moved | {FEED: urlset(*pages(0))}) == []
+
+
 async def test_the_figures_are_options(db: Path, clock: SetClock) -> None:
     """How large a list must be to have shrunk, and how long its loss is doubted, can be said."""
     from datetime import timedelta  # noqa: PLC0415
@@ -220,6 +232,35 @@ async def test_a_renamed_document_that_is_half_for_a_day(told: Told) -> None:
     assert await told.walk(renamed(1, 1, 2, 3)) == []
 
 
+async def test_a_new_list_that_is_empty_proves_nothing_for_a_week(told: Told) -> None:
+    """A sitemap that is empty from its first day on may be where missing URLs are soon listed."""
+    both, renamed = index(TWO, ONE), index(TWO, f"{SITE}new.xml")
+    assert await told.walk({TOP: both, ONE: urlset(*pages(1, 2)), TWO: urlset(*pages(3))}) == []
+    served = {TOP: renamed, f"{SITE}new.xml": urlset(), TWO: urlset(*pages(3))}
+    for _ in range(7):
+        assert await told.walk(served) == []
+    filled = served | {f"{SITE}new.xml": urlset(*pages(1))}
+    removed = [url for _ in range(3) for url in await told.walk(filled)]
+    assert removed == ["2"]
+
+
+async def test_a_new_list_that_stays_empty_is_not_waited_for(told: Told) -> None:
+    """An empty sitemap holds up the removals of its site for a week, not for ever."""
+    assert await told.walk({TOP: index(TWO), TWO: urlset(*pages(1, 2, 3))}) == []
+    served = {TOP: index(TWO, ONE), ONE: urlset(), TWO: urlset(*pages(2, 3))}
+    removed = [url for _ in range(10) for url in await told.walk(served)]
+    assert removed == ["1"]
+
+
+async def test_a_second_address_of_a_sitemap_is_waited_for_as_an_empty_one(told: Told) -> None:
+    """A new sitemap that redirects to another one holds up the removals for a week at most."""
+    assert await told.walk({TOP: index(TWO), TWO: urlset(*pages(1, 2, 3))}) == []
+    short = urlset(*pages(2, 3))
+    served = {TOP: index(TWO, ONE), ONE: moved(TWO, short), TWO: short}
+    removed = [url for _ in range(10) for url in await told.walk(served)]
+    assert removed == ["1"]
+
+
 @pytest.mark.parametrize("name", ["https://other.example/four.xml", f"{SITE}four.xml"])
 async def test_a_url_that_moved_where_a_walk_does_not_go(told: Told, name: str) -> None:
     """A new child on another host, or beyond a limit, may have what the others lost."""
@@ -248,6 +289,96 @@ async def test_a_list_loses_a_url_before_the_feed_does(told: Told) -> None:
         assert await told.walk(listed) == []
     listed |= {FEED: rss(2, 3)}
     assert "1" in await told.walk(listed) + await told.walk(listed)
+
+
+async def test_a_child_that_goes_from_index_to_index(told: Told) -> None:
+    """What nothing names is gone when two walks have asked all indexes, not each of them once."""
+    a, b = (f"{SITE}{name}.xml" for name in "ab")
+    lists = {name: urlset(*pages(k)) for k, name in enumerate((ONE, TWO, FEED))}
+    named = {k: "\n".join(f"Sitemap: {name}" for name in (a, b)[:k]).encode() for k in (1, 2)}
+    served = {ROBOTS: named[2], a: index(ONE, FEED), b: index(TWO), **lists}
+    assert await told.walk(served) == []
+    for later in (DAY, 12 * HOUR):  # `b` has ONE and TWO by now, but nothing names it
+        assert await told.walk(served | {ROBOTS: named[1], a: index(FEED)}, later) == []
+    assert await told.walk(served | {a: status(503)}, 12 * HOUR) == []
+    assert await told.walk(served) == []
+
+
+async def test_a_new_child_of_an_index_that_broke_off(told: Told) -> None:
+    """Behind the break it may have been for long, so it is waited for as one of the first day."""
+    new = f"{SITE}new.xml"
+
+    def cut(*names: str) -> bytes:
+        return index(*names).replace(b"</sitemapindex>", b"<sitemap><loc>")
+
+    named = b"\n".join(f"Sitemap: {name}".encode() for name in (FEED, ONE))
+    served = {ROBOTS: named, FEED: cut(TWO), TWO: urlset(*pages(11))}
+    assert await told.walk(served | {ONE: urlset(*pages(1, 2, 3))}) == []
+    served |= {ONE: urlset(*pages(2, 3)), new: urlset(*pages(21))}
+    assert await told.walk(served) == []
+    assert await told.walk(served | {FEED: cut(TWO, new)}) == []
+    assert await told.walk(served | {FEED: index(TWO, new)}, HOUR) == []
+
+
+@pytest.mark.parametrize(("indexes", "events"), [(0, 1), (2, 4)])
+async def test_walks_that_are_all_resumed(
+    db: Path, clock: SetClock, indexes: int, events: int
+) -> None:
+    """A site whose every walk is stopped once loses what is gone, and no later than others."""
+    lists = {ONE: urlset(*pages(1, 2, 3)), TWO: urlset(*pages(4, 5, 6))}
+    roots = {TOP: index(ONE), FEED: index(TWO)} if indexes else {}
+
+    def serve(*names: str) -> Pages:
+        named = b"\n".join(f"Sitemap: {name}".encode() for name in (*roots, *names))
+        return {ROBOTS: named, **roots, **lists}
+
+    async def go(served: Pages) -> set[str]:
+        clock.now += DAY
+        fetcher = MemoryFetcher(served)
+        async with walk(SITE, fetcher=fetcher, state=State(db), changes=True) as entries:
+            stopped = 0
+            async for _ in entries.events():
+                stopped += 1
+                if stopped == events:
+                    break
+        clock.now += 60
+        await walk_all(served, state=State(db), changes=True)
+        return set(State(db).removed())
+
+    await go(serve() if indexes else serve(ONE, TWO))
+    lists[TWO] = urlset(*pages(4, 5))
+    served = serve() if indexes else serve(ONE)
+    assert any([await go(served) for _ in range(5)])
+
+
+async def test_what_a_cut_reading_missed_is_missing_when_a_whole_one_says_so(told: Told) -> None:
+    """A URL behind the cut was there that day, and may have moved later, into what is new."""
+    whole = urlset(*pages(1, 2, 3))
+    cut = whole[: whole.rindex(b"<url>") + 9]
+    assert await told.walk({TOP: index(ONE, TWO), ONE: whole, TWO: urlset(*pages(4))}) == []
+    served = {TOP: index(ONE, TWO), ONE: cut, TWO: urlset(*pages(4))}
+    for _ in range(2):
+        assert await told.walk(served) == []
+    served |= {TOP: index(ONE, TWO, FEED), ONE: urlset(*pages(1, 2)), FEED: urlset()}
+    assert await told.walk(served) == []
+    assert await told.walk(served | {FEED: urlset(*pages(3))}) == []
+
+
+@pytest.mark.parametrize("is_indexed", [True, False])
+async def test_a_child_that_is_renamed_after_a_false_drop(told: Told, is_indexed: bool) -> None:
+    """It was dropped by a fault, and then in truth: its new name is waited for, as ever."""
+
+    def served(*names: str) -> Pages:
+        named = b"\n".join(f"Sitemap: {name}".encode() for name in names)
+        return {TOP: index(*names)} if is_indexed else {ROBOTS: named}
+
+    lists = {ONE: urlset(*pages(1, 2)), TWO: urlset(*pages(3))}
+    assert await told.walk(served(ONE, TWO) | lists) == []
+    assert await told.walk(served(TWO) | lists) == []
+    renamed = served(TWO, FEED) | {TWO: lists[TWO]}
+    assert await told.walk(renamed | {FEED: moved(TWO, lists[TWO])}) == []
+    for _ in range(3):
+        assert await told.walk(renamed | {FEED: lists[ONE]}) == []
 
 
 async def test_a_child_that_always_fails_hides_no_drop_for_ever(told: Told) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from contextlib import closing
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,6 +15,7 @@ from walking import ROBOTS, SITE, Pages, index, status, urlset, walk_all
 
 from sitemapreader import State, walk, walk_many
 from sitemapreader.fetch.local import MemoryFetcher
+from sitemapreader.state import planning
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -405,3 +407,46 @@ async def test_a_loss_is_as_old_as_the_round_that_saw_it(rounds: Rounds) -> None
     for lie in ({C: urlset()}, {}, {}):
         await rounds.walk(moved | lie, None, 24)
         assert list(rounds.state.removed()) == []
+
+
+async def test_indexes_are_asked_together_where_something_is_missing(
+    rounds: Rounds, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a child that goes from one to another is seen in neither, nor what moved there."""
+    more, new = f"{SITE}more.xml", f"{SITE}new.xml"
+    robots = {ROBOTS: f"Sitemap: {TOP}\nSitemap: {more}\n".encode(), more: index(C)}
+    served = serve(c=urlset(*pages(21))) | robots
+    await rounds.walk(served, None)
+    await rounds.walk(served, None, 24)
+
+    async def ask(*urls: str) -> list[str]:
+        due = [SimpleNamespace(url=url) for url in urls]
+        monkeypatch.setattr(planning, "plan_documents", lambda *_: due)
+        return (await rounds.walk(served, len(due), 24)).requested
+
+    served |= {A: urlset(*pages(1, 2)), more: index(C, new), new: urlset(*pages(3))}
+    assert more not in await ask(A, TOP)
+    served |= {TOP: index(A, B, new), more: index(C)}
+    assert {TOP, new} < {*await ask(A, B, C, more)}
+    assert list(rounds.state.removed()) == []
+
+
+async def test_a_list_that_is_renamed_after_a_fault(
+    rounds: Rounds, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was empty by a fault, and is in truth when it is asked again: its index knows its name."""
+    new = f"{SITE}new.xml"
+    served = serve()
+    for _ in range(2):
+        await rounds.walk(served, None, 24)
+    empty = served | {A: urlset()}
+    await rounds.walk(empty, None, 12)
+    await rounds.walk(empty, None, 12)
+    renamed = empty | {TOP: index(B, new), new: served[A]}
+    for _ in range(3):
+        due = [SimpleNamespace(url=url) for url in (A, B)]
+        monkeypatch.setattr(planning, "plan_documents", lambda *_, due=due: due)
+        await rounds.walk(renamed, len(due), 12)
+        assert list(rounds.state.removed()) == []
+    await rounds.walk(renamed, None, 12)
+    assert list(rounds.state.removed()) == []

@@ -63,6 +63,7 @@ def live_through(
     """
     told, choose = Told(), random.Random(seed)
     offset, twice, last, latest = 0.0, choose.random() < 0.5, 0.0, 0.0
+    changed, met = site.changed, 0.0
     for half in range(2 * days):
         site.advance(12 + choose.uniform(-0.2, 0.2))
         if half % 2 and not twice:
@@ -79,10 +80,13 @@ def live_through(
         _walk(site, pages, db, told, revisit)
         if revisit:
             continue
+        if changed != site.changed:
+            changed, met = site.changed, site.hour
         # A loss that may be a fault is judged a day later. For the state a clock that was set back
         # stands still until it has caught up.
         latest = max(latest, clock.now)
-        is_plain = site.is_quiet and site.is_settled and site.is_truthful
+        is_settled = site.hour - met >= (8 * 24 if site.emptied else 23)
+        is_plain = site.is_quiet and is_settled and site.is_truthful
         if is_plain and latest - last >= 23 * HOUR:
             # A sitemap that lists nothing now is in doubt itself.
             told.chances.update(
@@ -96,6 +100,7 @@ def live_through(
 
 def _walk(site: Site, pages: dict[str, Any], db: Path, told: Told, revisit: int | None) -> None:
     if site.is_honest and not revisit:
+        site.believed = site.hour
         told.listed |= site.listed
         told.shown |= site.listed | site.recent
     with walk_sync(

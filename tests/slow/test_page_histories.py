@@ -103,7 +103,7 @@ class Index:
     def measure(self) -> None:
         """Look how old the texts of the index are, after a run."""
         site, pages, told = self.pages.site, self.pages, self.told
-        if pages.is_quiet and site.is_settled and site.is_truthful:
+        if pages.is_quiet and site.hour - site.changed > 24 and site.is_truthful:
             told.absent += [
                 f"{url} at {site.hour:.0f} h"
                 for url in site.listed - self.texts.keys()

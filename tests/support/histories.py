@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from datetime import UTC, datetime
 from hashlib import blake2b
@@ -86,6 +87,8 @@ class Site:
         self._busy = choose.choice((0.2, 1.0, 3.0))
         self._lies: dict[str, tuple[str, float]] = {}
         self._last_lie = -100.0
+        self.believed = math.inf
+        """The hour of the last walk that could see all of it, in truth."""
         self._changed: dict[str, tuple[bytes, float]] = {}
         self._sizes = sizes or choose.choice(((2, 12), (20, 45)))
         for _ in range(choose.randint(1, 4) if self.has_list else 1):
@@ -116,9 +119,9 @@ class Site:
         return self.is_honest and self.hour - self._last_lie > 48
 
     @property
-    def is_settled(self) -> bool:
-        """Whether it has had these sitemaps for more than a day: new ones must be seen twice."""
-        return self.hour - max(self._grown, self._shrunk) > 24
+    def changed(self) -> float:
+        """The hour since when it has had these sitemaps: new ones must be seen twice."""
+        return max(self._grown, self._shrunk)
 
     @property
     def is_truthful(self) -> bool:
@@ -176,8 +179,10 @@ class Site:
             self._kill(choose.sample(sorted(self.live), k=min(1, len(self.live))))
         for name in [name for name, (_, end) in self._lies.items() if end <= self.hour]:
             del self._lies[name]
-        # A lie that goes on where another has ended is a lie of two days.
-        if self._lies or self.hour - self._last_lie > 36:
+        # A lie that goes on where another has ended is a lie of two days, and so are two between
+        # which nobody has looked.
+        is_ready = self.hour - self._last_lie > 36 and self._last_lie < self.believed
+        if self._lies or is_ready:
             for _ in range(choose.choice((0,) * 7 + (1, 1, 2)) if not self._lies else 0):
                 self._lie()
         if self._lies:
