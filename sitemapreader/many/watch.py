@@ -141,6 +141,7 @@ class Watch:
         self._seconds = max_time.total_seconds() if max_time else math.inf
         self._on_site = arguments.pop("on_site", None)
         self._arguments: dict[str, Any] = {
+            "unique": True,
             **arguments,
             "state": state,
             "changes": True,
@@ -179,7 +180,7 @@ class Watch:
     async def _list_batches(self) -> AsyncGenerator[tuple[str, list[UrlEntry]], None]:
         loop = asyncio.get_running_loop()
         end = loop.time() + self._seconds
-        while (seconds := end - loop.time()) > 0:
+        while (seconds := end - loop.time()) >= 1e-6:  # less is a timedelta of nothing
             async with aclosing(self._ask(seconds)) as found:
                 async for batch in found:
                     yield batch

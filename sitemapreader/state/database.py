@@ -11,6 +11,7 @@ import os
 import re
 import sqlite3
 import stat
+import threading
 import zlib
 from contextlib import closing, contextmanager, suppress
 from importlib.resources import files
@@ -26,8 +27,7 @@ if TYPE_CHECKING:
 
 VERSION = 7
 """Of a state's tables. Files of earlier versions are replaced, those of later ones refused."""
-_LAST_VERSION = 999
-"""What is beyond it is no version: the header is damaged."""
+_LAST_VERSION = 999  # what is beyond it is no version: the header is damaged
 CHECKED_BYTES = 64 * 1024 * 1024
 """Larger files have only their header and tables checked when they are opened; a full check of this
 size takes 0.2 s. Rows that decide what is read have seals besides."""
@@ -133,9 +133,9 @@ class StateFile:
         self.path = path
         self.kind = kind
         self.quarantined_as: Path | None = None
-        self._is_damaged = False
-        self._is_closed = False
-        self._is_held = False
+        self._is_damaged = self._is_closed = self._is_held = False
+        # SQLite calls `seal_chunk` while it holds its own lock: two threads would stop each other.
+        self._turn = threading.RLock()
         with wrap_errors(path):
             if path.is_dir():
                 raise StateError(path, "this is a folder: name a file in it")
@@ -171,9 +171,9 @@ class StateFile:
 
     @contextmanager
     def guard(self) -> Iterator[None]:
-        """Turn errors of the file and the disk into StateError, and remember damage."""
+        """Keep other threads away; turn errors into StateError, and remember damage."""
         try:
-            with wrap_errors(self.path):
+            with self._turn, wrap_errors(self.path):
                 yield
         except StateError as error:
             self._is_damaged |= is_damage(error)
@@ -244,7 +244,7 @@ class StateFile:
         # short: https://www.sqlite.org/wal.html, section 3.4
         if self._is_held:
             return
-        with self.guard():
+        with wrap_errors(self.path):
             # SQLite would go on writing to a file that is not there any more, and another
             # connection would bring its log into the file that has taken its place.
             if _identify(self.path) != self._identity:

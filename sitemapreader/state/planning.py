@@ -251,6 +251,8 @@ class Round:
     """The documents, by their URLs as `url_key` writes them."""
     spare: int
     """How many others it may ask for besides."""
+    idle: frozenset[str]
+    """Lists that are as they were, if their index is not asked either: nothing is to be done."""
 
     def take(self) -> bool:
         """Count another document; return whether there is room for it."""
@@ -275,4 +277,10 @@ def choose(db: sqlite3.Connection, site: int, revisit: int | Collection[str], no
     ).fetchall()
     if any(url in chosen for url, _ in indexes):
         chosen |= {url for url, not_before in indexes if not is_held(not_before, now)}
-    return Round(frozenset(chosen), spare)
+    idle = db.execute(
+        "SELECT url FROM document CROSS JOIN schedule ON schedule.document = document.id"
+        " WHERE document.site = ? AND status IN ('complete', 'unchanged') AND children = 0"
+        " AND filters IS NULL AND final_url = url",
+        (site,),
+    )
+    return Round(frozenset(chosen), spare, frozenset(url for (url,) in idle) - chosen)

@@ -149,7 +149,10 @@ class SiteStore:
             return None
         with self._file.guard():
             db, site = self._db, self.run.site
-            since = max(removals.find_pending(db, site), removals.find_dropped(db, site))
+            # A loss that waits for other documents as well needs no newer robots.txt yet.
+            since = max(
+                removals.find_pending(db, site, is_ripe=True), removals.find_dropped(db, site)
+            )
             found = load_kept(db, site, url, self._clock(), since)
         if found is None:
             return None

@@ -215,6 +215,7 @@ class _Lesson:
         self._db, self._site, self._seen, self._now = db, site, seen, now
         self._is_first = is_first
         self._numbers: dict[str, int] = {}
+        self._born = 0
 
     def number_of(self, url: str) -> int:
         if url not in self._numbers:
@@ -257,8 +258,14 @@ class _Lesson:
     def _make(self, now: float) -> ScheduleRow:
         if self._is_first:
             return ScheduleRow(self._site, now, now)
-        news = _INHERITED_HOURS * _rate(self.pace.news, self.pace.hours)
+        # Of a thousand that come together none is likely to have all the news of its site.
+        self._born = self._born or self._count_new()
+        news = _INHERITED_HOURS * _rate(self.pace.news, self.pace.hours) / self._born
         return ScheduleRow(self._site, now - HOUR, now - HOUR, news, _INHERITED_HOURS)
+
+    def _count_new(self) -> int:
+        named = (self.number_of(url) for url in (*self._seen.askings, *self._seen.unread))
+        return sum(bool(number) and self.find(number) is None for number in named) or 1
 
     def _add(
         self, row: ScheduleRow, index: ScheduleRow | None, asking: Asking, news: float

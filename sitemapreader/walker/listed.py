@@ -13,7 +13,7 @@ from sitemapreader.dates import count_odd, is_since
 from sitemapreader.issues import IssueCode, make_issue
 from sitemapreader.models import SitemapEntry, UrlEntry, Via
 from sitemapreader.options import MAX_URL_CHARS
-from sitemapreader.outcomes import NOT_FOLLOWED, NOT_MODIFIED, BodyHasher, Document
+from sitemapreader.outcomes import NOT_DUE, NOT_FOLLOWED, NOT_MODIFIED, BodyHasher, Document
 from sitemapreader.rows import EntryColumns, Rows, take_rows
 from sitemapreader.urls import parse_url, resolve, same_hosts, url_key
 from sitemapreader.walker.queues import PackedEntry, SitemapQueue, pack_entry, unpack_entry
@@ -51,6 +51,8 @@ class Children:
     # children that lists itself under ever longer URLs has no end.
 
     def __init__(self, parts: WalkParts, job: Job, document: Document) -> None:
+        self.idle: frozenset[str] = frozenset()
+        """Keys of URLs that this walk has nothing to do with."""
         self._parts = parts
         self._job = job
         self._document = document
@@ -145,6 +147,8 @@ class Children:
             self._skip(entry, IssueCode.BUDGET_DEPTH)
         elif reason := self._find_skip_reason(entry):
             frontier.skip(entry, reason)
+        elif self.idle and not is_page and url_key(entry.loc) in self.idle:
+            frontier.skip(entry, NOT_DUE)
         elif is_page and not self._take_page(entry):
             frontier.skip(entry, IssueCode.FEED_HAS_MORE)
             await self.report(IssueCode.FEED_HAS_MORE, entry.loc)

@@ -177,6 +177,14 @@ class DocumentTracker:
         return self._was_finished
 
     @property
+    def idle(self) -> frozenset[str]:
+        """The children with which nothing is to be done, if the document is not asked."""
+        due = self._writer.round
+        if due is None or not self.is_postponed or self._writer.is_resumed:
+            return frozenset()
+        return due.idle
+
+    @property
     def was_read(self) -> bool:
         """Whether the document was ever read under this address."""
         return self.known.read_run is not None

@@ -204,6 +204,7 @@ class Visit:
     async def _take_over(self, tracker: DocumentTracker) -> None:
         """Take what the state knows of a document that need not be fetched."""
         known = tracker.known
+        self._children.idle = tracker.idle
         if known.final_url and self._is_read_elsewhere(known.final_url):
             return
         self._outcome = tracker.outcome()

@@ -16,11 +16,14 @@ from walking import ROBOTS, SITE, Pages, index, status, urlset, walk_all
 from sitemapreader import State, walk, walk_many
 from sitemapreader.fetch.local import MemoryFetcher
 from sitemapreader.state import planning
+from sitemapreader.state.runs import SiteStore
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from walking import Walked
+
+    from sitemapreader.state.store import DocumentStore
 
 TOP, A, B, C = (f"{SITE}{name}.xml" for name in ("top", "a", "b", "c"))
 HOUR = 3600
@@ -194,6 +197,44 @@ async def test_robots_txt_is_asked_once_a_day(rounds: Rounds) -> None:
         asked += len(walked.requested)
         assert walked.report.left_out["not-due"] == 2
     assert asked == requests == 47 + 1
+
+
+async def test_a_round_looks_up_what_it_asks(
+    rounds: Rounds, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a site with many sitemaps, those that are not due cost a round no look at their rows."""
+    names = [f"{SITE}{number}.xml" for number in range(40)]
+    served = serve(top=index(*names)) | dict.fromkeys(names, urlset(*pages(1, 2, 3)))
+    await rounds.walk(served)
+    opened: set[str] = set()
+    open_document = SiteStore.open_document
+
+    def note(store: SiteStore, loc: str) -> DocumentStore:
+        opened.add(loc)
+        return open_document(store, loc)
+
+    monkeypatch.setattr(SiteStore, "open_document", note)
+    rests = 0
+    for _ in range(9):
+        opened.clear()
+        walked = await rounds.walk(served, 2)
+        assert walked.report.left_out == {"not-due": 39}
+        rests += opened == {TOP, *walked.requested} - {ROBOTS}
+    assert rests >= 7  # but where the index itself is asked, and may list others
+
+
+async def test_robots_txt_is_asked_when_a_loss_can_be_judged(rounds: Rounds) -> None:
+    """A site that loses URLs in each round is not asked for robots.txt in each."""
+    removed, robots = set[str](), 0
+    for number in range(24):
+        served: Pages = {ROBOTS: "".join(f"Sitemap: {name}\n" for name in (A, B, C)).encode()}
+        for k, name in enumerate((A, B, C)):
+            served[name] = urlset(*pages(*range(100 * k + number, 100 * k + 99)))
+        walked = await rounds.walk(served, 1, hours=0.5)
+        robots += walked.requested.count(ROBOTS)
+        removed.update(rounds.state.removed())
+    assert len(removed) > 12
+    assert robots <= 6
 
 
 async def test_a_loss_waits_for_robots_txt(rounds: Rounds) -> None:

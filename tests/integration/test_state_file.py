@@ -8,6 +8,8 @@ import sqlite3
 import stat
 import subprocess
 import sys
+import threading
+import time
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +19,7 @@ from walking import Pages, Walked, index, urlset, walk_all
 
 from sitemapreader.errors import StateError
 from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
-from sitemapreader.state import State
+from sitemapreader.state import State, database
 from sitemapreader.state.database import VERSION, StateFile
 from sitemapreader.walker import walk, walk_sync
 
@@ -213,6 +215,25 @@ async def test_a_full_disk(db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert again.report.complete
 
 
+def test_threads_take_turns(db: Path) -> None:
+    """Reading waits for another thread's query: the two would stop each other in SQLite."""
+    file, begun, ended = StateFile(db), threading.Event(), []
+
+    def work() -> None:
+        with file.guard():
+            begun.set()
+            time.sleep(0.05)
+            ended.append(True)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    begun.wait()
+    with file.guard():
+        assert ended
+    thread.join()
+    file.close()
+
+
 async def test_nothing_is_pickled(db: Path) -> None:
     """What is in the file is text, numbers and hashes: reading it runs nothing."""
     await come(db)
@@ -303,3 +324,26 @@ async def test_no_password_of_a_child_is_kept(db: Path) -> None:
         *("0.xml", "1.xml", "2.xml"),
         "p.xml",
     ]
+
+
+def test_a_checkpoint_holds_up_no_transaction(db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A disk that takes long to flush does not keep the walk from writing."""
+    began, may_end = threading.Event(), threading.Event()
+
+    def identify(path: Path) -> object:
+        if threading.current_thread() is flushing:
+            began.set()
+            assert may_end.wait(10)
+        return identity(path)
+
+    file = StateFile(db)
+    identity = database._identify
+    flushing = threading.Thread(target=file.sync)
+    monkeypatch.setattr(database, "_identify", identify)
+    flushing.start()
+    assert began.wait(10)
+    with file.transaction():
+        assert flushing.is_alive()
+    may_end.set()
+    flushing.join()
+    file.close()

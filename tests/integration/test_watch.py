@@ -7,8 +7,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from clock import DAY
-from walking import Pages, status, urlset
+from clock import DAY, PassingTime
+from walking import Pages, index, status, urlset
 
 from sitemapreader import State, StateError, watch
 from sitemapreader.fetch.local import MemoryFetcher
@@ -90,6 +90,18 @@ async def test_changes_come_once(watched: Watched) -> None:
     assert sorted(watched.found) == [("new", f"{SITES[0]}3"), ("removed", f"{SITES[1]}1")]
 
 
+async def test_a_url_in_two_sitemaps(watched: Watched) -> None:
+    """A URL that two sitemaps list, of which a round asks both, is delivered once."""
+    archive = f"{SITES[0]}archive.xml"
+    watched.pages[f"{SITES[0]}robots.txt"] = f"Sitemap: {A}\nSitemap: {archive}".encode()
+    watched.pages[archive] = watched.pages[A]
+    await watched.meet()
+    watched.publish(SITES[0], 1, 2, 3)
+    watched.pages[archive] = watched.pages[A]
+    await watched.until(watched.later(24), 6 * HOUR)
+    assert watched.found == [("new", f"{SITES[0]}3")]
+
+
 async def test_the_first_reading_on_request(watched: Watched) -> None:
     """With `initial` all URLs of a site are new when it is read for the first time."""
     await watched.until(lambda: len(watched.found) == 4, step=0, initial=True)
@@ -156,6 +168,52 @@ async def test_a_site_that_was_down_at_first(watched: Watched) -> None:
     assert watched.found == [("new", f"{SITES[1]}3")]
 
 
+def _differ(site: str, look: int) -> Pages:
+    """Make a sitemap that has other URLs each time, all of them of this moment."""
+    urls = [(f"{site}{look}-{number}", "2026-11-23") for number in range(20)]
+    return {f"{site}map.xml": urlset(*urls)}
+
+
+def _grow(site: str, look: int) -> Pages:
+    """Make an index with seven times as many new children as requests, all dated anew."""
+    names = [f"{site}child-{number}.xml" for number in range(21 * (look + 1))]
+    moment = f"2026-11-23T{look % 24:02}:00:00Z"
+    children = {name: urlset(f"{name}-page") for name in names}
+    return {f"{site}map.xml": index(*((name, moment) for name in names)), **children}
+
+
+def _hurry(site: str, look: int) -> Pages:
+    """Make a feed that says that it is to be asked each minute, or in ten years."""
+    ttl = f"<ttl>{1 if look % 2 else 5_256_000}</ttl>"
+    item = f"<item><link>{site}{look // 3}</link></item>"
+    return {f"{site}map.xml": f'<rss version="2.0"><channel>{ttl}{item}</channel></rss>'.encode()}
+
+
+@pytest.mark.parametrize("change", [_differ, _grow, _hurry])
+async def test_a_site_that_wants_all_requests(
+    watched: Watched, change: Callable[[str, int], Pages], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A site that always has news, or says so, costs another one neither a URL nor its turn."""
+    quiet, loud = SITES
+    published = [1, 2]
+    passing = PassingTime()
+    monkeypatch.setattr("sitemapreader.many.watch.asyncio", passing)
+
+    def tell() -> float:
+        hour = int(passing.time() // HOUR)
+        if f"{loud}{hour}" not in watched.pages:
+            watched.pages.update({f"{loud}{hour}": b"", **change(loud, hour)})
+            published.extend([hour] if hour % 4 == 3 else [])
+            watched.publish(quiet, *published)
+        return watched.now + passing.time()
+
+    watched.state = State(watched.state.path, clock=tell)
+    async with watched.watch(pace=1.5, tick_seconds=HOUR, max_time=timedelta(hours=24)) as changes:
+        found = [entry.loc async for entry in changes if entry.loc.startswith(quiet)]
+    assert found == [f"{quiet}{number}" for number in published[2 : 2 + len(found)]]
+    assert len(found) >= len(published) - 4
+
+
 @pytest.mark.parametrize("jump", [-DAY, -365 * DAY, 7 * DAY, 30 * DAY])
 async def test_a_clock_that_jumps(watched: Watched, jump: float) -> None:
     """A clock that is set, or a laptop that slept, costs no URL, and gives no burst."""
@@ -204,6 +262,17 @@ async def test_it_ends_in_time(watched: Watched) -> None:
         async with watched.watch(max_time=timedelta(seconds=0.2), initial=True) as changes:
             found = [entry.loc async for entry in changes]
     assert len(found) == 4
+
+
+async def test_the_last_moment(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A watch that has less than a microsecond left is over."""
+    passing = PassingTime()
+    monkeypatch.setattr("sitemapreader.many.watch.asyncio", passing)
+    watched.state = State(watched.state.path, clock=lambda: watched.now + HOUR * passing.time())
+    ends = {"max_time": timedelta(seconds=10), "tick_seconds": 10 - 2e-7}
+    async with watched.watch(**ends) as changes:
+        assert [entry async for entry in changes] == []
+    assert len(watched.outcomes) == 2
 
 
 async def test_it_is_used_inside_its_context(watched: Watched) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import pytest
 
-DAY = 86_400.0
+HOUR = 3_600.0
+DAY = 24 * HOUR
 
 
 class SetClock:
@@ -22,3 +24,27 @@ class SetClock:
         self.now = now
         monkeypatch.setattr(time, "time", lambda: self.now)
         monkeypatch.setattr(time, "time_ns", lambda: round(self.now * 1_000_000) * 1_000)
+
+
+class PassingTime:
+    """Stands in for `asyncio` in a module that waits: its waits are over at once.
+
+    Attributes:
+        passed: seconds since the beginning.
+    """
+
+    def __init__(self) -> None:
+        self.passed = 0.0
+
+    def get_running_loop(self) -> PassingTime:
+        """Return the clock by which the module waits."""
+        return self
+
+    def time(self) -> float:
+        """Return the seconds since the beginning."""
+        return self.passed
+
+    async def sleep(self, seconds: float) -> None:
+        """Let the time pass."""
+        self.passed += seconds
+        await asyncio.sleep(0)

@@ -141,6 +141,20 @@ def test_a_new_child_begins_with_the_rate_of_its_site(db: sqlite3.Connection) ->
     assert row(db, index).news > 20
 
 
+def test_children_that_come_together_share_the_rate_of_their_site(db: sqlite3.Connection) -> None:
+    """Hundreds of new children are not each as busy as their site, nor do they prove its dates."""
+    index, _ = add(db, "index", "old")
+    at = NOW + DAY
+    learn(db, at, old=Asking(at, news=48), index=Asking(at))
+    names = [f"new{number}" for number in range(100)]
+    new = [insert_document(db, DocumentRow(SITE, name, "complete")) for name in names]
+    born = {name: Asking(at, "index", is_changed=True, news=1) for name in names}
+    seen = Observations(born | {"index": Asking(at, is_changed=True)})
+    schedule.learn(db, SITE, seen, at)
+    assert sum(row(db, number).rate for number in new) < 1.5
+    assert (row(db, index).right, row(db, index).wrong) == (0, 0)
+
+
 def test_an_index_is_asked_for_what_it_is_credited_with(db: sqlite3.Connection) -> None:
     """A quiet index wakes up as soon as a child that it named has news, not at its next turn."""
     index, _ = add(db, "index", "old")
