@@ -243,14 +243,14 @@ class Site:
         if self.has_list:
             named.append("index.xml")
             for child in self._children:
-                documents[child] = _write_list(self._of(child))
+                documents[child] = write_list(self._of(child))
         if self.has_news:
             named.append("news.xml")
             recent = [each for each in self._recent() if self.hour - each.born <= _NEWS_HOURS]
-            documents["news.xml"] = _write_news(recent)
+            documents["news.xml"] = write_news(recent)
         if self.has_feed:
             named.append("feed")
-            documents["feed"] = _write_feed(self._format, self._recent()[: self._window])
+            documents["feed"] = write_feed(self._format, self._recent()[: self._window])
         served = {name: self._answer(name, body) for name, body in documents.items()}
         if self.has_list:
             lists = {"index.xml": self._children}
@@ -345,7 +345,7 @@ def write_moment(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
 
 
-def _write_list(pages: list[Page]) -> bytes:
+def write_list(pages: list[Page]) -> bytes:
     records = "".join(
         f"<url><loc>{page.url}</loc>{page.lastmod and f'<lastmod>{page.lastmod}</lastmod>'}</url>"
         for page in pages
@@ -355,7 +355,7 @@ def _write_list(pages: list[Page]) -> bytes:
     )
 
 
-def _write_news(pages: list[Page]) -> bytes:
+def write_news(pages: list[Page]) -> bytes:
     records = "".join(
         f"<url><loc>{page.url}</loc><news:news><news:publication><news:name>N</news:name>"
         "<news:language>en</news:language></news:publication>"
@@ -369,7 +369,7 @@ def _write_news(pages: list[Page]) -> bytes:
     ).encode()
 
 
-def _write_feed(kind: str, pages: list[Page]) -> bytes:
+def write_feed(kind: str, pages: list[Page]) -> bytes:
     if kind == "rss":
         items = "".join(f"<item><title>T</title><link>{page.url}</link></item>" for page in pages)
         head = f"<title>F</title><link>{SITE}</link><description>D</description>"
