@@ -7,6 +7,7 @@ import os
 import socket
 import subprocess
 import sys
+import tomllib
 from typing import TYPE_CHECKING
 
 import package
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 SCOPES = {"timeout", "timeout_at", "TaskGroup"}
+GIVEN = {"aiohttp", "attrs", "defusedxml", "feedparser", "protego"}
 TESTS = sorted(package.TESTS.rglob("test_*.py"))
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -90,6 +92,14 @@ def test_bugs_are_not_caught() -> None:
     """Nothing catches `Exception` and goes on as if it were data, but for `BARRIERS`."""
     found = {name: len(broad_excepts(tree)) for name, tree in package.modules().items()}
     assert {name: count for name, count in found.items() if count} == BARRIERS
+
+
+def test_the_core_uses_what_it_is_built_on() -> None:
+    """Five libraries are given: each is a dependency, and a module imports it."""
+    project = tomllib.loads((package.ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    needed = {requirement.partition(">")[0] for requirement in project["dependencies"]}
+    used = {each.partition(".")[0] for name in package.paths() for each in package.imports_of(name)}
+    assert needed & used >= GIVEN
 
 
 def test_first_lines_are_short() -> None:
