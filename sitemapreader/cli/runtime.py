@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import socket
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -16,7 +18,7 @@ from sitemapreader.event_loop import find_first
 from sitemapreader.output.sink import abandon_standard_output
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Callable, Coroutine, Iterator
     from types import FrameType
 
 SIGNALS = [
@@ -87,7 +89,33 @@ class _SignalStop:
 
         for number in SIGNALS:  # not `loop.add_signal_handler`, which Windows has not
             signal.signal(number, stop)
+        with _woken_by_signals(loop):
+            try:
+                return await work()
+            except BaseExceptionGroup as errors:
+                raise find_first(errors) from None
+
+
+@contextmanager
+def _woken_by_signals(loop: asyncio.AbstractEventLoop) -> Iterator[None]:
+    """Let each signal wake the loop, so that the handler runs.
+
+    A handler of Python runs in the main thread, between two of its steps. A signal that comes just
+    before the loop begins to wait, or to another thread, would have no effect until something else
+    happens: for a program that waits for its standard input, never.
+    """
+    reading, writing = socket.socketpair()
+    with reading, writing:
+        reading.setblocking(False)
+        writing.setblocking(False)
         try:
-            return await work()
-        except BaseExceptionGroup as errors:
-            raise find_first(errors) from None
+            loop.add_reader(reading, reading.recv, 4096)
+        except NotImplementedError:  # the loop of Windows does all of this itself
+            yield
+            return
+        before = signal.set_wakeup_fd(writing.fileno(), warn_on_full_buffer=False)
+        try:
+            yield
+        finally:
+            signal.set_wakeup_fd(before)
+            loop.remove_reader(reading)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import package
 import pytest
 from aiohttp import web
-from commands import run, run_shell, serving, start, urlset, wait_for_handlers
+from commands import run, run_code, run_shell, serving, start, urlset, wait_for_handlers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -115,6 +115,32 @@ def test_a_signal_while_nothing_is_written_to_us(arguments: list[str]) -> None:
     """The wait for standard input ends with a signal, at once and without a traceback."""
     said = stop(arguments, signal.SIGTERM)
     assert said == "sitemapreader: stopped by SIGTERM\n"
+
+
+SIGNALLED_BESIDE = """
+import os, signal, sys, threading, time
+from sitemapreader.cli import main
+
+def send():
+    while not callable(signal.getsignal(signal.SIGTERM)):
+        time.sleep(0.01)
+    time.sleep(0.5)  # until the loop waits
+    signal.pthread_kill(threading.get_ident(), signal.SIGTERM)
+
+os.dup2(os.pipe()[0], 0)
+threading.Thread(target=send, daemon=True).start()
+sys.argv[1:] = ["-"]
+sys.exit(main())
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="no signals of threads on Windows")
+def test_a_signal_that_interrupts_no_wait(tmp_path: Path) -> None:
+    """A signal that the event loop's thread does not notice ends the program all the same."""
+    done = run_code(SIGNALLED_BESIDE, tmp_path)
+    assert done.returncode == 143
+    # in development mode asyncio complains of steps that took long
+    assert done.stderr.splitlines()[-1] == "sitemapreader: stopped by SIGTERM"
 
 
 @needs_full
