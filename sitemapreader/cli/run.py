@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from sitemapreader.cli.commands import COMMANDS, PROGRAM
 from sitemapreader.cli.config import RunConfig, find_unused_proxy
-from sitemapreader.cli.console import Console, RunSummary, show_progress, take_report
+from sitemapreader.cli.console import Console, show_progress
 from sitemapreader.cli.output import AnyOutput, LineWriter, is_for_many, opened
 from sitemapreader.cli.parser import ALL_READ, PARTIAL, UsageError
 from sitemapreader.cli.runtime import run_process
+from sitemapreader.cli.summary import RunSummary, take_report
 from sitemapreader.errors import suggest
 from sitemapreader.many import walk_many
 from sitemapreader.many.sources import (

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from sitemapreader.output.columns import Column
-    from sitemapreader.output.files import SheetRows
     from sitemapreader.output.sink import Encoder, Output
+    from sitemapreader.output.workbook import SheetRows
 
 __all__ = ["FORMATS", "find_format", "open_output", "write_file", "write_workbook"]
 
@@ -139,11 +139,11 @@ def _make_encoder(
 
         return ParquetEncoder(columns)
     if format == "xlsx":
-        from sitemapreader.output.files import WorkbookEncoder
+        from sitemapreader.output.workbook import WorkbookEncoder
 
         return WorkbookEncoder(columns)
     if format == "atom":
-        from sitemapreader.output.files import AtomEncoder
+        from sitemapreader.output.atom import AtomEncoder
 
         return AtomEncoder(path or "")
     from sitemapreader.output.sink import find_encoding
@@ -161,7 +161,7 @@ def write_workbook(path: str | os.PathLike[str], sheets: Iterable[SheetRows]) ->
 
     Raises OSError.
     """
-    from sitemapreader.output.files import write_sheets
+    from sitemapreader.output.workbook import write_sheets
 
     write_sheets(os.fspath(path), sheets)
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 import zlib
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
-import attrs
-
+from sitemapreader.fetch.local import StoredResponse
 from sitemapreader.state.database import seal_of
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Mapping
 
 _KEPT_SECONDS = 24 * 3600
 """How long a robots.txt may be used (RFC 9309, section 2.4)."""
@@ -20,28 +18,18 @@ _ERROR, _ABSENT = 400, 404
 _HEADERS = ("content-type", "content-encoding")
 
 
-@attrs.frozen
-class KeptAnswer:
-    """What a server has answered: 200, or that there is nothing."""
-
-    status: int
-    final_url: str
-    headers: Mapping[str, str]
-    body: bytes
-
-    @classmethod
-    def make_refusal(cls, url: str, status: int | None) -> Self:
-        """Return that nothing is there, whatever page the server sent in its place."""
-        return cls(status if status and status >= _ERROR else _ABSENT, url, {}, b"")
+def make_refusal(url: str, status: int | None) -> StoredResponse:
+    """Return that nothing is at a URL, whatever page the server sent in its place."""
+    return StoredResponse(url, status=status if status and status >= _ERROR else _ABSENT)
 
 
 def save_kept(
-    db: sqlite3.Connection, site: int, url: str, run: int, now: float, answer: KeptAnswer
+    db: sqlite3.Connection, site: int, url: str, run: int, now: float, answer: StoredResponse
 ) -> None:
     """Keep an answer of this run, in a transaction."""
     headers = {name: answer.headers[name] for name in _HEADERS if name in answer.headers}
     body = zlib.compress(answer.body)
-    values = (site, url, run, int(now), answer.status, answer.final_url, json.dumps(headers), body)
+    values = (site, url, run, int(now), answer.status, answer.url, json.dumps(headers), body)
     db.execute(
         "INSERT OR REPLACE INTO kept VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (*values, seal_of(*values)),
@@ -50,7 +38,7 @@ def save_kept(
 
 def load_kept(
     db: sqlite3.Connection, site: int, url: str, now: float, since: int
-) -> tuple[KeptAnswer, int] | None:
+) -> tuple[StoredResponse, int] | None:
     """Return an answer of the last day, and its run, which is later than `since`.
 
     `None` for a URL that the state knows as a document: the schedule says when to ask for it.
@@ -63,4 +51,5 @@ def load_kept(
     if row is None or seal_of(*row[:-1]) != row[-1] or not 0 <= now - row[3] < _KEPT_SECONDS:
         return None
     _, _, run, _, status, final_url, headers, body, _ = row
-    return KeptAnswer(status, final_url, json.loads(headers), zlib.decompress(body)), run
+    answer = StoredResponse(final_url, zlib.decompress(body), status, json.loads(headers), tries=0)
+    return answer, run

@@ -59,7 +59,7 @@ class PlannedDocument:
 _HOURS = (
     f"iif(schedule.asked_at > :now, 24.0, min({MOST_HOURS}, (:now - schedule.asked_at) / 3600.0))"
 )
-_MOST = f"iif(is_first, 1e9, weight * rate * {_HOURS} / 2) * {_HOURS}"
+_WAITING = f"iif(is_first, 1e9, weight * rate * {_HOURS} / 2) * {_HOURS}"
 _MAY_BE_ASKED = (
     f"rate > 0 AND NOT (schedule.asked_at BETWEEN :now - {LEAST_SECONDS - 1} AND :now)"
     " AND NOT (schedule.not_before > :now AND schedule.not_before <= :far)"
@@ -90,21 +90,34 @@ def plan(
         site: the only site that counts.
         among: the sites that count.
     """
+    return _choose(db, number, now, site=site, among=among)[0]
+
+
+def _choose(
+    db: sqlite3.Connection,
+    number: int,
+    now: float,
+    *,
+    site: int | None = None,
+    among: Collection[int] | None = None,
+) -> tuple[dict[int, float], float]:
+    """Return what `plan` does, and how much waits in the last one of those."""
     values = {"now": int(now), "far": int(now + LONGEST_RETRY_AFTER), "site": site}
     source = _ROWS if site is None else _OF_SITE
     # One more than an eighth now and then: right on average, for one document at a time too.
     old = number // 8 + (number % 8 > now // LEAST_SECONDS % 8)
     chosen: dict[int, float] = {}
+    least = 0.0
     for order, where, room in (
         (
             "schedule.asked_at",
             f" AND (schedule.asked_at < missed_at OR schedule.asked_at < :now - {_OLD_SECONDS})",
             old,
         ),
-        (f"{_MOST} DESC", "", number),
+        (f"{_WAITING} DESC", "", number),
     ):
         rows = db.execute(
-            f"SELECT document, schedule.site, {_MOST} FROM {source}"
+            f"SELECT document, schedule.site, {_WAITING} FROM {source}"
             f" WHERE {_MAY_BE_ASKED}{where} ORDER BY {order}"
             + (f" LIMIT {int(number)}" if among is None else ""),
             values,
@@ -114,8 +127,9 @@ def plan(
                 break
             if among is None or of in among:
                 chosen.setdefault(document, waiting)
+                least = waiting
         rows.close()
-    return dict(sorted(chosen.items(), key=lambda pair: -pair[1]))
+    return dict(sorted(chosen.items(), key=lambda pair: -pair[1])), least
 
 
 def plan_documents(
@@ -158,14 +172,12 @@ def plan_sites(
         "SELECT name, url FROM document JOIN site ON site.id = document.site WHERE document.id = ?"
     )
     found: dict[str, set[str]] = {}
-    chosen = plan(db, number, now, among=among)
+    chosen, least = _choose(db, number, now, among=among)
     for document in chosen:
         name, url = db.execute(sql, (document,)).fetchone()
         found.setdefault(name, set()).add(url)
-    # Without the share of those that are asked for their age.
-    waiting = sorted(chosen.values(), reverse=True)[: number - number // 8] or [0.0]
-    least = 0.0 if len(chosen) < number else waiting[-1]
-    return {name: frozenset(urls) for name, urls in found.items()}, least
+    urls_of = {name: frozenset(urls) for name, urls in found.items()}
+    return urls_of, 0.0 if len(chosen) < number else least
 
 
 def find_next(db: sqlite3.Connection, name: str, least: float, now: float) -> tuple[float, float]:
@@ -178,7 +190,7 @@ def find_next(db: sqlite3.Connection, name: str, least: float, now: float) -> tu
     rest = pace.not_before if pace and is_held(pace.not_before, now) else now
     turns = [(rest, 0.0)]
     for asked_at, not_before, growth, waiting in db.execute(
-        f"SELECT schedule.asked_at, schedule.not_before, weight * rate, {_MOST} FROM {_OF_SITE}"
+        f"SELECT schedule.asked_at, schedule.not_before, weight * rate, {_WAITING} FROM {_OF_SITE}"
         " WHERE weight * rate > 0",
         {"now": int(now), "site": site},
     ):

@@ -8,7 +8,9 @@ in the table `gone` until that is known:
   and is known until `left_for` has passed, so that it is not new when it comes back.
 - A document that lost more than half of its URLs, all of them, or its format may be a fault of one
   day (`shrunk`), and so may a document that nothing names any more (`dropped`): what they lost is
-  judged when a walk at least `confirm_after` later finds the same.
+  judged when a walk at least `confirm_after` later finds the same, of a drop in all indexes.
+- What a broken reading missed, or a short one, is missing from the next whole one on.
+- A new document proves nothing until it was seen on two days; an empty one, for `PATIENCE`.
 - A URL may have moved into a document that failed, or that a server or an index only says to be
   unchanged and has never been seen to tell the truth. Those are waited for, the second kind by
   asking for all bytes in the next walk.

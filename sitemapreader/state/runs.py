@@ -8,7 +8,7 @@ import attrs
 
 from sitemapreader.state import planning, removals, schedule, url_index
 from sitemapreader.state.database import DamageError, StateFile, seal_of
-from sitemapreader.state.kept import KeptAnswer, load_kept, save_kept
+from sitemapreader.state.kept import load_kept, save_kept
 from sitemapreader.state.rows import (
     DocumentRow,
     RemovalRules,
@@ -25,6 +25,8 @@ from sitemapreader.state.store import DocumentStore
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
     from contextlib import AbstractContextManager
+
+    from sitemapreader.fetch.local import StoredResponse
 
 
 _RESUMABLE_SECONDS = 24 * 3600
@@ -143,7 +145,7 @@ class SiteStore:
             (*values, seal_of(*values)),
         )
 
-    def find_kept(self, url: str) -> KeptAnswer | None:
+    def find_kept(self, url: str) -> StoredResponse | None:
         """Return the answer of an earlier run that a round may use for a URL."""
         if self.round is None:
             return None
@@ -159,7 +161,7 @@ class SiteStore:
         self.run = attrs.evolve(self.run, kept=min(found[1], self.run.kept or found[1]))
         return found[0]
 
-    def keep(self, url: str, answer: KeptAnswer) -> None:
+    def keep(self, url: str, answer: StoredResponse) -> None:
         """Keep an answer for the rounds of a day."""
         with self.transaction():
             save_kept(self._db, self.run.site, url, self.run.stamp, self._clock(), answer)

@@ -11,7 +11,7 @@ from sitemapreader.fetch.client import ClientLayer
 from sitemapreader.fetch.local import StoredResponse
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import ROBOTS_MAX_BYTES
-from sitemapreader.state.kept import KeptAnswer
+from sitemapreader.state.kept import make_refusal
 from sitemapreader.urls import url_key
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class KeptClient(ClientLayer):
             error.tries = 0
             raise error
         if kept is not None:
-            yield StoredResponse(kept.final_url, kept.body, kept.status, kept.headers, tries=0)
+            yield kept
             return
         try:
             async with self._client.open(url, **how) as response:
@@ -57,7 +57,7 @@ class KeptClient(ClientLayer):
                 )
         except FetchError as error:
             if error.http_status in _NOTHING and self._is_kept(url):
-                await self._writer.keep(url, KeptAnswer.make_refusal(url, error.http_status))
+                await self._writer.keep(url, make_refusal(url, error.http_status))
             raise
 
     def _is_kept(self, url: str) -> bool:
@@ -86,5 +86,5 @@ class _RecordedResponse:
             if close := getattr(chunks, "aclose", None):
                 await close()
         if self.status == 200 and len(body) <= ROBOTS_MAX_BYTES:
-            answer = KeptAnswer(self.status, self.url, self.headers, bytes(body))
+            answer = StoredResponse(self.url, bytes(body), headers=self.headers)
             await self._writer.keep(self._asked, answer)

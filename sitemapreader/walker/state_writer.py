@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from sitemapreader.discovery.context import Batch
-    from sitemapreader.state.kept import KeptAnswer
+    from sitemapreader.fetch.local import StoredResponse
     from sitemapreader.state.planning import Round
     from sitemapreader.state.store import DocumentStore
     from sitemapreader.walker.config import WalkConfig
@@ -258,12 +258,12 @@ class StateWriter:
         async with self._access.turn():
             await self._do(functools.partial(self._store.begin, options, self.config.revisit))
 
-    async def find_kept(self, url: str) -> KeptAnswer | None:
+    async def find_kept(self, url: str) -> StoredResponse | None:
         """Return the answer that a round may use for a URL."""
         async with self._access.turn():
             return self._store.find_kept(url_key(url))
 
-    async def keep(self, url: str, answer: KeptAnswer) -> None:
+    async def keep(self, url: str, answer: StoredResponse) -> None:
         """Keep an answer for the rounds of a day."""
         async with self._access.turn():
             self._store.keep(url_key(url), answer)

@@ -18,7 +18,7 @@ from sitemapreader.outcomes import (
     Document,
     Status,
 )
-from sitemapreader.state.kept import KeptAnswer
+from sitemapreader.state.kept import make_refusal
 from sitemapreader.state.schedule import Asking
 from sitemapreader.state.url_index import (
     FINGERPRINT_BYTES,
@@ -166,7 +166,7 @@ class DocumentTracker:
             return
         self._writer.seen.absent.add(self.known.url)
         if document.tries and document.via is Via.WELL_KNOWN:
-            answer = KeptAnswer.make_refusal(document.url, document.http_status)
+            answer = make_refusal(document.url, document.http_status)
             await self._writer.keep(document.url, answer)
 
     # -- before the visit

@@ -13,7 +13,7 @@ from walking import urlset
 
 from sitemapreader import UrlEntry, open_output
 from sitemapreader.models import Change
-from sitemapreader.output import files
+from sitemapreader.output import atom
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,7 +35,7 @@ def test_60_days(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             del tz
             return now
 
-    monkeypatch.setattr(files, "datetime", Clock)
+    monkeypatch.setattr(atom, "datetime", Clock)
     for day in range(60):
         now += timedelta(days=1)
         entries = [
@@ -59,7 +59,7 @@ def test_60_days(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert (parsed.bozo, parsed.version) == (False, "atom10")
         identity.add(parsed.feed.id)
         found = [(each.tags[0].term, each.link.partition("?")[0]) for each in parsed.entries]
-        assert found == sent[::-1][: files.MAX_ENTRIES]
+        assert found == sent[::-1][: atom.MAX_ENTRIES]
         assert all(ids.setdefault(each.id, each.link) == each.link for each in parsed.entries)
         dates = [each.updated for each in parsed.entries]
         assert dates == sorted(dates, reverse=True)

@@ -13,7 +13,7 @@ from walking import urlset
 from sitemapreader import Alternate, News, UrlEntry, open_output, walk_sync
 from sitemapreader.audit import audit_sync
 from sitemapreader.fetch import FolderFetcher
-from sitemapreader.output import files
+from sitemapreader.output import workbook
 from sitemapreader.output.columns import COLUMNS
 from sitemapreader.rows import SiteRows
 
@@ -98,7 +98,7 @@ def test_a_site(tmp_path: Path) -> None:
 
 def test_many_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What does not fit a sheet goes on in another one; sites have their column."""
-    monkeypatch.setattr(files, "MAX_ROWS", 11)
+    monkeypatch.setattr(workbook, "MAX_ROWS", 11)
     path = tmp_path / "table.xlsx"
     with open_output(path, has_sites=True, fields=["loc", "site"]) as output:
         links = (Alternate("a"),)

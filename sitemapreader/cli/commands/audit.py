@@ -16,7 +16,7 @@ from sitemapreader.audit.report import read_logo
 from sitemapreader.audit.report.texts import find_audit_format, find_hits_suffix
 from sitemapreader.audit.rules import explain_rule, format_rules, list_rules, match_codes
 from sitemapreader.cli.config import RunConfig
-from sitemapreader.cli.console import Console, RunSummary, show_progress
+from sitemapreader.cli.console import Console, show_progress
 from sitemapreader.cli.output import STANDARD_OUTPUT, LineWriter, opened, write_to
 from sitemapreader.cli.parser import (
     ALL_READ,
@@ -29,6 +29,7 @@ from sitemapreader.cli.parser import (
 )
 from sitemapreader.cli.run import NO_SOURCE
 from sitemapreader.cli.runtime import print_text, run_process
+from sitemapreader.cli.summary import RunSummary
 from sitemapreader.issues import Severity
 from sitemapreader.many.sources import (
     STANDARD_INPUT,

@@ -6,10 +6,11 @@ from functools import partial
 from itertools import groupby, islice
 from typing import TYPE_CHECKING
 
-from sitemapreader.cli.console import Console, DocumentCount, describe_unknown_removals
+from sitemapreader.cli.console import Console
 from sitemapreader.cli.output import LineWriter, opened, write_to
 from sitemapreader.cli.parser import ALL_READ, PARTIAL
 from sitemapreader.cli.runtime import run_process
+from sitemapreader.cli.summary import DocumentCount, describe_unknown_removals
 from sitemapreader.issues import excerpt
 from sitemapreader.output.text import escape_urls
 from sitemapreader.state import DocumentState, SiteState, State

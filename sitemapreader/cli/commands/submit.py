@@ -6,11 +6,12 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from sitemapreader.cli.config import RunConfig
-from sitemapreader.cli.console import Console, RunSummary
+from sitemapreader.cli.console import Console
 from sitemapreader.cli.output import LineWriter, opened, write_to
 from sitemapreader.cli.parser import NO_URL, NOTHING_FETCHED, UsageError
 from sitemapreader.cli.run import find_sources
 from sitemapreader.cli.runtime import run_process
+from sitemapreader.cli.summary import RunSummary
 from sitemapreader.many.visitor import SiteWalk
 from sitemapreader.output.text import escape_urls
 from sitemapreader.recipes.indexnow import (

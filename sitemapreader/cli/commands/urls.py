@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from sitemapreader.cli.config import RunConfig
-from sitemapreader.cli.console import Console, RunSummary
+from sitemapreader.cli.console import Console
 from sitemapreader.cli.output import (
     is_for_many,
     is_pipe,
@@ -20,6 +20,7 @@ from sitemapreader.cli.output import (
 from sitemapreader.cli.parser import ALL_READ, DIFFERENT, PARTIAL, UsageError
 from sitemapreader.cli.run import SourceRun, find_named, find_sources
 from sitemapreader.cli.runtime import ignore_signals, run_process
+from sitemapreader.cli.summary import RunSummary
 from sitemapreader.many.run import SiteRun, open_report
 from sitemapreader.many.sources import FileFetcher, SiteTask
 from sitemapreader.many.visitor import SiteWalk

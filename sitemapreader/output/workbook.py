@@ -1,97 +1,23 @@
-"""Outputs that are always files: feeds of changes (Atom), and workbooks (.xlsx)."""
+"""Workbooks for spreadsheets, written row by row; they need the extra `xlsx`."""
 
 from __future__ import annotations
 
 import math
-import re
-from collections import deque
-from datetime import UTC, datetime
-from html import escape
+from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, TypeAlias
-from uuid import NAMESPACE_URL, uuid4, uuid5
 
 from sitemapreader.errors import name_extra
 from sitemapreader.output.columns import ABSENT
 from sitemapreader.output.sink import Encoder, Output
 from sitemapreader.output.text import escape_texts, escape_urls, to_json
-from sitemapreader.rows import OutputRows, get_column
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from sitemapreader.output.columns import Column
-
-MAX_ENTRIES = 200
-"""Changes that the feed has; the oldest leave it."""
-_HEAD = (
-    '<?xml version="1.0" encoding="utf-8"?>\n<feed xmlns="http://www.w3.org/2005/Atom">'
-    "<title>Changes of sitemaps</title><author><name>sitemapreader</name></author>"
-)
-_ID = re.compile(r"<id>(urn:uuid:[0-9a-f-]{36})</id>")
-_UPDATED = re.compile(r"<updated>([0-9TZ:-]{20})</updated>")
-_MAX_BYTES = 64 * 1024 * 1024
-"""200 entries, each with a URL, a title and a sitemap of the longest that are read."""
-
-
-class AtomEncoder(Encoder):
-    """An encoder of entries as a feed (RFC 4287), behind those that the file has.
-
-    The last one comes first. Each is one line, so what an earlier run has written stays as it is.
-
-    Raises ValueError: the file is not such a feed.
-    """
-
-    def __init__(self, path: str) -> None:
-        head, *lines = _read_lines(Path(path))
-        self._now = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"
-        known = _ID.search(head)
-        self._id = known[1] if known else f"urn:uuid:{uuid4()}"
-        updated = _UPDATED.search(head)
-        self._updated = updated[1] if updated else self._now
-        self._lines = deque(lines, MAX_ENTRIES)
-
-    def encode(self, rows: OutputRows) -> bytes:
-        """Keep the last entries until the end."""
-        names = ("loc", "change", "title", "lastmod", "sitemap")
-        parts = [get_column(rows, name)[-MAX_ENTRIES:] for name in names]
-        for loc, change, title, lastmod, sitemap in zip(*parts, strict=True):
-            url, where = map(escape, escape_urls([loc, sitemap]))
-            said = escape(escape_texts([title or ""])[0]) or url
-            what = str(change or "listed")
-            key = uuid5(NAMESPACE_URL, f"{what} {self._now} {url}")
-            day = f", last changed {lastmod.isoformat()}" if lastmod else ""
-            line = (
-                f"<entry><id>urn:uuid:{key}</id><title>{what}: {said}</title>"
-                f'<updated>{self._now}</updated><link href="{url}"/><category term="{what}"/>'
-                f"<summary>{what}{day}, in {where}</summary></entry>"
-            )
-            if not any(str(key) in known for known in self._lines):
-                self._lines.appendleft(line)
-                self._updated = self._now
-        return b""
-
-    def end(self) -> bytes:
-        """Return the feed."""
-        head = f"{_HEAD}<id>{self._id}</id><updated>{self._updated}</updated>"
-        text = "\n".join([head, *self._lines, "</feed>\n"])
-        return text.encode("utf-8", "backslashreplace")
-
-
-def _read_lines(path: Path) -> list[str]:
-    """Return the head and the entries of a feed; an empty head if there is no file."""
-    if not path.is_file():
-        return [""]
-    text = path.read_text("utf-8", "replace") if path.stat().st_size <= _MAX_BYTES else ""
-    if not text.startswith(_HEAD):
-        raise ValueError(
-            f"{path} is not a feed that was written here: name another file, or remove it"
-        )
-    return text.removeprefix(_HEAD).splitlines()[:-1]
-
-
-# -- workbooks, which need the extra `xlsx`
+    from sitemapreader.rows import OutputRows
 
 MAX_ROWS = 1_048_576
 """Of a sheet, in Excel; the rest goes on in another one."""
