@@ -163,14 +163,15 @@ class IssueCode(StrEnum):
     BUDGET_DOCUMENTS = ("budget-documents", ERROR, "the walk reached its limit of documents; the rest was not read", "raise `Limits.documents`")
     BUDGET_MEMORY = ("budget-memory", ERROR, "the URLs of the listed sitemaps take more memory than the walk may use; the rest was skipped", "raise `Limits.documents` if the site is trusted")
     BUDGET_BYTES = ("budget-bytes", ERROR, "the walk reached its limit of bytes; the rest was not read", "raise `Limits.walk_bytes`")
-    BUDGET_SECONDS = ("budget-seconds", ERROR, "the walk reached its limit of time; the rest was not read", "raise `Limits.walk_seconds`")
+    BUDGET_SECONDS = ("budget-seconds", ERROR, "the walk reached its limit of time; the rest was not read", "raise `Limits.walk_seconds`, or `max_time` of the whole run")
     BUDGET_URLS = ("budget-urls", ERROR, "the walk delivered as many URLs as it may; the rest was not read", "raise `max_urls`")
     SHRUNK = ("shrunk", WARNING, "a sitemap lists less than half of what it did, or nothing; what it lost is not reported as removed until a later walk finds the same", "if the pages are gone, walk again tomorrow; else restore the sitemap")
     STATE_REPLACED = ("state-replaced", WARNING, "the state file was damaged, of an earlier version, or not a state file; it was renamed, and everything is read again", "inspect the renamed file, then remove it")
     # fmt: on
 
 
-_USERINFO = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]{0,20}://)[^/?#]*@")
+_USERINFO = re.compile(r"""(^|[\s"'])((?:[A-Za-z][A-Za-z0-9+.-]{0,20}:)?//)[^/?#\s]*@""")
+"""At the beginning of a URL, in a text too; not `//` in a path."""
 
 
 @attrs.define(weakref_slot=False)
@@ -214,7 +215,7 @@ class Issue:
             sitemap=without_userinfo(sitemap),
             line=line,
             url=None if url is None else excerpt(without_userinfo(url), 2048),
-            value=None if value is None else excerpt(value),
+            value=None if value is None else excerpt(without_userinfo(value)),
         )
 
     @property
@@ -239,8 +240,8 @@ make_issue = Issue.make
 
 
 def without_userinfo(text: str) -> str:
-    """Remove user and password from a URL."""
-    return _USERINFO.sub(r"\1", text)
+    """Remove user and password from a URL, or from those in a text."""
+    return _USERINFO.sub(r"\1\2", text) if "@" in text else text
 
 
 def show_url(url: str) -> str:

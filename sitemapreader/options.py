@@ -41,7 +41,7 @@ records: use it if `re` of your Python has a bug.
 def _positive(_: object, field: attrs.Attribute[float], value: object) -> None:
     is_count = field.type in (int, "int")
     words = "whole" if is_count else "finite"
-    wanted = f"{field.name} must be a {words} number above zero, not {value!r}"
+    wanted = f"`{field.name}` must be a {words} number above zero, not {value!r}"
     if not isinstance(value, Integral if is_count else Real):
         raise TypeError(f"{wanted}; leave it out for the default")
     if not 0 < float(value) < float("inf"):
@@ -159,24 +159,21 @@ _NOT_IN_HEADERS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 def _proxy(_: object, field: attrs.Attribute[str | None], value: str | None) -> None:
     if value is not None and not _PROXY.fullmatch(value):  # which may have a password in it
         raise ValueError(
-            f"{field.name} must be the URL of an HTTP proxy, like 'http://proxy.example:3128'"
+            f"`{field.name}` must be the URL of an HTTP proxy, like 'http://proxy.example:3128'"
         )
 
 
-def _headers(_: object, field: attrs.Attribute[dict[str, str]], value: dict[str, str]) -> None:
+def _headers(_: object, _field: attrs.Attribute[dict[str, str]], value: dict[str, str]) -> None:
     for name, text in value.items():
         if not _HEADER_NAME.fullmatch(name):
-            raise ValueError(
-                f"{field.name}: {name!r} is not a valid header name: "
-                "use letters, digits and hyphens"
-            )
+            raise ValueError(f"no header is named {name!r}: use letters, digits and hyphens")
         if _NOT_IN_HEADERS.search(text):  # which may be a password
-            raise ValueError(f"{field.name}: the value of {name} has control characters in it")
+            raise ValueError(f"the value of the header {name} has control characters in it")
 
 
 def _user_agent(_: object, field: attrs.Attribute[str], value: str) -> None:
     if _NOT_IN_HEADERS.search(value) or not value.strip():
-        raise ValueError(f"{field.name} must be a line of text, not {value!r}")
+        raise ValueError(f"`{field.name}` must be a line of text, not {value!r}")
 
 
 @attrs.frozen(kw_only=True, repr=False)
@@ -245,6 +242,6 @@ def one_of(choices: Any) -> Callable[[object, attrs.Attribute[str], str], None]:
 
     def check(_: object, field: attrs.Attribute[str], value: str) -> None:
         if value not in words:
-            raise ValueError(f"{field.name} must be one of {', '.join(words)}, not {value!r}")
+            raise ValueError(f"`{field.name}` must be one of {', '.join(words)}, not {value!r}")
 
     return check

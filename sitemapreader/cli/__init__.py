@@ -21,7 +21,7 @@ def main(argv: list[str] | None = None) -> int:
 def _run(argv: list[str]) -> int:
     # imported here, because Ctrl-C may come meanwhile
     from sitemapreader.cli.commands import EXTRAS, choose_command  # noqa: PLC0415 (see above)
-    from sitemapreader.cli.parser import UsageError  # noqa: PLC0415 (the same)
+    from sitemapreader.cli.parser import UsageError, name_options  # noqa: PLC0415 (the same)
     from sitemapreader.errors import advise_extra  # noqa: PLC0415 (the same)
 
     command, rest = choose_command(argv)
@@ -32,7 +32,7 @@ def _run(argv: list[str]) -> int:
     try:
         return command.load()(arguments)
     except UsageError as error:
-        parser.error(str(error))
+        parser.error(name_options(str(error)))
     except ModuleNotFoundError as error:
         if command.name not in EXTRAS:
             raise

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 import attrs
 
 from sitemapreader.cli.output import find_output_format, get_output_path
-from sitemapreader.cli.parser import UsageError, name_options
+from sitemapreader.cli.parser import UsageError
 from sitemapreader.discovery.context import UrlAllowance
 from sitemapreader.fetch.addresses import AddressPolicy
 from sitemapreader.options import FetchOptions, Limits
@@ -53,7 +53,7 @@ class RunConfig:
                 Limits(**limits),
             )
         except ValueError as error:
-            raise UsageError(name_options(f"{error}")) from None
+            raise UsageError(str(error)) from None
 
     def with_login(self, user: str | None, password: str | None) -> FetchOptions:
         """Return the options for a source whose URL contains a user and a password."""

@@ -87,7 +87,7 @@ class Console:
 
         Of a code that is no error one is printed for each document, with the number of the others;
         of those in `_NAMED_BRIEFLY` a few. An unreachable robots.txt is not reported beside the
-        error that caused it.
+        error that caused it, nor that a site which is down has no sitemap.
         """
         issues = report.issues
         failed = {issue.sitemap for issue in issues if issue.severity is Severity.ERROR}
@@ -98,6 +98,8 @@ class Console:
         left = report.counts - Counter(issue.code for issue in issues)
         for (code, place), same in groups.items():
             if code is IssueCode.ROBOTS_UNREACHABLE and place in failed:
+                continue
+            if code is IssueCode.NO_SITEMAP and report.outcome.reason != code:
                 continue
             named, more = same, 0
             if code in _NAMED_BRIEFLY:

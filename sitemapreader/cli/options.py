@@ -151,7 +151,8 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                metavar="URL", type=parse_base_url),
         Option("--dry-run", "submit", "print the URLs, one a line; submit and remember nothing"),
         Option("-i --input-file", "urls tree discover watch",
-               "read sites and sitemaps from FILE, one a line; - is standard input", **_FILE),
+               "read sites and sitemaps from FILE, one a line; - is standard input (may be "
+               "repeated)", repeats=True, **_FILE),
         Option("--site", _WALK, "treat URLs as sites", "kind", const="site", rivals="kind"),
         Option("--sitemap", _WALK, "treat URLs as sitemaps", "kind", ("sitemaps=",),
                const="sitemap", rivals="kind"),

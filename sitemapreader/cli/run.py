@@ -83,8 +83,9 @@ class SourceRun:
         self.arguments = arguments
         self.config = RunConfig.from_arguments(arguments)
         self.console = Console.from_arguments(arguments)
-        self.summary = RunSummary(what, is_for_many(arguments))
-        self._list: str | None = getattr(arguments, "input_file", None)
+        is_shard = getattr(arguments, "shard", None) is not None
+        self.summary = RunSummary(what, is_for_many(arguments), is_shard)
+        self._lists: list[str] = getattr(arguments, "input_file", None) or []
         self._named = find_sources(arguments, find)
         self._on_end: Callable[[SiteWalk], Awaitable[None]] | None = None
         self._sites: SiteRun
@@ -102,11 +103,15 @@ class SourceRun:
     async def _list_all(self) -> AsyncGenerator[SiteTask | str, None]:
         for task in self._named:
             yield task
-        if self._list is None:
-            return
+        for path in self._lists:
+            async with aclosing(self._read_list(path)) as given:
+                async for each in given:
+                    yield each
+
+    async def _read_list(self, path: str) -> AsyncGenerator[SiteTask | str, None]:
         kind = _find_kind(self.arguments)
         try:
-            async with open_pieces(self._list) as pieces:
+            async with open_pieces(path) as pieces:
                 async for line in read_lines(pieces):
                     try:
                         # never a file, and never trusted: somebody else may have written the list
@@ -151,7 +156,7 @@ class SourceRun:
                 await self._on_end(site)
             return
         if site.walk is None:
-            self.report_unknown(f"{self._list}: {site.name!r} {NO_SOURCE}")
+            self.report_unknown(f"{', '.join(self._lists)}: {site.name!r} {NO_SOURCE}")
             return
         if outcome.status is SiteStatus.ERROR:
             self.console.print_line(f"{site.name}: a bug ended the walk ({site.fault})")
@@ -218,15 +223,15 @@ def find_sources(
     Raises UsageError if a word is not a source, if there is none, or if standard input is named
     twice.
     """
-    path = getattr(arguments, "input_file", None)
-    if not arguments.sources and path is None:
+    lists = getattr(arguments, "input_file", None) or []
+    if not arguments.sources and not lists:
         raise UsageError("there is no source: name one, or a list of sites with -i FILE")
     for word in arguments.sources:
         if word in COMMANDS and not Path(word).exists():
             raise UsageError(
                 f"{word} is a command, which comes first: {PROGRAM} {word} [OPTION]... SOURCE..."
             )
-    if path == STANDARD_INPUT and STANDARD_INPUT in arguments.sources:
+    if [*lists, *arguments.sources].count(STANDARD_INPUT) > 1:
         raise UsageError("standard input is either a list (-i -) or a sitemap (-), not both")
     return [_find_word(word, arguments, find) for word in arguments.sources]
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from sitemapreader.cli.parser import ALL_READ, NO_URL, NOTHING_FETCHED, PARTIAL, USAGE
-from sitemapreader.issues import IssueCode, Severity
+from sitemapreader.issues import IssueCode
 from sitemapreader.outcomes import ASKED_FOR, NOTHING_LOST, Role, Status, is_known
 from sitemapreader.report import Report
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _UNREACHED = frozenset({IssueCode.CONNECT, IssueCode.DNS, IssueCode.TIMEOUT})
 _OF_SITES = (IssueCode.OUT_OF_SCOPE,)
 """Issues that say nothing about a file alone."""
+_UNWANTED = ASKED_FOR - {str(IssueCode.ROBOTS_DISALLOWED)}
 _MAX_DOCUMENTS = 3
 """Documents named for each reason; the rest is only counted."""
 _MAX_SOURCES = 1_000
@@ -56,6 +57,8 @@ class RunSummary:
     what: str = "URLs"
     """Noun for what `printed` counts, in the plural."""
     is_for_many: bool = False
+    is_shard: bool = False
+    """Whether others read the rest of the list, so that there may be nothing to do."""
     printed: int = 0
     unknown: int = 0
     """Lines of a list that are not a source."""
@@ -75,6 +78,7 @@ class RunSummary:
     _left_out: Counter[str] = attrs.field(factory=Counter)
     _lost: dict[tuple[str, str], DocumentCount] = attrs.field(factory=dict)
     _removals_unknown: DocumentCount = attrs.field(factory=DocumentCount)
+    _unwanted: int = 0
     _undated: int = 0
     _future: int = 0
 
@@ -86,7 +90,7 @@ class RunSummary:
     def add(self, site: SiteWalk, report: Report) -> None:
         """Add a source that has ended, and what is reported of it."""
         documents, label = report.documents, site.name
-        found = bool(report.entries or site.sitemaps) or any(map(is_known, documents))
+        found = bool(report.entries or site.sitemaps) or _has_unwanted(report)
         complete = report.complete and not site.children and not site.fault
         self.done += 1
         self._undated += report.undated
@@ -106,6 +110,7 @@ class RunSummary:
         elif not complete and not any(each.is_lost for each in documents):
             self._count("read in part", _find_reason(site, report)).add(label)
         for document in documents:
+            self._unwanted += document.filtered
             self.bytes_raw += document.bytes_raw
             # a failed source is named anyway
             is_source = document.role is not Role.SITEMAP or document.url == label
@@ -140,10 +145,17 @@ class RunSummary:
         walks = (site.walk for site in self.running if site.walk is not None)
         return self.bytes_raw + sum(walk.report.bytes_raw for walk in walks)
 
+    @property
+    def _is_begun(self) -> bool:
+        """Whether there was a source to read."""
+        return bool(self.done or self.limit_reached or self.is_cut)
+
     def find_exit_code(self) -> int:
         """Return the exit code by the rules of docs/exit-codes.md."""
-        if self.unknown and not self.done:
+        if self.unknown and not self._is_begun:
             return USAGE
+        if not self._is_begun:
+            return ALL_READ if self.is_shard else NO_URL
         if not self.limit_reached and not self._answered:
             return NOTHING_FETCHED
         if not self.limit_reached and not self._found:
@@ -157,8 +169,23 @@ class RunSummary:
 
     def format_lines(self) -> Iterator[str]:
         """Yield the last lines of the run: what was printed, what was not read, and why."""
-        if self.unknown and not self.done:
+        if not self._is_begun:
+            if not self.unknown:
+                yield "no source: this shard has none" if self.is_shard else "no source is listed"
             return
+        yield self._format_count()
+        yield from self._format_held_back()
+        for (how, reason), lost in sorted(self._lost.items()):
+            yield f"{how}: {lost.number} {reason}: {lost}"
+        if self._removals_unknown.number:
+            yield describe_unknown_removals(self._removals_unknown)
+        if self.is_cut:
+            yield "not read: further sources of the list, because --max-time was over"
+        if self.repeated:
+            yield f"duplicate sources skipped: {self.repeated}"
+        yield from self._format_failed()
+
+    def _format_count(self) -> str:
         failed = len(self._failed) + self._failed_unnamed
         line = (
             f"{self.printed:,} of {self.sampled_from:,}" if self.sampled_from else f"{self.printed}"
@@ -169,7 +196,11 @@ class RunSummary:
         if self.done > 1 and failed:
             line += f", {failed} of which failed"
         text = ", ".join(f"{count} {status}" for status, count in sorted(self.statuses.items()))
-        yield line + (f"; documents: {text}" if text else "")
+        return line + (f"; documents: {text}" if text else "")
+
+    def _format_held_back(self) -> Iterator[str]:
+        if self._unwanted and not self.printed:
+            yield f"held back as asked: {self._unwanted} URLs"
         if self._undated or self._future:
             yield (
                 f"kept by date: {self._undated} URLs without a date (--undated drop leaves them "
@@ -180,15 +211,6 @@ class RunSummary:
                 f"{count} {reason}" for reason, count in sorted(self._left_out.items())
             )
             yield f"left out as asked: {text}"
-        for (how, reason), lost in sorted(self._lost.items()):
-            yield f"{how}: {lost.number} {reason}: {lost}"
-        if self._removals_unknown.number:
-            yield describe_unknown_removals(self._removals_unknown)
-        if self.is_cut:
-            yield "not read: further sources of the list, because --max-time was over"
-        if self.repeated:
-            yield f"duplicate sources skipped: {self.repeated}"
-        yield from self._format_failed()
 
     def _format_failed(self) -> Iterator[str]:
         if self.is_for_many or not self._lost:
@@ -200,6 +222,12 @@ class RunSummary:
             yield f"failed: {self._failed_unnamed} more sources, each named above with its error"
 
 
+def _has_unwanted(report: Report) -> bool:
+    """Return whether there was something that was known, or held back as asked."""
+    known = any(document.listed or is_known(document) for document in report.documents)
+    return known or any(report.left_out[reason] for reason in _UNWANTED)
+
+
 def describe_unknown_removals(documents: DocumentCount) -> str:
     """Return a line about the documents whose removed URLs are unknown."""
     return (
@@ -209,11 +237,9 @@ def describe_unknown_removals(documents: DocumentCount) -> str:
 
 
 def _find_reason(site: SiteWalk, report: Report) -> str:
-    """Return the reason why a source failed: its last error, if there is one."""
-    errors = [issue.code for issue in report.issues if issue.code.severity is Severity.ERROR]
-    lost = [document.reason for document in report.documents if document.is_lost]
+    """Return the reason why a source failed, as its outcome has it."""
     other = "sitemaps that it lists" if site.children else "cannot be read"
-    return str((errors[-1:] or lost[:1] or [other])[0])
+    return report.outcome.reason or other
 
 
 def take_report(site: SiteWalk) -> Report:

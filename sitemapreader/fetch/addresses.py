@@ -192,7 +192,7 @@ def _read_network(text: str) -> IPv4Network | IPv6Network:
         return ip_network(text)
     except ValueError as error:
         raise ValueError(
-            f"allow_networks: {error}; write a network such as '10.0.0.0/8' or 'fd00::/8'"
+            f"`allow_networks`: {error}; write a network such as '10.0.0.0/8' or 'fd00::/8'"
         ) from error
 
 

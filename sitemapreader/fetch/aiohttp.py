@@ -63,14 +63,16 @@ _IN_BODY = {IssueCode.CONNECT: IssueCode.BODY_CUT, IssueCode.TIMEOUT: IssueCode.
 def _make_error(error: Exception, target: RequestUrl, *, in_body: bool = False) -> FetchError:
     """Return an exception of aiohttp as FetchError."""
     code = next(code for kinds, code in _CODES if isinstance(error, kinds))
-    status = None
-    if in_body:
+    status, said = None, _describe(error)
+    if _is_of_proxy(error, target):
+        code, said = IssueCode.CONNECT, f"the proxy cannot be reached: {said}"
+    elif in_body:
         code = _IN_BODY.get(code, code)
     elif _is_handshake(error, target):
         code = IssueCode.TLS
     elif isinstance(error, aiohttp.ClientHttpProxyError) and error.status in LOGIN_STATUSES:
         code, status = IssueCode.LOGIN_REQUIRED, error.status
-    return FetchError(code, str(target), _describe(error), http_status=status)
+    return FetchError(code, str(target), said, http_status=status)
 
 
 def _describe(error: Exception) -> str:
@@ -89,6 +91,13 @@ def _describe(error: Exception) -> str:
     if isinstance(cause, OSError) and cause.strerror:  # the resolver's, which has its own numbers
         return cause.strerror.lower()
     return str(cause) or type(cause).__name__
+
+
+def _is_of_proxy(error: Exception, target: RequestUrl) -> bool:
+    """Return whether it is the proxy to which there is no way."""
+    if isinstance(error, aiohttp.ClientConnectorDNSError):
+        return error.host != target.url.raw_host
+    return isinstance(error, aiohttp.ClientProxyConnectionError)
 
 
 def _is_handshake(error: Exception, target: RequestUrl) -> bool:

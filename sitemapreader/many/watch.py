@@ -87,7 +87,8 @@ def _check_number(name: str, value: float, most: float) -> float:
 def _check_kinds(kinds: Collection[str]) -> frozenset[str]:
     known = [str(each) for each in Change]
     if isinstance(kinds, str) or not kinds or not {*kinds} <= {*known}:
-        raise ValueError(f"`kinds` are some of {', '.join(known)}, in a list, not {kinds!r}")
+        given = kinds if isinstance(kinds, str) else ", ".join(map(str, kinds))
+        raise ValueError(f"`kinds` is a list of some of {', '.join(known)}, not {given!r}")
     return frozenset(map(str, kinds))
 
 

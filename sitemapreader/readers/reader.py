@@ -157,7 +157,7 @@ class SitemapReader:
         return self.format is not None and self.format.is_feed
 
     def feed(self, data: bytes) -> list[Event]:
-        """Read the next bytes; return the events that are complete with them."""
+        """Read the next bytes; return the events of the blocks that are complete."""
         return [event for events in self.feed_steps(data) for event in events]
 
     def close(self, *, cut: bool = False) -> list[Event]:

@@ -19,7 +19,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 import attrs
 
-from sitemapreader.issues import Issue, IssueCode
+from sitemapreader.issues import Issue, IssueCode, without_userinfo
 from sitemapreader.models import Event, SitemapEntry, Via
 from sitemapreader.options import (
     MAX_URL_CHARS,
@@ -418,7 +418,10 @@ class _RobotsParser:
             self.add_issue(IssueCode.URL_CHARACTERS, line, value)
         if code is not None:
             self.add_issue(code, line, value)
-        return url
+        bare = url and without_userinfo(url)
+        if bare != url:
+            self.add_issue(IssueCode.USERINFO_REMOVED, line, value)
+        return bare
 
     def finish(self, *, complete: bool) -> Robots:
         for kind, number in self._surplus.items():

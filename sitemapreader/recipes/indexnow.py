@@ -31,7 +31,15 @@ import aiohttp
 import attrs
 from yarl import URL
 
-from sitemapreader import FetchError, FetchOptions, HttpFetcher, SitemapReaderError, State, walk
+from sitemapreader import (
+    FetchError,
+    FetchOptions,
+    HttpFetcher,
+    IssueCode,
+    SitemapReaderError,
+    State,
+    walk,
+)
 from sitemapreader.fetch import read_body
 from sitemapreader.urls import url_key
 
@@ -52,6 +60,9 @@ _KEY = re.compile(r"[A-Za-z0-9-]{8,128}")
 _MAX_KEY_FILE_BYTES = 4_096
 
 
+_UNREACHED = frozenset(
+    {IssueCode.CONNECT, IssueCode.DNS, IssueCode.TIMEOUT, IssueCode.BODY_CUT, IssueCode.STALLED}
+)
 _ACCEPTED = frozenset({200, 202})
 _ADVICE = {
     400: "check the endpoint and the key",
@@ -354,7 +365,11 @@ class _Service:
                 found_at = URL(response.url).host_port_subcomponent
         except FetchError as error:
             said = f"{error.code} {error.detail}".rstrip()
-            raise KeyFileError(host, f"{place} cannot be fetched ({said})") from error
+            said = f"{place} cannot be fetched ({said})"
+            status = error.http_status or 0
+            if error.code in _UNREACHED or status == 429 or status >= 500:
+                raise IndexNowError(host, said) from error
+            raise KeyFileError(host, said) from error
         if found_at != host:
             raise KeyFileError(host, f"{place} leads to another host")
         if text.strip() != self._key:

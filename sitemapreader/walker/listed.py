@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 import attrs
 
 from sitemapreader.dates import count_odd, is_since
-from sitemapreader.issues import IssueCode, make_issue
+from sitemapreader.issues import IssueCode, make_issue, without_userinfo
 from sitemapreader.models import SitemapEntry, UrlEntry, Via
 from sitemapreader.options import MAX_URL_CHARS
 from sitemapreader.outcomes import NOT_DUE, NOT_FOLLOWED, NOT_MODIFIED, BodyHasher, Document
 from sitemapreader.rows import EntryColumns, Rows, take_rows
-from sitemapreader.urls import parse_url, resolve, same_hosts, url_key
+from sitemapreader.urls import resolve, same_hosts, url_key
 from sitemapreader.walker.queues import PackedEntry, SitemapQueue, pack_entry, unpack_entry
 
 if TYPE_CHECKING:
@@ -165,10 +165,9 @@ class Children:
         return True
 
     async def _without_userinfo(self, entry: SitemapEntry) -> SitemapEntry:
-        parsed = parse_url(entry.loc) if "@" in entry.loc else None
-        if parsed is None or (parsed.raw_user is None and parsed.raw_password is None):
+        bare = without_userinfo(entry.loc)
+        if bare == entry.loc:
             return entry
-        bare = str(parsed.with_user(None))
         await self.report(IssueCode.USERINFO_REMOVED, bare)
         return attrs.evolve(entry, loc=bare)
 

@@ -129,6 +129,41 @@ def test_the_parts_of_a_list_are_the_list(listed: Path, sites: list[str]) -> Non
     assert len(whole) == 5 * URLS
 
 
+def test_a_bad_line_and_a_limit(tmp_path: Path, sites: list[str]) -> None:
+    """URLs that were printed are no wrong usage; what is no site makes the run incomplete."""
+    listed = tmp_path / "sites.txt"
+    listed.write_text(f"not a site\n{sites[0]}\n", "utf-8")
+    done = run("-i", str(listed), *allow(*sites), "--limit", "2")
+    assert (done.returncode, len(done.stdout.split())) == (3, 2)
+    assert "not read: 1 named above" in done.stderr
+
+
+def test_several_lists(tmp_path: Path, sites: list[str]) -> None:
+    """All lists are read, one after the other."""
+    words = []
+    for number, site in enumerate(sites[:2]):
+        (tmp_path / f"{number}.txt").write_text(f"{site}\n", "utf-8")
+        words += ["-i", str(tmp_path / f"{number}.txt")]
+    done = run(*words, *allow(*sites))
+    assert (done.returncode, len(done.stdout.split())) == (0, 2 * URLS)
+    assert run(*words, "-i", "-", "-", input="").returncode == 2
+
+
+def test_a_list_without_a_site(tmp_path: Path, sites: list[str]) -> None:
+    """An empty list is 1, and leaves the file; the empty part of a list is nothing to do."""
+    (tmp_path / "none.txt").write_text("# nobody\n", "utf-8")
+    (tmp_path / "one.txt").write_text(f"{sites[0]}\n", "utf-8")
+    (tmp_path / "urls.txt").write_text("of yesterday\n", "utf-8")
+    done = run("-i", str(tmp_path / "none.txt"), "-o", str(tmp_path / "urls.txt"))
+    assert (done.returncode, (tmp_path / "urls.txt").read_text("utf-8")) == (1, "of yesterday\n")
+    assert done.stderr.splitlines()[-1] == "sitemapreader: no source is listed"
+    ended = [
+        run("-i", str(tmp_path / "one.txt"), "--shard", f"{n}/2", *allow(*sites)) for n in (1, 2)
+    ]
+    assert [each.returncode for each in ended] == [0, 0]
+    assert sorted(len(each.stdout.split()) for each in ended) == [0, URLS]
+
+
 @pytest.mark.parametrize("part", ["0/3", "4/3", "3", "a/b", "1/0", "-1/3"])
 def test_a_part_that_is_none(part: str) -> None:
     """A part that cannot be is wrong usage, with an example."""

@@ -97,7 +97,7 @@ def test_a_run_that_goes_on_says_so(tmp_path: Path) -> None:
     [
         (["hosts.txt"], 2, "-o"),
         (["-o", "OUT"], 2, "no list of hosts yet"),
-        (["none.txt", "-o", "OUT", "--shard", "1/1"], 1, "none.txt"),
+        (["none.txt", "-o", "OUT", "--shard", "1/1"], 2, "cannot read none.txt: No such file"),
         (["HOSTS", "-o", "OUT", "--shard", "3/2"], 2, "1/16"),
         (["HOSTS", "-o", "OUT", "--shard", "1/2", "--workers", "2"], 2, "not allowed with"),
         (["HOSTS", "-o", "OUT", "-u", "me:secret"], 2, "unknown option: -u"),

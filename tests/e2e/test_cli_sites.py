@@ -338,6 +338,8 @@ def test_what_the_network_cannot_be_asked(arguments: tuple[str, str]) -> None:
     done = run("https://a.example/", *arguments)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("usage: ")
+    said = done.stderr.partition("error: ")[2]
+    assert said.startswith(("--", "argument -", "the value of the header", "no header is named"))
     assert "hidden" not in done.stderr
     assert "Traceback" not in done.stderr
 

@@ -228,14 +228,28 @@ def test_each_failed_site_is_named() -> None:
     assert done.returncode == 3
     lines = done.stderr.splitlines()
     assert any("1 URL from 6 sources, 5 of which failed" in line for line in lines)
+    assert "no sitemap was found" not in "".join(line for line in lines if urls[4] in line)
     failed = dict(re.findall(r"^sitemapreader: failed: (\S+) \((.+)\)$", done.stderr, re.MULTILINE))
     assert failed == {
         urls[1]: "no-sitemap",
         urls[2]: "login-required",
         urls[3]: "no-sitemap",
-        urls[4]: "no-sitemap",
+        urls[4]: "http-status",
         dead: "connect",
     }
+
+
+@pytest.mark.parametrize(
+    "words", [("--include", "nowhere"), ("--since", "2030-01-01", "--undated", "drop")]
+)
+def test_what_nobody_wants_is_no_failure(tmp_path: Any, words: tuple[str, ...]) -> None:
+    """A run whose filters hold everything back is complete, says so, and writes its empty list."""
+    file = tmp_path / "day.txt"
+    file.write_text("of yesterday\n", "utf-8")
+    with serving(answer_for({"/sitemap.xml": urlset(3)})) as (url,):
+        done = run(url, *words, "-o", str(file))
+    assert (done.returncode, file.read_text("utf-8")) == (0, "")
+    assert done.stderr.splitlines()[-1] == "sitemapreader: held back as asked: 3 URLs"
 
 
 def test_an_index_on_disk_is_not_complete(tmp_path: Any) -> None:

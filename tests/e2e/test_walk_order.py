@@ -245,7 +245,7 @@ def test_walk_sync_and_frames_take_the_order() -> None:
 
 def test_an_order_that_does_not_exist() -> None:
     """Another word is misuse, and the message lists the orders."""
-    with pytest.raises(ValueError, match="order must be one of document, newest"):
+    with pytest.raises(ValueError, match="`order` must be one of document, newest"):
         walk(SITE, order="oldest")  # type: ignore[arg-type]
 
 

@@ -104,7 +104,7 @@ def test_nothing_can_be_fetched(site: Path) -> None:
     ("words", "said"),
     [
         (["site", "--pace", "4000"], "--pace must be above 0, and 3600 at most"),
-        (["site", "--kinds", "gone"], "--kinds are some of new, changed, removed"),
+        (["site", "--kinds", "gone"], "--kinds is a list of some of new, changed, removed"),
         (["site", "-o", "changes.csv"], "changes.atom"),
         (["site/a.xml"], "single file"),
         ([], "there is no source"),

@@ -71,6 +71,18 @@ async def test_userinfo_is_removed() -> None:
     assert "secret" not in str(walked.report.documents)
 
 
+async def test_userinfo_in_robots_txt_is_removed() -> None:
+    """The same holds for a Sitemap line, which anybody can read."""
+    urls = ["https://me:secret@example.org/leaf.xml", "//me:secret@example.org/other.xml"]
+    lines = "".join(f"Sitemap: {url}\n" for url in urls)
+    walked = await walk_all({ROBOTS: lines.encode(), LEAF: urlset(PAGE)})
+    assert walked.locs == [PAGE]
+    assert walked.codes.count("userinfo-removed") == 2
+    assert LEAF in walked.requested
+    assert "secret" not in str(walked.report.to_dict())
+    assert "secret" not in str(walked.requested)
+
+
 async def test_listing_itself() -> None:
     """An index that lists itself is read once; it is said that it does."""
     walked = await walk_top({TOP: index(TOP, LEAF, "top.xml"), LEAF: urlset(PAGE)})

@@ -148,6 +148,15 @@ async def test_a_proxy_is_asked_for_everything(server: FaultServer) -> None:
     assert paths == ["http://site.example/x"]
 
 
+async def test_a_proxy_that_is_down_is_no_failing_site() -> None:
+    """The error says that there is no way to the proxy, whatever the site does."""
+    async with HttpFetcher(FetchOptions(proxy="http://127.0.0.1:9", max_attempts=1)) as fetcher:
+        for url in ("http://site.example/x", "https://site.example/x"):
+            error = await fail(fetcher, url)
+            assert error.code == IssueCode.CONNECT
+            assert error.detail == "the proxy cannot be reached: connection refused"
+
+
 # -- TLS
 
 

@@ -44,6 +44,7 @@ class Web:
 
     base: str = ""
     pages: dict[str, bytes | str] = attrs.field(factory=dict)
+    statuses: dict[str, int] = attrs.field(factory=dict)
     answers: list[Answer] = attrs.field(factory=list)
     requests: list[dict[str, Any]] = attrs.field(factory=list)
     accepted: list[str] = attrs.field(factory=list)
@@ -83,7 +84,7 @@ class Web:
             return web.Response(status=404)
         if isinstance(page, str):
             return web.Response(status=302, headers={"Location": page})
-        response = web.Response(body=page)
+        response = web.Response(body=page, status=self.statuses.get(request.path, 200))
         if request.path.endswith(".txt"):
             response.enable_compression()
         return response
@@ -228,6 +229,18 @@ async def test_a_key_that_is_not_there(site: Web, db: Path, spoil: Callable[...,
     site.pages = good
     await site.submit(db)
     assert sorted(site.accepted) == locs
+
+
+@pytest.mark.parametrize("status", [429, 500, 503])
+async def test_a_site_that_is_down_has_no_wrong_key(site: Web, db: Path, status: int) -> None:
+    """A key file that a server does not give today is asked for again, not blamed."""
+    site.publish("a")
+    site.statuses[f"/{KEY}.txt"] = status
+    with pytest.raises(indexnow.IndexNowError, match="try again later") as raised:
+        await site.submit(db, options=attrs.evolve(OPTIONS, max_attempts=1))
+    assert not isinstance(raised.value, indexnow.KeyFileError)
+    code, _, said = await submit(site, db, "--all", "-m", "1")
+    assert (code, "try again later" in said) == (4, True)
 
 
 async def test_a_host_without_the_key_is_named(site: Web, db: Path) -> None:
@@ -428,6 +441,15 @@ async def test_the_shell_says_what_was_answered(site: Web, db: Path, status: int
     code, _, said = await submit(site, db, "--all")
     assert code == 1
     assert f"the service answered {status}: {indexnow._ADVICE[status]}" in said
+
+
+async def test_all_is_for_a_first_run(site: Web, db: Path) -> None:
+    """Who records first and then asks for all is told how to submit all."""
+    site.publish("a")
+    assert "remove the state and add --all" in (await submit(site, db))[2]
+    code, _, said = await submit(site, db, "--all")
+    assert (code, site.requests) == (0, [])
+    assert f"to submit all URLs, remove {db} and {db}.submitted" in said
 
 
 async def test_the_shell_without_the_file_on_the_site(site: Web, db: Path) -> None:

@@ -85,7 +85,7 @@ def test_the_kinds() -> None:
     """The shell offers what the library has, which refuses anything else."""
     assert get_args(CountBy) == COUNT_KINDS
     wrong: Any = "colour"
-    with pytest.raises(ValueError, match="by must be one of sitemap, folder"):
+    with pytest.raises(ValueError, match="`by` must be one of sitemap, folder"):
         UrlCounts(wrong)
 
 

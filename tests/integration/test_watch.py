@@ -298,7 +298,7 @@ async def test_it_is_used_inside_its_context(watched: Watched) -> None:
         ({"tick_seconds": 0}, ValueError, "`tick_seconds` must be above 0"),
         ({"kinds": ["gone"]}, ValueError, "new, changed, removed"),
         ({"kinds": []}, ValueError, "new, changed, removed"),
-        ({"kinds": "new"}, ValueError, "in a list"),
+        ({"kinds": "new"}, ValueError, "is a list"),
         ({"changes": True}, TypeError, "no argument 'changes'"),
         ({"revisit": 3}, TypeError, "no argument 'revisit'"),
         ({"max_tiem": 3}, TypeError, "max_time"),

@@ -116,7 +116,7 @@ def test_patterns_are_no_functions(start: Callable[..., Any], name: str, value: 
 @for_each("value", [None, 0.5, 2.0, "3"])
 def test_counts_are_whole(kind: Callable[..., Any], name: str, value: object) -> None:
     """Half a request at once would wait for ever, and `None` is no limit."""
-    with pytest.raises(TypeError, match=f"{name} must be a whole number above zero, not"):
+    with pytest.raises(TypeError, match=f"`{name}` must be a whole number above zero, not"):
         kind(**{name: value})
 
 
@@ -125,7 +125,7 @@ def test_counts_are_whole(kind: Callable[..., Any], name: str, value: object) ->
 )
 def test_seconds_are_numbers(value: object, kind: type[Exception]) -> None:
     """A time is any finite number above zero."""
-    with pytest.raises(kind, match="walk_seconds must be a finite number above zero"):
+    with pytest.raises(kind, match="`walk_seconds` must be a finite number above zero"):
         Limits(walk_seconds=value)  # type: ignore[arg-type]
     assert Limits(walk_seconds=0.5).walk_seconds == 0.5
 

@@ -35,7 +35,7 @@ LEAVING = {"--help", "--version"}
 """Options that print something and end the program; `test_leaving` has them."""
 
 VALUES: dict[str, tuple[str, object]] = {
-    "--input-file": ("sites.txt", "sites.txt"),
+    "--input-file": ("sites.txt", ["sites.txt"]),
     "--site": ("", "site"),
     "--sitemap": ("", "sitemap"),
     "--base-url": ("https://a.example/", "https://a.example/"),

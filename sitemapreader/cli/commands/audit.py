@@ -61,7 +61,7 @@ def run_audit(arguments: argparse.Namespace) -> int:
 
         work = _AuditCommand(arguments, find_settings(Path.cwd()), audit)
     except AuditInputError as error:
-        raise UsageError(name_options(str(error))) from None
+        raise UsageError(str(error)) from None
     return run_process(work.run, work.lines.name, work.console)
 
 
@@ -158,7 +158,7 @@ class _AuditCommand:
                 try:
                     result = await self._audit(source, **self._passed)
                 except AuditInputError as error:
-                    raise UsageError(name_options(str(error))) from None
+                    raise UsageError(str(error)) from None
                 except OSError as error:  # the database
                     self.console.print_error(str(error))
                     return NO_URL

@@ -7,6 +7,7 @@ import signal
 import sys
 import time
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -63,6 +64,11 @@ def run_scale(arguments: argparse.Namespace) -> int:
         console.print_error(str(error))
         return USAGE
     except OSError as error:
+        if error.filename is not None and error.filename == str(
+            Path(arguments.list or "").resolve()
+        ):
+            console.print_error(f"cannot read {arguments.list}: {error.strerror}")
+            return USAGE
         console.print_error(f"cannot read the list, or write {arguments.output}: {error}")
         return NO_URL
 

@@ -17,11 +17,19 @@ from sitemapreader.state import DocumentState, SiteState, State
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
+
+    from sitemapreader.state.planning import PlannedDocument
 
 
 _LINES_AT_ONCE = 500
 _MAX_NAME = 500
+
+
+_NOTHING_DUE = (
+    "nothing is due: a sitemap is asked again ten minutes after its last answer at the earliest, "
+    "and only runs with --changes record what a schedule needs"
+)
 
 
 def run_state(arguments: argparse.Namespace) -> int:
@@ -30,7 +38,10 @@ def run_state(arguments: argparse.Namespace) -> int:
 
     async def work() -> int:
         if arguments.plan:
-            text = format_plan(state, arguments.plan)
+            planned = state.plan(arguments.plan)
+            text = format_plan(planned)
+            if not planned:
+                console.print_line(_NOTHING_DUE)
         else:
             text = format_removed(state) if arguments.removed else format_state(state)
         async with opened(lines):
@@ -47,9 +58,9 @@ def format_removed(state: State) -> Iterator[str]:
         yield f"{escape_urls([loc])[0]}\n"
 
 
-def format_plan(state: State, number: int) -> Iterator[str]:
+def format_plan(planned: Iterable[PlannedDocument]) -> Iterator[str]:
     """Yield a line for each document that is due: its URL, and why."""
-    for each in state.plan(number):
+    for each in planned:
         why = "announced by its index" if each.is_announced else f"{each.waiting:.2g} waiting"
         trust = "" if each.trust is None else f", its dates trusted {each.trust:.0%}"
         lastmods = f", lastmods {each.lastmods}" if each.lastmods else ""

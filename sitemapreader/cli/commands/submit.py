@@ -74,9 +74,15 @@ def run_submit(arguments: argparse.Namespace) -> int:
         console.print_summary(summary)
         for line in _describe(result, is_preview=arguments.dry_run):
             console.print_line(line)
+        if arguments.submit_all and result.report.complete and not result.submitted:
+            files = f"{arguments.state_file} and {arguments.state_file}.submitted"
+            console.print_line(f"--all is for a first run: {_BEGIN_ANEW} {files}")
         return summary.find_exit_code()
 
     return run_process(work, lines.name, console)
+
+
+_BEGIN_ANEW = "to submit all URLs, remove"
 
 
 def _describe(result: SubmissionResult, *, is_preview: bool) -> Iterator[str]:
@@ -84,7 +90,8 @@ def _describe(result: SubmissionResult, *, is_preview: bool) -> Iterator[str]:
         are = "would be" if is_preview else "are"
         yield (
             f"first run: {result.recorded} URLs {are} recorded, and none is submitted, because "
-            "IndexNow is for changes; the next run submits these (--all submits all)"
+            f"IndexNow is for changes; the next run submits these ({_BEGIN_ANEW} the state and "
+            "add --all)"
         )
         return
     said = "would be submitted" if is_preview else "submitted"

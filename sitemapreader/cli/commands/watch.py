@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from sitemapreader.cli.output import LineWriter, get_output_path, opened, write_to
-from sitemapreader.cli.parser import ALL_READ, NOTHING_FETCHED, PARTIAL, UsageError, name_options
+from sitemapreader.cli.parser import ALL_READ, NOTHING_FETCHED, PARTIAL, UsageError
 from sitemapreader.cli.run import NO_SOURCE, SourceRun, find_rooted
 from sitemapreader.cli.runtime import run_process
 from sitemapreader.many.sources import SiteTask
@@ -66,7 +66,7 @@ class _Watcher:
                 **run.config.walk,
             )
         except ValueError as error:
-            raise UsageError(name_options(str(error))) from None
+            raise UsageError(str(error)) from None
         async with changes:
             async for site, entries in changes.batches():
                 await self._print(site, entries)
