@@ -170,8 +170,9 @@ class IssueCode(StrEnum):
     # fmt: on
 
 
-_USERINFO = re.compile(r"""(^|[\s"'])((?:[A-Za-z][A-Za-z0-9+.-]{0,20}:)?//)[^/?#\s]*@""")
-"""At the beginning of a URL, in a text too; not `//` in a path."""
+_USERINFO = re.compile(r"""(^|[\s"'])((?:[A-Za-z][A-Za-z0-9+.-]{0,20}:)?//)[^/?#\\\s]*@""")
+"""At the beginning of a URL, in a text too; not `//` in a path. Browsers take a backslash for the end
+of the host: what is before it is no user."""
 
 
 @attrs.define(weakref_slot=False)
