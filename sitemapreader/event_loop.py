@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 import threading
 from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext, suppress
@@ -90,6 +91,8 @@ class LoopThread:
 
         Raise what leaving raised, unless the consumer left because of an `error` of its own.
         """
+        if sys.is_finalizing():  # a generator is closed at exit, and daemons do not run any more
+            return
         self._loop.result().call_soon_threadsafe(self._leaving.set)
         fault = self._end.exception()
         if self._thread is not None:

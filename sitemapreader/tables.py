@@ -345,7 +345,7 @@ def _plan_walk(source: Site | None, arguments: WalkArguments) -> BlockingWalk:
 
 def _find_folder(source: Site, arguments: WalkArguments) -> FolderFetcher | None:
     """Return the fetcher of a folder; `None` for a URL."""
-    if isinstance(source, str) and has_web_scheme(source):
+    if isinstance(source, str) and (not source or has_web_scheme(source)):
         return None
     path = Path(source)
     if not path.is_dir():

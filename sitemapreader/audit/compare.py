@@ -9,13 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from sitemapreader.audit.models import SCHEMA, read_json
+from sitemapreader.audit.models import SCHEMA, Need, read_json
+from sitemapreader.audit.rates import Stratum, estimate_rate
 from sitemapreader.audit.report import GRADES, show_percent
 from sitemapreader.issues import Severity
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Mapping
+
+
+_SAMPLES = {Need.PAGES: "pages", Need.WAS: "old_pages"}
+"""Need of a rule -> the fact that says how many pages were visited for it."""
 
 
 class Trend(StrEnum):
@@ -76,13 +81,17 @@ class _Extent:
     value: float
     low: float
     high: float
+    needs: frozenset[str] = frozenset()
 
     @classmethod
     def read(cls, finding: Mapping[str, Any]) -> _Extent:
         severity, rate = Severity[finding["severity"].upper()], finding.get("rate")
+        needs = frozenset(map(str, finding["rule"].get("needs", ())))
         if rate is None:
-            return cls(severity, *[int(finding["count"])] * 3)
-        return cls(severity, *(float(rate[name]) for name in ("share", "low", "high")))
+            count = int(finding["count"])
+            return cls(severity, count, count, count, needs)
+        share, low, high = (float(rate[name]) for name in ("share", "low", "high"))
+        return cls(severity, share, low, high, needs)
 
 
 @attrs.frozen
@@ -91,12 +100,31 @@ class _Report:
 
     findings: Mapping[str, _Extent]
     not_run: frozenset[str]
+    most: Mapping[str, float]
+    """Need of rules about a sample of pages -> the share that one without a hit may have."""
+
+    def find(self, code: str, other: _Report) -> _Extent | None:
+        """Return how far a rule goes; `None` where nothing can be hidden."""
+        there = other.findings.get(code)
+        if code in self.findings or there is None:
+            return self.findings.get(code)
+        most = [self.most[need] for need in there.needs if need in self.most]
+        return _Extent(there.severity, 0.0, 0.0, max(most)) if most else None
 
 
 def _read_report(content: Any) -> _Report:
+    facts = content["facts"]
+    most = {}
+    for need, name in _SAMPLES.items():
+        tally = facts.get(name)
+        if tally is not None and not tally["exact"]:
+            part = Stratum(int(tally["listed"]), int(tally["judged"]), 0)
+            rate = estimate_rate([part])
+            most[str(need)] = rate.high if rate else 1.0
     return _Report(
         {_code_of(each): _Extent.read(each) for each in content["findings"]},
-        frozenset(map(_code_of, content["facts"]["not_run"])),
+        frozenset(map(_code_of, facts["not_run"])),
+        most,
     )
 
 
@@ -109,7 +137,7 @@ def _code_of(entry: Mapping[str, Any]) -> str:
 
 
 def _compare(code: str, old: _Report, new: _Report) -> Difference:
-    before, after = (report.findings.get(code) for report in (old, new))
+    before, after = old.find(code, new), new.find(code, old)
     if code in old.not_run or code in new.not_run:
         trend = Trend.UNKNOWN
     elif before is None or after is None:

@@ -27,7 +27,7 @@ from sitemapreader.audit.models import (
     Place,
     SectionCount,
 )
-from sitemapreader.audit.page_table import Stratum, estimate_rate
+from sitemapreader.audit.rates import Stratum, estimate_rate
 from sitemapreader.audit.rules import ABOUT_US, SqlRule
 from sitemapreader.issues import IssueCode, Severity
 

@@ -182,18 +182,20 @@ class SiteVisits:
         if self._pages is None and found < _LEAST_SHARE * len(urls):
             database.ask("DELETE FROM page")
             return _say_unbuilt(found, len(urls))
-        for (loc,) in database.ask(_QUERIES["list_old"]):
+        old = [loc for (loc,) in database.ask(_QUERIES["list_old"])]
+        for loc in old:
             # The folder will answer for the old host as well.
             there = urlsplit(loc)._replace(scheme=base.scheme, netloc=base.netloc).geturl()
             table.add(attrs.evolve(site.visit(there), url=loc))
         if not isinstance(self._pages, int):
             listed |= _read_unnamed(database, site, folder, set(urls))
+            known = set(old)
             for file, url in site.list_pages():
                 rules = robots.get(origin_of(url))
                 refused = rules is not None and any(
                     rules.find_refusal(url, agent) for agent in self._figures.robots
                 )
-                if file not in listed and not refused:
+                if file not in listed and url not in known and not refused:
                     table.add(site.visit(url))
         table.flush()
         may_answer = site.may_answer_more or site.answers_all

@@ -102,7 +102,7 @@ def parse_seconds(text: str) -> float:
     """Parse a number of seconds above zero."""
     seconds = _number(text)
     if not 0 < seconds < math.inf:
-        raise ArgumentTypeError(f"{text!r}: write a number of seconds above 0, such as 2.5")
+        raise ArgumentTypeError(f"{text!r}: write a number above 0, such as 2.5")
     return seconds
 
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 _REPORT_SUFFIXES = (".jsonl", ".csv", ".parquet")
 _ROWS: View[SiteBatch, tuple[str, Rows]] = View(lambda batch: batch.rows.parts)
-_LISTS: View[SiteBatch, tuple[str, list[UrlEntry]]] = View(
+SITE_LISTS: View[SiteBatch, tuple[str, list[UrlEntry]]] = View(
     lambda batch: ((site, list(rows)) for site, rows in batch.rows.parts)
 )
 
@@ -138,7 +138,7 @@ class SiteRun(TaskStream[SiteBatch]):
 
         No list is empty. Asking for the next one acknowledges the previous one, for the state.
         """
-        return self._read(_LISTS)
+        return self._read(SITE_LISTS)
 
     def rows(self) -> AsyncIterator[tuple[str, Rows]]:
         """Yield the entries as `batches` does, by columns where the reader gives columns."""
@@ -164,6 +164,8 @@ class SiteRun(TaskStream[SiteBatch]):
             path: its suffix selects the format, as in `open_output`.
             report: a name with .jsonl, .csv or .parquet, for a row per site.
         """
+        if report is not None and is_same_file(path, report):
+            raise ValueError(f"{str(path)!r} is named twice: for the entries, and for the report")
         outcomes = open_report(report)
         with open_output(path, has_sites=True) as output, outcomes or nullcontext():
             if outcomes is not None:
@@ -242,7 +244,7 @@ class BlockingSiteRun(BlockingStream[SiteBatch]):
 
     def batches(self) -> Iterator[tuple[str, list[UrlEntry]]]:
         """Yield a site, as it was given, and a list of its entries; see `SiteRun.batches`."""
-        return self._read(_LISTS)
+        return self._read(SITE_LISTS)
 
     def rows(self) -> Iterator[tuple[str, Rows]]:
         """Yield the entries as `batches` does, by columns where the reader gives columns."""
@@ -258,6 +260,11 @@ class BlockingSiteRun(BlockingStream[SiteBatch]):
         """Write all entries and outcomes into files; see `SiteRun.write`."""
         self._usage.check()
         self._thread.call(self._run.write(path, report=report)).result()
+
+
+def is_same_file(one: str | PathLike[str], other: str | PathLike[str]) -> bool:
+    """Return whether two names of files, which need not exist, are of one file."""
+    return Path(one).resolve() == Path(other).resolve()
 
 
 def open_report(path: str | PathLike[str] | None) -> Output | None:

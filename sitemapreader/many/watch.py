@@ -7,17 +7,20 @@ import math
 from contextlib import aclosing
 from datetime import timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from sitemapreader.many import RunArguments, walk_many
+from sitemapreader.many.run import SITE_LISTS
 from sitemapreader.many.sources import FileFetcher, InvalidSiteError, SiteTask, check_task
+from sitemapreader.many.visitor import SiteBatch
 from sitemapreader.models import Change
+from sitemapreader.rows import SiteRows
 from sitemapreader.state import State
 from sitemapreader.state.planning import find_stamped, find_unscheduled, plan_sites
 from sitemapreader.urls import url_key
 from sitemapreader.walker.config import refuse_unknown
 from sitemapreader.walker.state_writer import StateAccess
-from sitemapreader.walker.stream import Usage
+from sitemapreader.walker.stream import Channel, TaskStream, Usage, View
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Collection
@@ -111,7 +114,13 @@ def _name_sites(sites: Collection[str | SiteTask]) -> dict[str, str | SiteTask]:
     return named
 
 
-class Watch:
+_ENTRIES: View[SiteBatch, UrlEntry] = View(
+    lambda batch: (entry for _, rows in batch.rows.parts for entry in rows),
+    put_back=lambda batch, rest: SiteBatch(SiteRows([(batch.rows.parts[0][0], rest)])),
+)
+
+
+class Watch(TaskStream[SiteBatch]):
     """The changes of sites as they are found; made by `watch`, entered once.
 
     Iterate it for the entries; `batches` gives them by site. Both go on where the other stopped.
@@ -150,41 +159,40 @@ class Watch:
             "on_site": self._count,
         }
         walk_many([], revisit=1, max_time=max_time, **self._arguments)  # raises for what is wrong
-        entering = "async with watch(...)"
-        self._usage = Usage("watch", entering, "changes: async for entry in changes")
         self._access: StateAccess | None = None
-        self._batches = self._list_batches()
-
-    async def __aenter__(self) -> Self:
-        self._usage.enter()
-        self._access = StateAccess.open(self._state.path, _USER)
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        self._usage.is_left = True
-        try:
-            await self._batches.aclose()
-        finally:
-            if self._access is not None:
-                await self._access.close(_USER)
+        usage = Usage("watch", "async with watch(...)", "changes: async for entry in changes")
+        super().__init__(usage, Channel(1), gathers=False)
 
     def batches(self) -> AsyncIterator[tuple[str, list[UrlEntry]]]:
         """Yield a site, as it was given, and a list of entries that is not empty."""
-        self._usage.check()
-        return self._batches
+        return self._read(SITE_LISTS)
 
-    async def __aiter__(self) -> AsyncIterator[UrlEntry]:
-        async for _, entries in self.batches():
-            for entry in entries:
-                yield entry
+    def __aiter__(self) -> AsyncIterator[UrlEntry]:
+        return self._read(_ENTRIES)
 
-    async def _list_batches(self) -> AsyncGenerator[tuple[str, list[UrlEntry]], None]:
+    # -- the watch's side
+
+    def _open(self) -> None:
+        self._access = StateAccess.open(self._state.path, _USER)
+
+    async def _close(self) -> None:
+        if self._access is not None:
+            await self._access.close(_USER)
+
+    async def _acknowledge(self) -> None:
+        if self._last is not None and self._last.handled is not None:
+            self._last.handled.set()
+
+    async def _run(self) -> None:
         loop = asyncio.get_running_loop()
         end = loop.time() + self._seconds
         while (seconds := end - loop.time()) >= 1e-6:  # less is a timedelta of nothing
             async with aclosing(self._ask(seconds)) as found:
-                async for batch in found:
-                    yield batch
+                async for site, entries in found:
+                    handled = asyncio.Event()
+                    batch = SiteBatch(SiteRows([(site, entries)]), handled)
+                    await self._channel.put(batch, len(entries))
+                    await handled.wait()  # before the state hears of it
             await asyncio.sleep(min(self._tick_seconds, max(0.0, end - loop.time())))
 
     async def _ask(self, seconds: float) -> AsyncGenerator[tuple[str, list[UrlEntry]], None]:

@@ -175,7 +175,8 @@ _INSTEAD = {
 def refuse_unknown(function: str, names: Iterable[str]) -> None:
     """Raise TypeError for names of arguments that do not exist: what to write."""
     for name in names:
-        hint = suggest(name, WalkArguments.__annotations__, " see its documentation")
+        others = WalkArguments.__annotations__.keys() - {name}  # which this function has not
+        hint = suggest(name, others, " see its documentation")
         if name in _INSTEAD:
             hint = f" write {_INSTEAD[name]}"
         raise TypeError(f"{function} has no argument {name!r}:{hint}")

@@ -125,6 +125,8 @@ class View(Generic[B, T]):
 
     read: Callable[[B], Iterable[T]]
     join: Callable[[Iterable[B]], B] | None = None
+    put_back: Callable[[B, list[T]], B] | None = None
+    """Makes a batch of what a loop has left of one, if these items are no batch themselves."""
 
 
 def _list_rows(batch: Batch) -> list[Rows]:
@@ -165,7 +167,7 @@ class Cursor(Generic[B]):
         self.view: View[B, Any] | None = None
         self.items: Iterator[Any] = iter(())
         self._waiting: deque[B] = deque()
-        self._is_tuple = False
+        self._begun: B | None = None
 
     def turn_to(self, view: View[B, T]) -> Iterator[T]:
         """Return the rest of the batch that was begun, as a view has it."""
@@ -175,7 +177,11 @@ class Cursor(Generic[B]):
         return self.items
 
     def _put_back(self) -> None:
-        rest: Any = tuple(self.items) if self._is_tuple else list(self.items)
+        rest: Any = list(self.items)
+        if rest and self.view is not None and self.view.put_back and self._begun is not None:
+            rest = self.view.put_back(self._begun, rest)
+        elif isinstance(self._begun, tuple):
+            rest = tuple(rest)
         if rest:
             self._waiting.appendleft(rest)
         self.items = iter(())
@@ -202,7 +208,7 @@ class Cursor(Generic[B]):
             while self._waiting:  # not cleared: another thread may add to it
                 parts.append(self._waiting.popleft())
             batch = view.join(parts)
-        self._is_tuple = isinstance(batch, tuple)
+        self._begun = batch
         self.view, self.items = view, iter(view.read(batch))
         return True
 

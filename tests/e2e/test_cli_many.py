@@ -138,6 +138,14 @@ def test_a_bad_line_and_a_limit(tmp_path: Path, sites: list[str]) -> None:
     assert "not read: 1 named above" in done.stderr
 
 
+def test_one_file_for_urls_and_report(tmp_path: Path, sites: list[str]) -> None:
+    """It is refused before anything is read: one of them would replace the other."""
+    both = str(tmp_path / "both.csv")
+    done = run(sites[0], "-o", both, "--report", both)
+    assert (done.returncode, "--report: this is the file of the URLs" in done.stderr) == (2, True)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_several_lists(tmp_path: Path, sites: list[str]) -> None:
     """All lists are read, one after the other."""
     words = []

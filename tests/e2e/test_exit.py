@@ -143,6 +143,31 @@ def test_a_signal_that_interrupts_no_wait(tmp_path: Path) -> None:
     assert done.stderr.splitlines()[-1] == "sitemapreader: stopped by SIGTERM"
 
 
+HALF_READ = """
+from sitemapreader import walk_sync
+from sitemapreader.fetch import FolderFetcher
+
+def list_locs():
+    with walk_sync("https://www.example.org/", fetcher=FolderFetcher({folder!r})) as entries:
+        for entry in entries:
+            yield entry.loc
+
+locs = list_locs()
+print(next(locs), flush=True)
+raise SystemExit({code})
+"""
+
+
+@pytest.mark.parametrize("code", [0, 3])
+def test_a_walk_that_is_half_read_when_the_program_ends(code: int) -> None:
+    """A generator that is closed by the end of the interpreter does not keep it."""
+    script = HALF_READ.format(folder=str(SITE), code=code)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stdout.count(b"\n"), done.stderr) == (code, 1, b"")
+
+
 @needs_full
 @pytest.mark.parametrize("command", ["urls", "tree", "discover", "completion", "help"])
 def test_a_full_disk(command: str) -> None:

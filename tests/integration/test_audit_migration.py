@@ -197,6 +197,12 @@ async def test_a_built_folder_answers_for_the_old_host(tmp_path: Path) -> None:
             "was-unlisted": [("unlisted", "")],
         }
         assert result.facts.old_folders[0].folder == "http://www.old.example/"
+    old = [f"{base}{path}" for path in ("a", "unlisted.html")]
+    with await judge(site, None, was=old, base_url=base, select=WAS) as result:
+        assert hits(result) == {"was-unlisted": [("unlisted.html", "")]}
+        tally = result.facts.old_pages
+        assert tally is not None
+        assert (tally.listed, tally.visited, tally.judged) == (2, 2, 2)
 
 
 async def test_a_site_in_a_folder_has_its_start_page_there(tmp_path: Path) -> None:

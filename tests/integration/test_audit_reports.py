@@ -96,15 +96,25 @@ def test_formats_by_suffix(result: Audit, tmp_path: Path) -> None:
 
 
 def report(
-    tmp_path: Path, name: str, *findings: dict[str, Any], not_run: tuple[str, ...] = ()
+    tmp_path: Path,
+    name: str,
+    *findings: dict[str, Any],
+    not_run: tuple[str, ...] = (),
+    facts: dict[str, Any] | None = None,
 ) -> Path:
     content = {
         "schema": 1,
         "findings": [
-            {"severity": "error", "count": 1, "rate": None, **each, "rule": {"code": each["code"]}}
+            {
+                "severity": "error",
+                "count": 1,
+                "rate": None,
+                **each,
+                "rule": {"code": each["code"], "needs": each.get("needs", ["pages"])},
+            }
             for each in findings
         ],
-        "facts": {"not_run": [{"rule": {"code": code}} for code in not_run]},
+        "facts": {"not_run": [{"rule": {"code": code}} for code in not_run], **(facts or {})},
     }
     path = tmp_path / f"{name}.json"
     path.write_text(json.dumps(content))
@@ -143,6 +153,30 @@ def test_trends(tmp_path: Path) -> None:
     assert [each.trend for each in compare_audits(before, after)][:3] == [
         Trend.NEW, Trend.WORSE, Trend.WORSE
     ]  # fmt: skip
+
+
+def test_a_sample_without_a_hit(tmp_path: Path) -> None:
+    """A sample that has no hit may have missed some, as another sample of the same site shows."""
+    tally = {"listed": 91, "visited": 20, "judged": 20, "exact": False}
+    few, many = rate(0.05, 0.01, 0.2), rate(0.6, 0.4, 0.75)
+    findings: list[list[dict[str, Any]]] = [
+        [],
+        [{"code": "few", "rate": few}, {"code": "many", "rate": many}],
+        [{"code": "few", "count": 1}, {"code": "other", "count": 1, "needs": []}],
+    ]
+    none, some, gone = (
+        report(tmp_path, f"sample {number}", *each, facts={"pages": tally})
+        for number, each in enumerate(findings)
+    )
+    assert {each.code: each.trend for each in compare_audits(none, some)} == {
+        "few": Trend.SAME, "many": Trend.WORSE
+    }  # fmt: skip
+    assert {each.code: each.trend for each in compare_audits(some, none)} == {
+        "few": Trend.SAME, "many": Trend.BETTER
+    }  # fmt: skip
+    assert {each.code: each.trend for each in compare_audits(none, gone)} == {
+        "few": Trend.UNKNOWN, "other": Trend.NEW
+    }  # fmt: skip
 
 
 def test_a_report_of_ours_compares_with_itself(result: Audit, tmp_path: Path) -> None:

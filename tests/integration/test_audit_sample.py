@@ -10,7 +10,7 @@ from sampling import choose_bad, fill, measure_coverage
 from scale import SCALE
 
 from sitemapreader.audit.models import Rate
-from sitemapreader.audit.page_table import Stratum, estimate_rate
+from sitemapreader.audit.rates import Stratum, estimate_rate
 from sitemapreader.audit.visits import draw_sample
 
 

@@ -459,6 +459,9 @@ async def test_files_and_rows_of_a_run(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="ends with"):
         async with walk_many([], fetcher=MemoryFetcher({})) as run:
             await run.write(output, report=tmp_path / "sites.txt")
+    with pytest.raises(ValueError, match="named twice"):
+        async with walk_many([], fetcher=MemoryFetcher({})) as run:
+            await run.write(output, report=tmp_path / "." / output.name)
 
 
 def list_names(folder: Path) -> set[str]:

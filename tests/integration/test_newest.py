@@ -232,7 +232,7 @@ async def test_never_proven_in_vain() -> None:
         ({"number": "3"}, "number must be a whole number"),
         ({"documents": 0}, "documents must be 1 or more"),
         ({"revisit": 3}, "newest has no argument 'revisit'"),
-        ({"state": "a.db"}, "newest has no argument 'state'"),
+        ({"state": "a.db"}, "newest has no argument 'state': see"),
         ({"exlude": "b"}, "did you mean exclude"),
     ],
 )

@@ -493,6 +493,8 @@ def test_nothing_is_fetched_before_a_mistake_is_said() -> None:
         ([ONE, TWO, 3], TypeError, "int among sites"),
         ([ONE, "two.example"], ValueError, "each of the sites must be a full URL"),
         ([ONE, "ftp://two.example/"], ValueError, "full URL"),
+        ([ONE, ""], ValueError, "full URL"),
+        ("", ValueError, "full URL"),
         ([ONE, Path("not-there")], ValueError, "'not-there' is not a folder"),
     ]
     for source, kind, said in wrong:

@@ -90,6 +90,44 @@ async def test_changes_come_once(watched: Watched) -> None:
     assert sorted(watched.found) == [("new", f"{SITES[0]}3"), ("removed", f"{SITES[1]}1")]
 
 
+async def test_loops_go_on_where_others_stopped(watched: Watched) -> None:
+    """What a loop leaves, and a wait that is over, lose nothing; unread URLs come again."""
+    watched.publish(SITES[0], *range(20))
+    watched.publish(SITES[1], *range(20))
+    found: list[str] = []
+    async with watched.watch(initial=True) as changes:
+        async for entry in changes:
+            found.append(entry.loc)
+            if len(found) == 5:
+                break
+        async for entry in changes:
+            found.append(entry.loc)
+            if len(found) == 10:
+                break
+        async for site, entries in changes.batches():
+            assert all(entry.loc.startswith(site) for entry in entries)
+            found += [entry.loc for entry in entries]
+            if len(found) == 20:
+                break
+        loop = aiter(changes)
+        found.append((await anext(loop)).loc)
+        while len(found) < 40:
+            found.append((await anext(loop)).loc)
+        for _ in range(3):
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(anext(loop), 0.02)
+        watched.publish(SITES[0], *range(21))
+        watched.now += DAY
+        found.append((await anext(loop)).loc)
+    assert len(found) == len(set(found)) == 41
+    again: list[str] = []
+    async with watched.watch() as changes:
+        async for entry in changes:
+            again.append(entry.loc)
+            break
+    assert again == found[-1:]
+
+
 async def test_a_url_in_two_sitemaps(watched: Watched) -> None:
     """A URL that two sitemaps list, of which a round asks both, is delivered once."""
     archive = f"{SITES[0]}archive.xml"

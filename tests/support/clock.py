@@ -33,6 +33,8 @@ class PassingTime:
         passed: seconds since the beginning.
     """
 
+    Event = asyncio.Event
+
     def __init__(self) -> None:
         self.passed = 0.0
 

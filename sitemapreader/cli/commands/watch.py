@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sitemapreader.cli.output import LineWriter, get_output_path, opened, write_to
@@ -13,7 +14,7 @@ from sitemapreader.cli.runtime import run_process
 from sitemapreader.many.sources import SiteTask
 from sitemapreader.many.watch import watch
 from sitemapreader.outcomes import NOT_DUE, SiteStatus
-from sitemapreader.output import find_format, open_output
+from sitemapreader.output import open_output
 from sitemapreader.output.text import escape_urls
 from sitemapreader.rows import SiteRows
 
@@ -28,7 +29,7 @@ def run_watch(arguments: argparse.Namespace) -> int:
     """Print changes until a signal, or the end of the time; return the exit code."""
     run = SourceRun(arguments, what="changes", find=find_rooted)
     path = get_output_path(arguments)
-    if path is not None and find_format(path) != "atom":
+    if path is not None and Path(path).suffix != ".atom":
         raise UsageError("-o: watch writes a feed, such as changes.atom; or append with >> FILE")
     work = _Watcher(run, path)
     return run_process(work.run, path or "standard output", run.console)
