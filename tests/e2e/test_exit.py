@@ -13,7 +13,16 @@ from typing import TYPE_CHECKING
 import package
 import pytest
 from aiohttp import web
-from commands import run, run_code, run_shell, serving, start, urlset, wait_for_handlers
+from commands import (
+    open_dead_pipe,
+    run,
+    run_code,
+    run_shell,
+    serving,
+    start,
+    urlset,
+    wait_for_handlers,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -72,9 +81,7 @@ def test_head(command: str, tmp_path: Path) -> None:
 def test_a_reader_that_never_was(command: str) -> None:
     """Standard output that nobody reads from the start ends each command with 141."""
     arguments = ["bash"] if command == "completion" else [str(SITE)]
-    with start(command, *arguments) as process:
-        assert process.stdout is not None
-        process.stdout.close()
+    with open_dead_pipe() as pipe, start(command, *arguments, stdout=pipe) as process:
         assert process.wait(60) == 141
         assert process.stderr is not None
         assert process.stderr.read() == b""

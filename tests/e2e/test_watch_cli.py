@@ -87,9 +87,10 @@ def test_ctrl_c(site: Path) -> None:
 def test_a_closed_pipe(site: Path) -> None:
     """When the reader has gone, the end is 141."""
     words = ("watch", "site", "--state", "s.db", "--initial")
-    with commands.start(*words, cwd=site.parent) as process:
-        assert process.stdout is not None
-        process.stdout.close()
+    with (
+        commands.open_dead_pipe() as pipe,
+        commands.start(*words, cwd=site.parent, stdout=pipe) as process,
+    ):
         assert process.wait(30) == 141
 
 

@@ -148,6 +148,17 @@ def can_launch(variables: Mapping[str, str]) -> bool:
     return launcher.IS_POSSIBLE and get_launcher().can_start(variables)
 
 
+@contextmanager
+def open_dead_pipe() -> Iterator[int]:
+    """Give the end of a pipe that nobody reads: its reader has left before anything is started."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        yield writing
+    finally:
+        os.close(writing)
+
+
 def wait_for_handlers(process: Run | subprocess.Popen[Any], seconds: float = 60) -> None:
     """Wait until a program handles the signals that end it, as Linux says."""
     status = Path(f"/proc/{process.pid}/status")
