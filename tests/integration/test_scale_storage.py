@@ -102,6 +102,8 @@ def test_a_run_on_s3(s3_bucket: str) -> None:
             run_partitions(output, runs[-1].folder, [1, 0, 1])
             totals = finish(output, runs[-1])
             assert totals.run == f"runs/000{number}"
+            done = [load_commit(Storage(output), runs[-1].folder, each) for each in (0, 1)]
+            assert [each.memory for each in done if each] == 2 * ["none" if number == 1 else "kept"]
             assert totals.urls == (sum(map(scale_web.count_urls, numbers)) if number == 1 else 0)
             runs.append(begin_run(output, None, web.make_options()))
     storage = Storage(output)
