@@ -5,7 +5,6 @@
 | `recipes.scrapy` | `scrapy` | `SitemapReaderSpider`, replaces SitemapSpider |
 | `recipes.crawlee` | `crawlee` | a request loader, replaces SitemapRequestLoader |
 | `recipes.indexnow` | | `submit_changes`: new, changed and removed URLs, for search engines |
-| `recipes.documents` | | `SiteDocuments`: pages for search indexes, LangChain and LlamaIndex |
 | `recipes.crawler` | | `crawl`, a crawler on asyncio |
 
 `docs/migrating.md` maps ultimate-sitemap-parser, advertools and Scrapy's own sitemap tools to this

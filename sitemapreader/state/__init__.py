@@ -17,7 +17,6 @@ import attrs
 
 from sitemapreader.errors import StateError
 from sitemapreader.state.database import connect_reader, wrap_errors
-from sitemapreader.state.page_file import PageFile, PageRecord
 from sitemapreader.state.planning import PlannedDocument, plan_documents
 from sitemapreader.state.rows import RemovalRules, as_moment, check_types, read_clock
 from sitemapreader.state.url_index import hash_url
@@ -28,8 +27,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DocumentState",
-    "PageFile",
-    "PageRecord",
     "PlannedDocument",
     "SiteState",
     "State",

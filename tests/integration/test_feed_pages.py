@@ -15,7 +15,6 @@ from walking import Pages, status, walk_all
 
 from sitemapreader import Change, Extra, IssueCode, Limits, SitemapReader, UrlEntry, walk, walk_many
 from sitemapreader.fetch import MemoryFetcher
-from sitemapreader.recipes.documents import SiteDocuments
 from sitemapreader.state import State
 
 if TYPE_CHECKING:
@@ -562,19 +561,3 @@ async def test_lists_of_sites_give_them_only_if_removed_ones_are_asked_for(tmp_p
         async with walked as run:
             found = [entry async for _, entries in run.batches() for entry in entries]
         assert "".join(name for name, _ in told(found)) == names
-
-
-async def test_an_index_of_pages_loses_them(tmp_path: Path) -> None:
-    """The recipe for search indexes asks a page that is said to be deleted, and deletes it."""
-    state = State(tmp_path / "site.db", confirm_after=timedelta(0))
-    pages = {SITEMAP: change_list(("a", "created"), ("c", "created")), HOME + "a": b"<p>Avocets"}
-    pages |= {HOME + "robots.txt": b"Sitemap: " + SITEMAP.encode(), HOME + "c": b"<p>Curlews"}
-    changes = SiteDocuments(HOME, state=state, fetcher=MemoryFetcher(pages))
-
-    async def run() -> set[tuple[str, str]]:
-        return {(each.kind, each.url) async for batch in changes.batches() for each in batch}
-
-    assert await run() == {("upsert", HOME + "a"), ("upsert", HOME + "c")}
-    pages[SITEMAP] = change_list(("a", "created"), ("c", "deleted"))
-    del pages[HOME + "c"]
-    assert await run() == {("delete", HOME + "c")}
