@@ -23,22 +23,20 @@ if TYPE_CHECKING:
 class Format(StrEnum):
     """The format of a document, detected by its content alone.
 
-    A page (`HTML`) or an `llms.txt` (`LLMS`) is read only if `extra_formats` names its format.
+    A page (`HTML`) is read only if `extra_formats` names it.
     """
 
     URLSET = "urlset"
     INDEX = "sitemapindex"
     RSS = "rss"
     ATOM = "atom"
-    JSON_FEED = "json-feed"
     TEXT = "text"
     HTML = "html"
-    LLMS = "llms"
 
     @property
     def is_feed(self) -> bool:
         """Whether its records are posts."""
-        return self in (Format.RSS, Format.ATOM, Format.JSON_FEED)
+        return self in (Format.RSS, Format.ATOM)
 
     @property
     def is_protocol(self) -> bool:

@@ -91,8 +91,6 @@ class Limits:
     """Records of one document; the protocol allows 50,000."""
     gzip_members: int = _limit(1024)
     """Members of one gzip file; aiohttp's limit."""
-    json_bytes: int = _limit(2 * MIB)
-    """Bytes of a JSON Feed, which is parsed as a whole; most are below 300 KB."""
     # one record
     record_bytes: int = _limit(1 * MIB)
     """Markup of one record; 5,000 alternates of 200 bytes."""

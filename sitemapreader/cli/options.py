@@ -341,8 +341,6 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
         Option("--html-sitemap", f"{_WEB} read", "read the links to the same site in HTML pages "
                "that are named as sitemaps (default: pages are only searched for sitemaps)",
                "extra_formats", const="html", **_MANY),
-        Option("--llms", f"{_WEB} read", "find llms.txt, and read its links to the same site",
-               "extra_formats", const="llms", **_MANY),
     ),
     "how far": (
         Option("--depth", _WALK, f"levels of indexes inside indexes (default: {_LIMITS.depth})",

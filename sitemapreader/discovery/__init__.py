@@ -261,8 +261,6 @@ class SiteSearch:
         found |= linked.result is ProbeResult.FOUND
         if not is_out_of_reach:
             found |= await self.probe_platforms(linked.page)
-        if Format.LLMS in search.extra_formats and may_probe and not is_out_of_reach:
-            found |= await self._probe_llms()
         if found:
             return _SearchResult(ProbeResult.FOUND)
         if ProbeResult.BLOCKED in (named, linked.result) or rules.is_blocked(search.site):
@@ -309,14 +307,6 @@ class SiteSearch:
             if result in _REFUSED and refusals >= _REFUSALS and not is_open:
                 return result
         return ProbeResult.NOT_FOUND
-
-    async def _probe_llms(self) -> bool:
-        """Try `llms.txt` in the site's folder and at the root; return if there is one."""
-        # Both, the most specific first (https://llmstxt.org): they list different pages.
-        if self.search.probe == "never":
-            return False
-        folders = _list_folders(self.search.site)
-        return ProbeResult.FOUND in [await self._try_url(f"{each}llms.txt") for each in folders]
 
     async def _try_page(self, *, found: bool) -> _SearchResult:
         """Try the sitemaps that the start page links to, those of its Link header first.

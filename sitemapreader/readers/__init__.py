@@ -2,11 +2,11 @@
 
 ```text
 bytes ─► decode ─► reader ─────────────────────────────► records ─► values
-         layers    chooses xml | text | json_feed        entries    UrlEntry, SitemapEntry, Issue
-         charset   | pages by the first bytes            media
+         layers    chooses xml | text | pages            entries    UrlEntry, SitemapEntry, Issue
+         charset   by the first bytes                    media
 ```
 `decode` removes compression and transcodes to UTF-8. `reader` chooses by the first bytes: `xml`
-(sitemaps, feeds), `json_feed`, `text` or `pages` (HTML). The XML reader cuts the document
+(sitemaps, feeds), `text` or `pages` (HTML). The XML reader cuts the document
 into records, and `records` turns each into the values of `sitemapreader.models`. `stats` counts
 records and Issues on the way. `robots` parses robots.txt, which is not a sitemap, and `feedparser`
 reads feeds beyond repair in a child process.

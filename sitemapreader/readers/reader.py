@@ -25,11 +25,10 @@ from sitemapreader.readers.decode.charset import (
 from sitemapreader.readers.decode.decoders import DecompressionError
 from sitemapreader.readers.decode.layers import Decompressor
 from sitemapreader.readers.feedparser import FeedCopy, FeedparserAnswer, add_found, run_feedparser
-from sitemapreader.readers.json_feed import VERSION, JsonFeedReader
 from sitemapreader.readers.pages.links import HtmlReader, find_meta_charset
 from sitemapreader.readers.records.vocabulary import ROOTLESS, ROOTS, ExtraFormats, check_formats
 from sitemapreader.readers.stats import ReadStats
-from sitemapreader.readers.text import LlmsReader, TextReader
+from sitemapreader.readers.text import TextReader
 from sitemapreader.readers.xml.batches import XmlReader
 from sitemapreader.readers.xml.patterns import SMALL_BYTES, read_small
 from sitemapreader.readers.xml.prolog import NotXmlError, PrologReader
@@ -40,15 +39,14 @@ if TYPE_CHECKING:
 
     from sitemapreader.rows import Events
 
-Reader: TypeAlias = XmlReader | TextReader | JsonFeedReader | HtmlReader | LlmsReader
+Reader: TypeAlias = XmlReader | TextReader | HtmlReader
 
 # Searched anywhere in the first bytes: front matter or warnings of a script may stand before it.
 _XML_BEGINS = re.compile(
     rf"<(?:[\w.-]+:)?(?:{'|'.join((*ROOTS, *ROOTLESS))})[\s>/]".encode(), re.IGNORECASE
 )
-_HEADING = re.compile(rb"#[ \t]+\S")
-"""The start of an llms.txt, and its only mandatory part (https://llmstxt.org)."""
-_OBJECT = re.compile(rb'\{\s*"')
+_JSON = re.compile(rb'\{\s*"|\[\s*[{"]')
+"""JSON is not read, though a text in it may hold markup."""
 _SAMPLE_LINES = 20
 
 
@@ -92,7 +90,7 @@ class SitemapReader:
         codings: the codings of the HTTP Content-Encoding header, the outermost first (see
             `read_codings`). They matter for br only, which has no magic number.
         extra_formats: formats besides sitemaps and feeds: "html" (a page, whose links to the same
-            site are the entries), "llms" (the links of an `llms.txt`).
+            site are the entries).
         keeps_deleted: deliver also URLs that their records say were deleted (ResourceSync), with
             `change` set to "removed". Otherwise they are dropped, with an Issue.
 
@@ -303,12 +301,8 @@ class SitemapReader:
             return XmlReader(*both, keeps_deleted=self._keeps_deleted)
         if start and _is_text(start):
             return TextReader(*both)
-        if Format.LLMS in extra and _HEADING.match(start):
-            return LlmsReader(*both)
-        if _XML_BEGINS.search(first) and not VERSION.search(first.decode("utf-8", "replace")):
+        if _XML_BEGINS.search(first) and not _JSON.match(start):
             return XmlReader(*both, keeps_deleted=self._keeps_deleted)
-        if _OBJECT.match(start):
-            return JsonFeedReader(*both)
         code = IssueCode.NOT_A_SITEMAP if start else IssueCode.EMPTY
         self.stats.add_issue(events, code, value=start[:40].decode("latin-1") or None)
         return None

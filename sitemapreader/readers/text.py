@@ -1,4 +1,4 @@
-"""The readers of lines: text sitemaps, which list a URL a line, and llms.txt.
+"""The reader of text sitemaps, which list a URL a line.
 
 https://www.sitemaps.org/protocol.html#otherformats
 """
@@ -6,12 +6,10 @@ https://www.sitemaps.org/protocol.html#otherformats
 from __future__ import annotations
 
 import re
-from html import unescape
 from typing import TYPE_CHECKING
 
 from sitemapreader.issues import IssueCode
 from sitemapreader.models import Event, Format, UrlEntry
-from sitemapreader.readers.pages.links import PageLinks
 from sitemapreader.readers.records.vocabulary import CHANGEFREQS
 from sitemapreader.urls import are_clean_urls, find_url_error, has_web_scheme, url_warnings
 
@@ -66,15 +64,15 @@ def _unwrap(text: str) -> str:
 _MARKS = re.compile(r"""[\s,;|<>"'`“”„]""")
 _SEPARATORS = re.compile(r"""[,;|]["' ]*+(?:\d\d\d\d-\d|[a-zA-Z]{5,7}["' ]*+[,;|]|https?:)""")
 """Stand in front of a second column, or of a second URL."""
+_STEP = 1_000
+"""Lines of one step, which take about 5 ms."""
 
 
-class LineReader:
-    """Reader of lines in UTF-8, in which each format looks for its own."""
+class TextReader:
+    """Reader of lines in UTF-8; one that is not an http(s) URL is dropped."""
 
-    format: Format
+    format = Format.TEXT
     finished = False
-    step = 1_000
-    """Lines of one step, which take about 5 ms."""
 
     def __init__(self, stats: ReadStats, limits: Limits) -> None:
         self._stats = stats
@@ -91,11 +89,11 @@ class LineReader:
         end = max(self._pending.rfind(b"\n"), self._pending.rfind(b"\r", 0, -1)) + 1
         lines, self._pending = self._pending[:end], self._pending[end:]
         if lines:
-            yield from self._read_bytes(lines)
+            yield from self._read_lines(lines)
         if len(self._pending) > self._max_bytes:
             events: list[Event] = []
             if not self._is_too_long:
-                self._read_long(events, self._pending[: self._max_bytes].decode("utf-8", "ignore"))
+                self._stats.drop_record(events, IssueCode.FIELD_TOO_LONG, line=self._line)
             self._is_too_long, self._pending = True, b""
             yield events
 
@@ -105,69 +103,40 @@ class LineReader:
         If the document was cut, that line may be half a URL and is dropped; `cut` is the reason.
         """
         events: list[Event] = []
-        if cut:
-            last = "" if self._is_too_long else self._pending.decode("utf-8", "replace").strip()
-            self._drop_last(events, cut, last)
+        last = "" if self._is_too_long else self._pending.decode("utf-8", "replace").strip()
+        if cut and last:
+            self._stats.drop_record(events, cut, line=self._line, value=last)
+        elif cut:
+            self._stats.add_issue(events, cut)
         elif self._pending:
-            yield from self._read_bytes(self._pending)
+            yield from self._read_lines(self._pending)
         if not self._stats.records and not self._stats.has_errors:
             self._stats.add_issue_once(events, IssueCode.EMPTY)
         yield events
 
-    def _read_bytes(self, data: bytes) -> Iterator[list[Event]]:
+    def _read_lines(self, data: bytes) -> Iterator[list[Event]]:
         text = data.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
-        lines = text.removesuffix("\n").split("\n")
+        urls = [line.strip() for line in text.removesuffix("\n").split("\n")]
         if self._is_too_long:
-            self._is_too_long, lines[0] = False, ""
-        yield from self._read_lines(lines)
-        self._line += len(lines)
-
-    def _read_lines(self, lines: list[str]) -> Iterator[list[Event]]:
-        events: list[Event] = []
-        for number, line in enumerate(lines, self._line):
-            if line:
-                self._read_line(events, line, number)
-            if number % self.step == 0:
-                yield events
-                events = []
-        yield events
-
-    def _read_line(self, events: list[Event], text: str, line: int) -> None:
-        raise NotImplementedError
-
-    def _read_long(self, events: list[Event], start: str) -> None:
-        """Read the start of a line that is too long; the rest is skipped."""
-        raise NotImplementedError
-
-    def _drop_last(self, events: list[Event], cut: IssueCode, text: str) -> None:
-        """Drop the last line of a document that was cut; it may be empty."""
-        raise NotImplementedError
-
-
-class TextReader(LineReader):
-    """Reader of URLs; a line that is not an http(s) URL is dropped."""
-
-    format = Format.TEXT
-
-    def _read_lines(self, lines: list[str]) -> Iterator[list[Event]]:
-        urls = [line.strip() for line in lines]
+            self._is_too_long, urls[0] = False, ""
         # Unlike XML, a text may hold any control character, and `are_clean_urls` knows a few only.
         if are_clean_urls(urls) and _are_bare("".join(urls)):
             self._stats.deliver(len(urls))
             sitemap = self._stats.sitemap
             yield [UrlEntry(url, sitemap=sitemap) for url in urls]
         else:
-            yield from super()._read_lines(urls)
+            yield from self._read_odd_lines(urls)
+        self._line += len(urls)
 
-    def _read_long(self, events: list[Event], start: str) -> None:
-        del start
-        self._stats.drop_record(events, IssueCode.FIELD_TOO_LONG, line=self._line)
-
-    def _drop_last(self, events: list[Event], cut: IssueCode, text: str) -> None:
-        if text:
-            self._stats.drop_record(events, cut, line=self._line, value=text)
-        else:
-            self._stats.add_issue(events, cut)
+    def _read_odd_lines(self, lines: list[str]) -> Iterator[list[Event]]:
+        events: list[Event] = []
+        for number, line in enumerate(lines, self._line):
+            if line:
+                self._read_line(events, line, number)
+            if number % _STEP == 0:
+                yield events
+                events = []
+        yield events
 
     def _read_line(self, events: list[Event], text: str, line: int) -> None:
         urls = split_line(text) if _MARKS.search(text) else [text]
@@ -194,78 +163,3 @@ def _are_bare(text: str) -> bool:
     is_separated = "," in text or ";" in text or "|" in text
     is_wrapped = any(mark in text for mark in '<>"`“”„')
     return text.isprintable() and not (is_wrapped or (is_separated and _SEPARATORS.search(text)))
-
-
-# -- llms.txt, a list of links in Markdown (https://llmstxt.org)
-
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
-# `- [name](url): notes`, as in the proposal; also with another bullet, indented or in bold. The
-# possessive quantifiers never backtrack into a run, so a failure takes linear time.
-_LINK = re.compile(
-    r"""[ \t]*+(?:[-*+]|\d{1,9}[.)])[ \t]++(?:\*\*|__)?
-    \[ ( [^\[\]\\]*+ (?: (?: \\. | \[ [^\[\]]*+ \] ) [^\[\]\\]*+ )* ) \]
-    \( [ \t]*+
-    (?: < ([^<>]*+) >
-      | (?! [ \t] | \) ) ( [^\s()<>\\]*+ (?: (?: \\. | \( [^\s()]*+ \) ) [^\s()<>\\]*+ )* ) )
-    (?: [ \t]++ (?: "[^"]*+" | '[^']*+' ) )? [ \t]*+ \)""",
-    re.VERBOSE,
-)
-_MAYBE_LINK = re.compile(r"[ \t]*+(?:[-*+]|\d{1,9}[.)])[ \t]++(?:\*\*|__)?\[[^\]]*+\]\(")
-_ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
-_REFERENCE = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
-
-
-class LlmsReader(LineReader):
-    """Reader of Markdown list items that begin with a link; its name is the title."""
-
-    format = Format.LLMS
-    step = 200
-
-    def __init__(self, stats: ReadStats, limits: Limits) -> None:
-        super().__init__(stats, limits)
-        self._links = PageLinks(stats, limits)
-        self._fence = ""
-
-    def feed(self, data: bytes) -> Iterator[list[Event]]:
-        """Read the next bytes; yield, in steps, the events of complete lines."""
-        events: list[Event] = []
-        self._stats.add_issue_once(events, IssueCode.LLMS_TXT)
-        yield events
-        yield from super().feed(data)
-
-    def _read_line(self, events: list[Event], text: str, line: int) -> None:
-        if self._is_code(text):
-            return
-        if link := _LINK.match(text):
-            url = link[3] if link[2] is None else link[2]
-            self._links.add(events, _decode(url), title=_clean_title(link[1]), line=line)
-        elif _MAYBE_LINK.match(text):
-            self._links.drop_link(events, IssueCode.MALFORMED, text, line)
-
-    def _read_long(self, events: list[Event], start: str) -> None:
-        self._read_line(events, start, self._line)
-
-    def _drop_last(self, events: list[Event], cut: IssueCode, text: str) -> None:
-        if _MAYBE_LINK.match(text):
-            self._stats.drop_record(events, cut, line=self._line, value=text)
-
-    def _is_code(self, line: str) -> bool:
-        """Return whether a line belongs to a fenced code block, its fences included."""
-        fence = _FENCE.match(line)
-        if not self._fence:
-            if fence and not (fence[1][0] == "`" and "`" in fence[2]):
-                self._fence = fence[1]
-            return bool(self._fence)
-        if fence and fence[1].startswith(self._fence) and not fence[2].strip():
-            self._fence = ""
-        return True
-
-
-def _decode(text: str) -> str:
-    """Decode the character references and escaped punctuation of Markdown."""
-    text = _REFERENCE.sub(lambda match: unescape(match[0]), text) if "&" in text else text
-    return _ESCAPE.sub(r"\1", text) if "\\" in text else text
-
-
-def _clean_title(text: str) -> str:
-    return " ".join(_decode(text).split())

@@ -144,8 +144,8 @@ def walk(
             for these go to the latter, and to no host that only documents name.
         respect_robots: fetch no child that robots.txt forbids, and keep to its Crawl-delay.
         extra_formats: what is read besides sitemaps and feeds:
-            "html", pages that you or the site name as sitemaps; "llms", an `llms.txt`, which is
-            looked for as well. Their links to the same site are the entries; an Issue says so.
+            "html", pages that you or the site name as sitemaps. Their links to the same site are
+            the entries; an Issue says so.
         state: a file, or a `State`, that remembers the walk. The next one asks for each document
             only if it has changed, and delivers nothing of one that has not, except what filters
             kept back; a walk that was killed is resumed, and delivers at most the last 500 entries
@@ -277,7 +277,7 @@ async def discover(
         respect_robots: do not try paths that robots.txt disallows, and none at all if robots.txt
             cannot be fetched (RFC 9309, section 2.3.1.4). What the site names is always tried.
         extra_formats: what else counts as a sitemap: "html", pages that the site names as its
-            sitemaps; "llms", an `llms.txt`, which is then tried as well.
+            sitemaps.
         trusted: whether you trust the site that you name, as in `walk`.
 
     Returns:

@@ -130,7 +130,7 @@ def test_built_pages_have_everything() -> None:
     rows = dict(re.findall(r"^\| `(\w+)` \| (.+?) \| .{9}", limits, re.MULTILINE))
     for kind in (Limits, FetchOptions):
         assert rows.keys() >= {field.name for field in attrs.fields(kind)}
-    assert [rows[name] for name in ("json_bytes", "depth")] == ["2.0 MiB", "5"]
+    assert [rows[name] for name in ("record_bytes", "depth")] == ["1.0 MiB", "5"]
 
 
 def test_the_first_command_works(tmp_path: Path, server: str) -> None:

@@ -120,8 +120,6 @@ def test_there_are_golden_files() -> None:
         "hostile",
         "html",
         "index",
-        "json",
-        "llms",
         "rss",
         "site",
         "text",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from datetime import timedelta
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -360,48 +359,6 @@ async def test_archives_are_not_fetched_again(db: Path) -> None:
         await read_site(None, sitemaps=[f"{site.base}/feed"], state=never, changes=True)
         assert site.times["/feed/2003"] == 1
         assert site.times["/feed/2002"] == 0
-
-
-# -- JSON Feed
-
-
-def json_feed(base: str, posts: Iterable[object], next_url: str | None = None) -> Answer:
-    """Write a JSON Feed of posts."""
-    items = [{"id": str(each), "url": f"{base}/feed/{each}"} for each in posts]
-    version = "https://jsonfeed.org/version/1.1"
-    return Answer(json.dumps({"version": version, "next_url": next_url, "items": items}).encode())
-
-
-async def test_a_json_feed_is_found_and_read_to_its_end(db: Path) -> None:
-    """The link on the start page leads to it; with a state only its head is asked for again."""
-    async with serve_site() as site:
-        kind = "application/feed+json"
-        link = f"<link rel='alternate' type='{kind}' href='/feed.json'>"
-        site.pages["/"] = Answer(f"<!doctype html><head>{link}</head>".encode())
-        site.pages["/feed.json"] = json_feed(site.base, "abc", "/feed.json/2")
-        site.pages["/feed.json/2"] = json_feed(site.base, "def", f"{site.base}/feed.json/3")
-        site.pages["/feed.json/3"] = json_feed(site.base, "g")
-        named = await read_site(f"{site.base}/")
-        assert {"no-sitemap", "feed-not-read"} <= named.codes
-        for expected in ("abcdefg", ""):
-            site.requested.clear()
-            reading = await read_site(f"{site.base}/", feeds=True, state=db, probe="never")
-            assert "".join(names(reading)) == expected
-            assert reading.report.complete
-    asked = [path for path in site.requested if path.startswith("/feed")]
-    assert asked == ["/feed.json"]
-
-
-@pytest.mark.parametrize("next_url", ["/feed.json", "/loop", "http://localhost:1/feed.json"])
-async def test_bad_pages_of_a_json_feed_end(next_url: str) -> None:
-    """Its pages are bounded as those of other feeds are."""
-    async with serve_site() as site:
-        site.pages["/feed.json"] = json_feed(site.base, "a", next_url)
-        site.pages["/loop"] = json_feed(site.base, "b", "/feed.json")
-        reading = await read_site(None, sitemaps=[f"{site.base}/feed.json"])
-    assert names(reading)[0] == "a"
-    assert reading.codes >= ({"feed-has-more"} if "://" in next_url else {"cycle"})
-    assert reading.report.complete is ("://" not in next_url)
 
 
 # -- random walks over a feed that grows

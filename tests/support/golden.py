@@ -40,13 +40,12 @@ LIMITS = {
     "hostile/field-too-long.xml": Limits(field_chars=200),
     "hostile/too-large-entries.xml": Limits(entries=4),
     "hostile/too-large-entries.txt": Limits(entries=4),
-    "hostile/json-feed-too-large.json": Limits(json_bytes=150),
     "hostile/too-large-bytes.xml": Limits(inflated_bytes=700),
     "hostile/too-large-bytes.xml.gz": Limits(inflated_bytes=700),
 }
 """Documents that are read with smaller limits than the default, so that small files do."""
 
-EXTRA_FORMATS = {"html": frozenset({Format.HTML}), "llms": frozenset({Format.LLMS})}
+EXTRA_FORMATS = {"html": frozenset({Format.HTML})}
 """Rooms whose documents are read in a format that has to be asked for."""
 
 

@@ -11,7 +11,7 @@ CREATE TABLE document (
     parent_id UINTEGER,        -- its number
     role VARCHAR,              -- sitemap, robots, page
     via VARCHAR,               -- robots, well-known, html, header, index, page, given
-    format VARCHAR,            -- urlset, sitemapindex, rss, atom, text, html, llms
+    format VARCHAR,            -- urlset, sitemapindex, rss, atom, text, html
     status VARCHAR,            -- complete, partial, failed, unchanged, skipped
     reason VARCHAR,            -- why it is not complete, or ''
     http_status USMALLINT,

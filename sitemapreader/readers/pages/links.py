@@ -30,9 +30,7 @@ MAX_LINKS = 1_000
 """`<link>` and `<base>` elements of one page that are read."""
 MAX_LINK_HEADER_CHARS = 65_536
 """Characters of all `Link:` headers together that are read; servers send 8 KiB at most."""
-FEED_TYPES = frozenset(
-    f"application/{kind}" for kind in ("rss+xml", "atom+xml", "rdf+xml", "rss", "feed+json")
-)
+FEED_TYPES = frozenset(f"application/{kind}" for kind in ("rss+xml", "atom+xml", "rdf+xml", "rss"))
 
 _META_CHARSET = re.compile(
     rb"""<meta[^>]{0,200}?charset\s*=\s*["']?([\w.:-]{1,40})""", re.IGNORECASE

@@ -19,10 +19,10 @@ from sitemapreader.urls import parse_reference
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-ExtraFormats: TypeAlias = "Iterable[Literal['html', 'llms'] | Format]"
+ExtraFormats: TypeAlias = "Iterable[Literal['html'] | Format]"
 """Formats that are read only where the caller asks for them."""
 
-_EXTRA_FORMATS = (Format.HTML, Format.LLMS)
+_EXTRA_FORMATS = (Format.HTML,)
 _PROTOCOL_RECORDS = frozenset({"url", "sitemap"})
 
 ROOTS: dict[str, tuple[Format, frozenset[str]]] = {

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import html
-import json
 import re
 from functools import lru_cache
 from itertools import takewhile
@@ -20,7 +19,6 @@ import attrs
 import strategies
 import witness
 from cases import URL, Case, inflate
-from witness_bytes import decodings
 
 from sitemapreader.issues import MAX_ISSUES_PER_DOCUMENT, Issue, IssueCode
 from sitemapreader.models import Format, SitemapEntry, UrlEntry, Via
@@ -147,8 +145,6 @@ def invents_nothing(case: Case, reading: Reading) -> Iterator[str]:
     """Law 3: every loc stands in the document, as it is or relative; so does every other URL."""
     urls = {url for entry in reading.given for url in urls_of(entry)}
     tokens = set(TOKENS.split(html.unescape(inflate(case.data).decode("utf-8", "replace"))))
-    if reading.format is Format.JSON_FEED:
-        tokens.update(json_texts(case.data))
     unseen = urls - tokens
     if unseen:  # ever dearer ways of looking for what is nearly always there
         unseen.difference_update(url for token in tokens for url in witness.joins(URL, token))
@@ -156,15 +152,6 @@ def invents_nothing(case: Case, reading: Reading) -> Iterator[str]:
         unseen = witness.unseen(unseen, case.data, URL)
     for url in sorted(unseen):
         yield f"invented {url!r}"
-
-
-def json_texts(data: bytes) -> Iterator[str]:
-    """Decode everything between two quotes, with and without what no URL may have."""
-    for text in decodings(data):
-        for written in JSON_TEXT.findall(text):
-            with contextlib.suppress(ValueError):
-                decoded = json.loads(written, strict=False)
-                yield from (decoded.strip(), CONTROL.sub("", decoded).strip())
 
 
 def urls_of(entry: UrlEntry | SitemapEntry) -> Iterator[str]:

@@ -1,9 +1,9 @@
-"""The laws for pages and llms.txt: nothing lost, nothing invented, whatever the pieces."""
+"""The laws for HTML site maps: nothing lost, nothing invented, whatever the pieces."""
 
 from __future__ import annotations
 
 import time
-from html import escape, unescape
+from html import escape
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 from unittest import mock
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from random import Random
 
 PAGE = golden.HOST + "html/map.html"
-LLMS = golden.HOST + "llms/llms.txt"
 Page = tuple[str, list[tuple[str, str | None]]]
 PAGES = [path for path in golden.documents() if path.parent.name in golden.EXTRA_FORMATS]
 HEAD = "<!DOCTYPE html><html><body>"
@@ -84,25 +83,6 @@ def test_every_link_of_a_page(page: Page, data: st.DataObject) -> None:
     assert reading.records == len(wanted)
 
 
-@settings(max_examples=40)
-@given(
-    st.lists(st.tuples(paths, st.text("abé &*`", min_size=1, max_size=10)), max_size=8), st.data()
-)
-def test_every_link_of_a_list(items: list[tuple[str, str]], data: st.DataObject) -> None:
-    """All items of an llms.txt come out, in order, with their names; and nothing else does."""
-    lines = ["# Title", "> Summary [no](/no)", "", "## Docs"]
-    wanted: dict[str, str | None] = {}
-    for path, name in items:
-        notes = data.draw(st.sampled_from(["", ": notes [no](/no2)", " - x"]))
-        lines.append(f"{data.draw(st.sampled_from(['-', '*', '+', '3.']))} [{name}]({path}){notes}")
-        decoded = unescape(path) if ";" in path and "&" in path else path
-        wanted.setdefault(resolve(LLMS, decoded) or "", " ".join(name.split()) or None)
-    end = data.draw(st.sampled_from(["\n", "\r\n", "\r"]))
-    body = end.join(lines).encode()
-    reading = golden.read_pieces(data.draw(strategies.chunkings(body)), LLMS)
-    assert links(reading) == list(wanted.items())
-
-
 @pytest.mark.slow
 @settings(max_examples=100)
 @given(st.sampled_from(PAGES), st.randoms(use_true_random=False), st.data())
@@ -122,7 +102,7 @@ def test_the_laws_hold_for_damaged_pages(path: Path, random: Random, data: st.Da
 def test_blocks_do_not_matter(document: Path, size: int) -> None:
     """A tag or line that lies across the border of blocks is read as one that does not."""
     data = document.read_bytes()
-    if not data.startswith((b"<!", b"<html", b"#")):
+    if not data.startswith((b"<!", b"<html")):
         return  # what decides on the format has to be in the first block
     whole = golden.known_reading(document)
     with mock.patch.object(reader_module, "BLOCK_BYTES", size):
@@ -179,10 +159,6 @@ def test_a_cut_page_gives_no_half_link() -> None:
             == reader.stats.counts[IssueCode.MALFORMED]
             == 1
         )
-    llms = SitemapReader(LLMS, extra_formats={"llms"})
-    events = llms.feed(b"# T\n- [One](/one)\n- [Two](/two)") + llms.close(cut=True)
-    assert [e.loc for e in events if isinstance(e, UrlEntry)] == [golden.HOST + "one"]
-    assert (llms.stats.records, llms.stats.dropped) == (2, 1)
 
 
 def test_a_document_without_an_address() -> None:
@@ -194,39 +170,16 @@ def test_a_document_without_an_address() -> None:
     assert codes == [IssueCode.HTML_SITEMAP, IssueCode.MISSING_BASE, IssueCode.MISSING_BASE]
 
 
-def test_long_lines() -> None:
-    """Of a line that is too long the link at its beginning is read, and nothing of its rest."""
-    long = b"x" * 70_000
-    body = (
-        b"# T\n- [One](/one): "
-        + long
-        + b"- [No](/no)\n- [Two](/two)\n"
-        + long
-        + b"\n- [Three](/three)"
-    )
-    reading = golden.read_pieces([body], LLMS)
-    assert [loc.rpartition("/")[2] for loc in reading.locs] == ["one", "two", "three"]
-    assert (
-        golden.read_pieces((body[i : i + 999] for i in range(0, len(body), 999)), LLMS) == reading
-    )
-
-
-def test_formats_have_to_be_asked_for() -> None:
-    """Without the option nothing is read of a page or an llms.txt, and the advice names it."""
-    for body, code, option in (
-        (HEAD.encode() + b"<a href=/x>x</a>", IssueCode.HTML_NOT_SITEMAP, '{"html"}'),
-        (b"# T\n- [a](/x)", IssueCode.NOT_A_SITEMAP, '{"llms"}'),
-    ):
-        other: Any = "llms" if "html" in option else "html"
-        for formats in ((), {other}):
-            (issue,) = read(body, PAGE, extra_formats=formats)
-            assert isinstance(issue, Issue)
-            assert issue.code is code
-            assert option in issue.message
+def test_a_page_has_to_be_asked_for() -> None:
+    """Without the option nothing is read of a page, and the advice names it."""
+    (issue,) = read(HEAD.encode() + b"<a href=/x>x</a>", PAGE)
+    assert isinstance(issue, Issue)
+    assert issue.code is IssueCode.HTML_NOT_SITEMAP
+    assert '{"html"}' in issue.message
 
 
 @pytest.mark.parametrize(
-    ("formats", "error"), [("html", TypeError), (["rss"], ValueError), ([1], ValueError)]
+    ("formats", "error"), [("html", TypeError), (["llms"], ValueError), ([1], ValueError)]
 )
 def test_misuse(formats: Any, error: type[Exception]) -> None:
     """What is no extra format is said at once, with what to write."""
@@ -252,15 +205,6 @@ def hostile() -> Iterator[tuple[str, bytes, str]]:
         yield name, (HEAD + part * (size // len(part))).encode(), PAGE
     yield "base", f"{HEAD}<base href={'/a' * 4_000}>{'<a href=x>' * 30_000}".encode(), PAGE
     yield "attribute", f'{HEAD}<a href="{"x" * size}">'.encode(), PAGE
-    for name, part in {
-        "names": "- " + "[" * 60_000,
-        "escapes": "- [" + "\\[" * 30_000,
-        "parentheses": "- [a](" + "(" * 60_000,
-        "long URL": "- [a](" + "x" * 60_000,
-        "title": '- [a](b "' + "x" * 60_000,
-        "blank lines": " " * 60_000,
-    }.items():
-        yield name, ("# T\n" + f"{part}\n" * (size // len(part))).encode(), LLMS
 
 
 HOSTILE = list(hostile())
@@ -273,7 +217,7 @@ def test_hostile_documents(name: str, body: bytes, url: str) -> None:
     load_suffixes()
 
     def longest_step() -> float:
-        reader = SitemapReader(url, extra_formats={"html", "llms"})
+        reader = SitemapReader(url, extra_formats={"html"})
         chunks = [body[at : at + 65_536] for at in range(0, len(body), 65_536)]
         steps = chain(*map(reader.feed_steps, chunks), reader.close_steps())
         seconds = []
