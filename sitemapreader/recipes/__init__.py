@@ -3,10 +3,8 @@
 | module | needs the extra | what it is |
 |---|---|---|
 | `recipes.scrapy` | `scrapy` | `SitemapReaderSpider`, replaces SitemapSpider |
-| `recipes.crawlee` | `crawlee` | a request loader, replaces SitemapRequestLoader |
 | `recipes.indexnow` | | `submit_changes`: new, changed and removed URLs, for search engines |
-| `recipes.crawler` | | `crawl`, a crawler on asyncio |
 
-`docs/migrating.md` maps ultimate-sitemap-parser, advertools and Scrapy's own sitemap tools to this
-package.
+`docs/crawlers.md` has a crawler on asyncio and the requests for Crawlee; `docs/migrating.md` maps
+other sitemap tools to this package.
 """

@@ -13,7 +13,6 @@ import pytest
 
 from sitemapreader import UrlEntry, open_output, to_arrow, to_dataframe
 from sitemapreader.issues import IssueCode
-from sitemapreader.recipes.crawlee import make_request
 from sitemapreader.state.url_index import fingerprint_entries
 
 if TYPE_CHECKING:
@@ -82,11 +81,6 @@ def test_columnar_outputs_have_titles(tmp_path: Path) -> None:
     frame = to_dataframe(iter(entries))
     assert frame["title"][0] == TITLED.title
     assert frame["title"].isna().tolist() == [False, True]
-
-
-def test_crawlee_gets_titles() -> None:
-    """A request that the recipe makes has the title in its `user_data`."""
-    assert make_request(TITLED).user_data["title"] == TITLED.title
 
 
 def test_a_new_title_is_a_change() -> None:

@@ -34,7 +34,7 @@ NEEDS = {
     "crawl4ai": "crawl4ai",
     "import trafilatura": "trafilatura",
     "recipes.scrapy": "scrapy",
-    "recipes.crawlee": "crawlee",
+    "from crawlee": "crawlee",
     "fetch.httpx": "httpx",
 }
 """What a block uses, and the library that it needs for this."""

@@ -52,7 +52,6 @@ CONFINED = {
         "cli",
         "recipes",
     },
-    "crawlee": {"recipes"},
     "dask": {"distributed"},
     "distributed": {"distributed"},
     "duckdb": {"audit"},
