@@ -47,7 +47,9 @@ NOT_DUE = "not-due"
 """Skipped: `revisit` leaves it for another time."""
 FINISHED_BEFORE = "finished-before"
 """Skipped: the resumed walk had read it before it was interrupted."""
-ASKED_FOR = frozenset({NOT_MODIFIED, NOT_FOLLOWED, NOT_NEWER, str(IssueCode.ROBOTS_DISALLOWED)})
+FILTERED = frozenset({NOT_MODIFIED, NOT_FOLLOWED, NOT_NEWER})
+"""Reasons that the caller asked for."""
+ASKED_FOR = FILTERED | {str(IssueCode.ROBOTS_DISALLOWED)}
 """Reasons that the caller (`since`, `follow`) or the site's robots.txt asked for."""
 NOTHING_LOST = ASKED_FOR | {NOT_READ, ALREADY_READ, FINISHED_BEFORE, NOT_DUE}
 """Reasons to skip a listed sitemap that leave the walk complete."""

@@ -15,6 +15,7 @@ from sitemapreader.issues import MAX_ISSUES_PER_DOCUMENT, Issue, IssueCode, Seve
 from sitemapreader.logs import LOGGER
 from sitemapreader.models import Change
 from sitemapreader.outcomes import (
+    FILTERED,
     LEFT_EARLY,
     NOTHING_LOST,
     Document,
@@ -329,6 +330,8 @@ class SiteTally:
     """How many URLs were listed on which other hosts until then."""
     reason: str = ""
     """Why the first document was lost."""
+    has_urls: bool = False
+    """Whether a document listed any, or a filter left one unread: no filter changes a status."""
     _home: str = ""
     _documents: int = 0
     _requests: int = 0
@@ -386,6 +389,8 @@ class SiteTally:
             self._documents += 1
         if is_known(document):
             self._is_known = True
+        if document.listed or document.reason in FILTERED:
+            self.has_urls = True
         if document.is_lost:
             self.reason = self.reason or document.reason
             self._http_status = self._http_status or document.http_status
@@ -416,7 +421,7 @@ class SiteTally:
         if report.complete:
             is_same = self._is_known and not report.entries and not report.removed
             return SiteStatus.UNCHANGED if is_same else SiteStatus.COMPLETE
-        if report.entries or self._is_known:
+        if report.entries or self._is_known or self.has_urls:
             return SiteStatus.PARTIAL
         is_open = self._is_unanswered or any(counts[code] for code in _CUT_SHORT)
         has_none = counts[IssueCode.NO_SITEMAP] and not is_open

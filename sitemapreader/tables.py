@@ -24,7 +24,7 @@ from sitemapreader.outcomes import SiteOutcome, Status
 from sitemapreader.output.columns import choose_columns
 from sitemapreader.report import Report
 from sitemapreader.rows import BATCH_ROWS
-from sitemapreader.urls import check_url, has_web_scheme
+from sitemapreader.urls import check_url, has_web_scheme, path_of
 from sitemapreader.views import import_pandas
 from sitemapreader.walker import walk_sync
 from sitemapreader.walker.walks import BlockingWalk, Walk
@@ -347,7 +347,7 @@ def _find_folder(source: Site, arguments: WalkArguments) -> FolderFetcher | None
     """Return the fetcher of a folder; `None` for a URL."""
     if isinstance(source, str) and (not source or has_web_scheme(source)):
         return None
-    path = Path(source)
+    path = Path(path_of(str(source)))
     if not path.is_dir():
         if isinstance(source, Path) or path.exists():
             hint = "read a file with read(open(path, 'rb'))" if path.exists() else _USAGE

@@ -29,6 +29,7 @@ __all__ = [
     "host_of",
     "origin_of",
     "parse_url",
+    "path_of",
     "site_of",
     "url_key",
 ]
@@ -49,6 +50,7 @@ NORMAL_URL = re.compile(
     re.ASCII,
 )
 
+_FINAL_DOT = re.compile(r"(?<=[^.])\.(?=(:\d*)?\Z)", re.ASCII)
 _TEMPLATE = re.compile(r"\{\{|\{%|\{#|\$\{|<%|<\?")
 _REPLACEMENT_CHARACTER = "\ufffd"
 _MISSING_HOST = re.compile(r"https?://(?:[/?#]|\Z)", re.IGNORECASE)
@@ -89,6 +91,29 @@ def has_web_scheme(url: str) -> bool:
 def begins_as_url(data: bytes) -> bool:
     """Return whether a text, in UTF-8, begins with an absolute http or https URL."""
     return has_web_scheme(data[:8].decode("latin-1"))
+
+
+def name_as_site(url: str) -> str:
+    """Return the URL of a site in one spelling.
+
+    Without a final dot of its host and a path of slashes alone. Its query stays: some sites have
+    their sitemap at `/?type=1533906435`.
+    """
+    parts = urlsplit(url)
+    netloc = _FINAL_DOT.sub("", parts.netloc)
+    path = parts.path if parts.path.strip("/") else parts.path[:1]
+    is_same = netloc == parts.netloc and path == parts.path
+    return url if is_same else urlunsplit((parts.scheme, netloc, path, parts.query, ""))
+
+
+def path_of(text: str) -> str:
+    """Return the path that a `file:` URI names (RFC 8089); any other text as it is."""
+    parts = urlsplit(text) if text[:5].lower() == "file:" else None
+    if parts is None or parts.netloc not in ("", "localhost"):
+        return text
+    from urllib.request import url2pathname  # noqa: PLC0415 (loads http.client: 50 ms)
+
+    return url2pathname(parts.path)
 
 
 def resolve(base: str, reference: str) -> str | None:

@@ -28,7 +28,7 @@ from sitemapreader.many.sources import SiteTask
 from sitemapreader.output.arrow import make_array
 from sitemapreader.pages import HTML_TYPES, page_type_of
 from sitemapreader.readers.reader import SitemapReader
-from sitemapreader.urls import has_web_scheme, origin_of, parse_url, url_key
+from sitemapreader.urls import has_web_scheme, origin_of, parse_url, path_of, url_key
 from sitemapreader.walker import walk
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def find_source(
         if is_sitemap is None:
             return SiteTask(text, name=name)
         return SiteTask(text, "sitemap" if is_sitemap else "site", name=name)
-    path = Path(source)
+    path = Path(path_of(text))
     if path.is_dir():
         folder = FolderFetcher(path, base_url)
         return SiteTask(folder.base_url, "site", fetcher=folder, name=text)

@@ -36,6 +36,7 @@ from sitemapreader.urls import (
     has_suffixes,
     has_web_scheme,
     load_suffixes,
+    name_as_site,
     origin_of,
     parse_url,
     same_hosts,
@@ -124,7 +125,7 @@ def _paths(values: Iterable[str]) -> tuple[str, ...]:
 
 
 def _site(value: str) -> str:
-    url = check_url("site", value).partition("#")[0]
+    url = name_as_site(check_url("site", value).partition("#")[0])
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc}/" if parts.path == "/robots.txt" else url
 

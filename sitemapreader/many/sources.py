@@ -24,7 +24,9 @@ from sitemapreader.urls import (
     has_web_scheme,
     host_of,
     load_suffixes,
+    name_as_site,
     parse_url,
+    path_of,
     site_of,
     url_key,
 )
@@ -77,8 +79,9 @@ def find_source(
     """Return the task of standard input, a folder, a file, else of a URL."""
     if folder := find_folder(text, base_url):
         return folder
-    if text == STANDARD_INPUT or os.path.exists(text):  # noqa: PTH110 (as below)
-        file = FileFetcher(text, base_url or "")
+    path = path_of(text)
+    if text == STANDARD_INPUT or os.path.exists(path):  # noqa: PTH110 (as below)
+        file = FileFetcher(path, base_url or "")
         return SiteTask(file.url, "sitemap", fetcher=file, name=file.name)
     checked = check_task(text)
     return SiteTask(checked.login or checked.url, kind, trusted)
@@ -86,9 +89,10 @@ def find_source(
 
 def find_folder(text: str, base_url: str | None = None) -> SiteTask | None:
     """Return the task of a folder; `None` if there is none."""
-    if not os.path.isdir(text):  # noqa: PTH112 (pathlib's raises for a URL of some length)
+    path = path_of(text)
+    if not os.path.isdir(path):  # noqa: PTH112 (pathlib's raises for a URL of some length)
         return None
-    folder = FolderFetcher(text, base_url)
+    folder = FolderFetcher(path, base_url)
     return SiteTask(folder.base_url, "site", fetcher=folder, name=text)
 
 
@@ -119,6 +123,7 @@ def check_task(given: object) -> CheckedTask:
     task = given if isinstance(given, SiteTask) else SiteTask(str(given))
     text = task.url.strip()
     url = text if "://" in text else f"https://{text}"
+    url = name_as_site(url) if has_web_scheme(url) else url
     parsed = parse_url(url) if has_web_scheme(url) else None
     if parsed is None or ("://" not in text and not _looks_like_host(parsed)):
         raise InvalidSiteError(hide_login(text))

@@ -398,7 +398,9 @@ def _make_outcome(site: SiteWalk, status: SiteStatus | None) -> SiteOutcome:
     if status is SiteStatus.ERROR:
         return attrs.evolve(outcome, status=status, reason=site.fault)
     if site.children or status is not None:
-        status = SiteStatus.PARTIAL if outcome.entries else SiteStatus.FAILED
+        documents = site.walk.report.documents if site.walk else []
+        has_urls = outcome.entries or any(document.listed for document in documents)
+        status = SiteStatus.PARTIAL if has_urls else SiteStatus.FAILED
         return attrs.evolve(outcome, status=status, reason=outcome.reason or NOT_READ)
     return outcome
 

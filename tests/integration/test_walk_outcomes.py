@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -18,6 +19,7 @@ from sitemapreader import (
     StateError,
     Status,
     walk,
+    walk_many,
     walk_sync,
 )
 from sitemapreader.discovery import WELL_KNOWN_PATHS
@@ -528,6 +530,38 @@ def test_it_works_without_await() -> None:
         walk_sync(SITE, fetcher=MemoryFetcher(PAGES), on_document=fail) as entries,
     ):
         list(entries)
+
+
+@pytest.mark.parametrize(
+    "filters",
+    [
+        {},
+        {"include": "nothing"},
+        {"exclude": "."},
+        {"language": "de"},
+        {"since": timedelta(days=1)},
+        {"since": timedelta(days=1), "prune": False},
+        {"follow": lambda child: "bad" in child.loc},
+    ],
+)
+@pytest.mark.parametrize("many", [False, True], ids=["walk", "many"])
+async def test_a_filter_changes_no_status(*, many: bool, filters: dict[str, Any]) -> None:
+    """A site of which a child cannot be read is partial, also if no URL of the others is wanted."""
+    day = "2020-01-01"
+    pages = {
+        ROBOTS: b"Sitemap: https://example.org/i.xml",
+        "https://example.org/i.xml": index((f"{SITE}good.xml", day), f"{SITE}bad.xml"),
+        "https://example.org/good.xml": urlset((f"{SITE}1", day)),
+    }
+    if many:
+        async with walk_many([SITE], fetcher=MemoryFetcher(pages), **filters) as run:
+            found = sum([len(entries) async for _, entries in run.batches()])
+        (outcome,) = run.outcomes
+    else:
+        walked = await walk_all(pages, **filters)
+        found, outcome = walked.report.entries, walked.report.outcome
+    assert (outcome.status, outcome.reason) == ("partial", "http-status")
+    assert found == outcome.entries == (not filters)
 
 
 async def test_over_http() -> None:

@@ -38,7 +38,7 @@ from sitemapreader.many.sources import (
     check_task,
     open_pieces,
 )
-from sitemapreader.urls import parse_url
+from sitemapreader.urls import parse_url, path_of
 
 if TYPE_CHECKING:
     import argparse
@@ -131,8 +131,9 @@ class _AuditCommand:
     def _find_source(self, config: RunConfig) -> str | Path:
         """Return the URL or path; a login in a URL becomes a header."""
         text = self._arguments.source
-        if text == STANDARD_INPUT or Path(text).exists():
-            return Path(text)
+        path = Path(path_of(text))
+        if text == STANDARD_INPUT or path.exists():
+            return path
         try:
             checked = check_task(text)
         except InvalidSiteError as error:

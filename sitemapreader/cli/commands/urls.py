@@ -29,7 +29,7 @@ from sitemapreader.output.counts import CountBy, UrlCounts
 from sitemapreader.output.sink import Output
 from sitemapreader.output.text import JsonEncoder
 from sitemapreader.rows import Rows, SiteRows, get_column, select_rows, take_rows
-from sitemapreader.urls import has_web_scheme, url_key
+from sitemapreader.urls import has_web_scheme, path_of, url_key
 from sitemapreader.walker.filters import SeenKeys
 from sitemapreader.walker.newest import newest
 from sitemapreader.walker.sampling import Sample
@@ -51,10 +51,11 @@ def run_read(arguments: argparse.Namespace) -> int:
 
 def _find_file(text: str, arguments: argparse.Namespace) -> SiteTask:
     """Return the task of a file; raise UsageError for a URL or a folder."""
-    what = "a URL" if has_web_scheme(text) else "a folder" if os.path.isdir(text) else ""  # noqa: PTH112 (pathlib's raises for some texts)
+    path = path_of(text)
+    what = "a URL" if has_web_scheme(text) else "a folder" if os.path.isdir(path) else ""  # noqa: PTH112 (pathlib's raises for some texts)
     if what:
         raise UsageError(f"{text} is {what}, and read is for files: omit the word read")
-    file = FileFetcher(text, arguments.base_url or "")
+    file = FileFetcher(path, arguments.base_url or "")
     return SiteTask(file.url, "sitemap", fetcher=file, name=file.name)
 
 
