@@ -300,6 +300,7 @@ class DocumentFact:
     newest: datetime | None = None  # lastmod of its URLs that is not in the future
     lastmod: datetime | None = None  # what the index says of it
     findings: int = 0  # hits in it, of all rules
+    depth: int = 0  # of documents that list it, as far as they stand above it
 
 
 @attrs.frozen

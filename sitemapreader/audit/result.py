@@ -10,20 +10,18 @@ import attrs
 
 from sitemapreader.audit.database import read_queries
 from sitemapreader.audit.models import SCHEMA, read_json
-from sitemapreader.audit.report import read_logo
 from sitemapreader.audit.report.texts import (
-    WORKBOOK,
     find_audit_format,
     find_hits_suffix,
     format_audit,
 )
 from sitemapreader.issues import Severity
-from sitemapreader.output import open_output, write_file, write_workbook
+from sitemapreader.output import open_output, write_file
 from sitemapreader.output.columns import Column
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator
 
     import duckdb
     import pandas as pd
@@ -84,15 +82,6 @@ _FINDINGS: dict[str, Callable[[Finding], object]] = {
     "example": lambda finding: finding.examples[0].url if finding.examples else "",
 }
 """Column -> its value in a row for a finding."""
-FINDING_COLUMNS = tuple(Column(name, str | None, get=get) for name, get in _FINDINGS.items())
-DOCUMENT_COLUMNS = tuple(
-    Column(name, str | None, is_url=name.endswith("url"))
-    for name in (
-        *("url", "final_url", "role", "parent", "format", "status", "reason", "http_status"),
-        *("entries", "children", "bytes_raw", "bytes_inflated", "seconds", "lastmod"),
-        *("content_type", "content_encoding"),
-    )
-)
 MAX_FINGERPRINTS = 1_000
 """Hits of a rule in a sitemap that a baseline names; of more it has the number alone."""
 _QUERIES = read_queries("runner")
@@ -247,7 +236,6 @@ class Audit:
         fail_on: Severity | None = Severity.ERROR,
         *,
         title: str = "",
-        logo: str | os.PathLike[str] | None = None,
     ) -> str:
         """Return the audit as text in a format.
 
@@ -255,14 +243,11 @@ class Audit:
             name: "text", "json", "sarif", "html", "markdown" or "junit".
             fail_on: the severity from which on a finding is a failure of JUnit's; `None`: none is.
             title: above a report in HTML or Markdown, in place of the source.
-            logo: file of an image that HTML shows beside it, and has in it: PNG, JPEG, GIF, WebP
-                or SVG, of at most 256 KiB.
 
         Raises:
-            ValueError: there is no such format, or the file is no such image.
+            ValueError: there is no such format.
         """
-        image = "" if logo is None else read_logo(logo)
-        return format_audit(name, self.findings, self.facts, fail_on, title=title, logo=image)
+        return format_audit(name, self.findings, self.facts, fail_on, title=title)
 
     def write(
         self,
@@ -271,38 +256,19 @@ class Audit:
         fail_on: Severity | None = Severity.ERROR,
         *,
         title: str = "",
-        logo: str | os.PathLike[str] | None = None,
     ) -> None:
         """Write the audit into a file, which appears when it is complete.
 
         The format is that of its suffix, if none is given; the others are those of `format`.
 
         Raises:
-            ValueError: the suffix names no format, or the logo is no image.
+            ValueError: the suffix names no format.
             OSError: the file cannot be written.
         """
         name = format or find_audit_format(str(path))
-        if name == WORKBOOK:
-            write_workbook(path, self._list_sheets())
-            return
-        text = self.format(name, fail_on, title=title, logo=logo)
+        text = self.format(name, fail_on, title=title)
         # The name of an audited folder may not be UTF-8.
         write_file(path, text.encode("utf-8", "backslashreplace"))
-
-    def _list_sheets(self) -> Iterator[tuple[str, Sequence[Column], Iterable[list[Any]]]]:
-        yield "findings", FINDING_COLUMNS, [list(self.findings)]
-        ask = self._database.connection.execute
-        codes = [finding.code for finding in self.findings]
-        queries = [self._database.hit_queries[code] for code in codes]
-        yield "hits", COLUMNS, (rows for each in queries for rows in _fetch(ask(*each)))
-        yield "sitemaps", DOCUMENT_COLUMNS, [self.report.documents]
-        pages = ask("from page")
-        names = [name for name, *_ in pages.description or ()]
-        columns = [
-            Column(name, str | None, is_url=name.endswith("url"), get=itemgetter(place))
-            for place, name in enumerate(names)
-        ]
-        yield "pages", columns, _fetch(pages)
 
     def write_hits(self, path: str | os.PathLike[str]) -> int:
         """Write all hits into a file, and return how many there are.

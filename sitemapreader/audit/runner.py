@@ -389,10 +389,10 @@ def _list_documents(database: AuditDatabase, hits: Mapping[int, int]) -> Iterato
     for number, *row in rows:
         document = DocumentFact(*(*row, hits.get(number, 0)))
         below[document.parent if document.parent in known else ""].append(document)
-    stack = below.pop("", [])[::-1]
+    stack = [(0, each) for each in below.pop("", [])[::-1]]
     while stack or below:
         if not stack:  # documents that list each other: begin anywhere
-            stack = below.pop(next(iter(below)))[::-1]
-        document = stack.pop()
-        yield document
-        stack += below.pop(document.url, [])[::-1]
+            stack = [(0, each) for each in below.pop(next(iter(below)))[::-1]]
+        depth, document = stack.pop()
+        yield attrs.evolve(document, depth=depth)
+        stack += [(depth + 1, each) for each in below.pop(document.url, [])[::-1]]

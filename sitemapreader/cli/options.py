@@ -286,7 +286,7 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                "file to write (default, or -: standard output)", **_FILE),
         Option("-o --output", "audit",
                "file to write; its suffix is the format: .html .json .sarif .md .xml (JUnit) .txt "
-               ".xlsx (may be repeated)",
+               "(may be repeated)",
                metavar="FILE", repeats=True),
         Option("-o --output", "scale", "folder to write, or its URL, such as s3://bucket/crawl",
                metavar="FOLDER", more={"required": True}),
@@ -300,8 +300,6 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
         Option("--bom", _ENTRIES, "begin csv and tsv with a byte order mark, so that Excel reads "
                "their UTF-8"),
         Option("--title", "audit", "title of the report in HTML or Markdown", metavar="TEXT"),
-        Option("--logo", "audit", "image for the report in HTML, which it becomes a part of: PNG, "
-               "JPEG, GIF, WebP or SVG", **_FILE),
         Option("--count-by", _ROWS, "print how many URLs there are of each kind, the most frequent "
                "first, in place of the URLs", choices=COUNT_KINDS),
         Option("--examples", "audit", "hits to show for a rule (default: 20)", **_COUNT),

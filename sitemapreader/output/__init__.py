@@ -11,13 +11,12 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from sitemapreader.output.columns import Column
     from sitemapreader.output.sink import Encoder, Output
-    from sitemapreader.output.workbook import SheetRows
 
-__all__ = ["FORMATS", "find_format", "open_output", "write_file", "write_workbook"]
+__all__ = ["FORMATS", "find_format", "open_output", "write_file"]
 
 FORMATS = ("urls", "jsonl", "csv", "tsv", "parquet")
 """Names of the formats that can be written anywhere."""
@@ -150,20 +149,6 @@ def _make_encoder(
     from sitemapreader.output.text import make_encoder
 
     return make_encoder(format, columns, encoding=find_encoding(path), **of_text)
-
-
-def write_workbook(path: str | os.PathLike[str], sheets: Iterable[SheetRows]) -> None:
-    """Write a workbook with several sheets; needs the extra `xlsx`.
-
-    Args:
-        path: of the file, which appears when it is complete.
-        sheets: the name of each, its columns, and its records in portions.
-
-    Raises OSError.
-    """
-    from sitemapreader.output.workbook import write_sheets
-
-    write_sheets(os.fspath(path), sheets)
 
 
 def find_format(path: str | None) -> str:

@@ -6,15 +6,15 @@ import math
 from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from sitemapreader.errors import name_extra
 from sitemapreader.output.columns import ABSENT
-from sitemapreader.output.sink import Encoder, Output
+from sitemapreader.output.sink import Encoder
 from sitemapreader.output.text import escape_texts, escape_urls, to_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from sitemapreader.output.columns import Column
     from sitemapreader.rows import OutputRows
@@ -24,8 +24,6 @@ MAX_ROWS = 1_048_576
 MAX_CHARS = 32_767
 """Of a cell; a longer text is cut, and ends with an ellipsis."""
 _PIECE_BYTES = 1 << 20
-SheetRows: TypeAlias = "tuple[str, Sequence[Column], Iterable[OutputRows | list[Any]]]"
-"""The name of a sheet, its columns, and its records in portions."""
 
 
 class WorkbookEncoder(Encoder):
@@ -100,13 +98,3 @@ def _make_cell(value: Any, escape: Any) -> str | float | None:
         return value.isoformat()
     text: str = escape([str(value)])[0] if isinstance(value, str) else to_json(value)
     return text if len(text) <= MAX_CHARS else f"{text[: MAX_CHARS - 1]}\u2026"
-
-
-def write_sheets(path: str, sheets: Iterable[SheetRows]) -> None:
-    """Write a workbook as a file, which appears when it is complete."""
-    encoder = WorkbookEncoder()
-    with Output(path, encoder, end=None):
-        for name, columns, portions in sheets:
-            encoder.begin_sheet(name, columns)
-            for rows in portions:
-                encoder.encode(rows)

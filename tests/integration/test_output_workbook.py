@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from commands import run
-from walking import urlset
 
 from sitemapreader import Alternate, News, UrlEntry, open_output, walk_sync
-from sitemapreader.audit import audit_sync
 from sitemapreader.fetch import FolderFetcher
 from sitemapreader.output import workbook
 from sitemapreader.output.columns import COLUMNS
@@ -123,33 +121,12 @@ def test_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_audit(tmp_path: Path) -> None:
-    """The workbook of an audit has findings, all hits, sitemaps and pages."""
-    path = tmp_path / "audit.xlsx"
-    (tmp_path / "site").mkdir()
-    (tmp_path / "site" / "sitemap.xml").write_bytes(urlset(f"{SITE}a.html", f"{SITE}b.html"))
-    (tmp_path / "site" / "a.html").write_text("<html><title>a</title><body>here</body></html>")
-    with audit_sync(tmp_path / "site", base_url=SITE, pages="all") as result:
-        result.write(path)
-        hits = sum(len(result.hits(each.code).fetchall()) for each in result.findings)
-    sheets = read(path)
-    assert list(sheets) == ["findings", "hits", "sitemaps", "pages"]
-    codes = [row[0] for row in sheets["findings"][1:]]
-    assert codes == [each.code for each in result.findings]
-    assert [row[4] for row in sheets["findings"][1:]] == [each.count for each in result.findings]
-    assert len(sheets["hits"]) == 1 + hits
-    assert f"{SITE}sitemap.xml" in [row[0] for row in sheets["sitemaps"]]
-    assert {row[0] for row in sheets["pages"][1:]} >= {f"{SITE}a.html", f"{SITE}b.html"}
-
-
 def test_in_the_shell(tmp_path: Path) -> None:
-    """`-o table.xlsx` writes URLs or counts; `audit` writes its own; neither goes to a pipe."""
+    """`-o table.xlsx` writes URLs or counts, and not to a pipe."""
     assert run("testdata/site", "-o", str(tmp_path / "table.xlsx")).returncode == 0
     assert len(read(tmp_path / "table.xlsx")["urls"]) == 44
     path = tmp_path / "counts.xlsx"
     assert run("testdata/site", "--count-by", "extension", "-o", str(path)).returncode == 0
     assert read(path)["urls"] == [["extension", "urls"], [None, 37], [".pdf", 5], [".csv", 1]]
-    assert run("audit", "testdata/site", "-q", "-o", str(tmp_path / "a.xlsx")).returncode == 5
-    assert "hits" in read(tmp_path / "a.xlsx")
     shown = run("testdata/site", "--format", "xlsx")
     assert (shown.returncode, "xlsx is always a file" in shown.stderr) == (2, True)

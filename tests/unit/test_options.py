@@ -97,7 +97,6 @@ VALUES: dict[str, tuple[str, object]] = {
     "--pages": ("400", 400),
     "--was": ("old.xml", "old.xml"),
     "--title": ("Our shop", "Our shop"),
-    "--logo": ("logo.svg", "logo.svg"),
     "--since-audit": ("last.duckdb", "last.duckdb"),
     "--select": ("url-*", ("url-*",)),
     "--ignore": ("hreflang,url-fragment", ("hreflang", "url-fragment")),

@@ -64,10 +64,10 @@ LEFT JOIN pairs back ON back.page = l.target AND back.target = l.page
 GROUP BY own.page_language, l.hreflang
 ORDER BY any_value(counted.pages) DESC, own.page_language, count(DISTINCT l.url) DESC, l.hreflang
 
--- documents:
+-- documents: what was not read stands above its neighbours
 SELECT d.id, d.url, coalesce(p.url, d.parent), d.role, coalesce(d.format, ''), d.status, d.reason,
        d.http_status, d.listed, d.children, d.bytes_raw, d.bytes_inflated, d.dated, d.newest,
        d.lastmod
 FROM document d LEFT JOIN document p ON p.id = d.parent_id AND p.id <> d.id
-ORDER BY d.children > 0 DESC, d.role, d.listed DESC, d.url
+ORDER BY d.status NOT IN ('complete', 'unchanged') DESC, d.children > 0 DESC, d.role, d.listed DESC, d.url
 LIMIT $limit

@@ -19,7 +19,6 @@ from sitemapreader.audit.report import rank_findings
 from sitemapreader.audit.report.charts import (
     BarPart,
     build_matrix,
-    build_sitemap_tree,
     chart_months,
     find_main_origin,
     is_failed_probe,
@@ -29,7 +28,6 @@ from sitemapreader.audit.report.charts import (
 )
 from sitemapreader.errors import name_extra
 from sitemapreader.issues import Severity, excerpt
-from sitemapreader.outcomes import show_bytes
 from sitemapreader.urls import host_of, origin_of
 
 with name_extra("an HTML report needs", "audit"):
@@ -51,10 +49,10 @@ _KINDS = {
 """Severity, the gravest first -> class in the style, word for a badge, and noun in the plural."""
 
 
-def format_html(findings: Sequence[Finding], facts: Facts, title: str = "", logo: str = "") -> str:
+def format_html(findings: Sequence[Finding], facts: Facts, title: str = "") -> str:
     """Return the report: one HTML file with its style, its script and its charts.
 
-    `title` stands above it; `logo` is a URL of `read_logo`.
+    `title` stands above it.
     """
     template = _load_template()
     style, script = _read_part("style.css"), _read_part("script.js")
@@ -62,7 +60,6 @@ def format_html(findings: Sequence[Finding], facts: Facts, title: str = "", logo
         findings=findings,
         facts=facts,
         title=title,
-        logo=Markup(logo),  # noqa: S704 (base64)
         kinds=_KINDS,
         # they are ours, and hashed as they stand, so neither is escaped
         style=Markup(style),  # noqa: S704 (a file of this package)
@@ -83,7 +80,6 @@ def format_html(findings: Sequence[Finding], facts: Facts, title: str = "", logo
         months=chart_months(facts.months, facts.begun) if facts.months else None,
         years=sum_years(facts.months),
         matrix=build_matrix(facts.languages) if facts.languages else None,
-        tree=build_sitemap_tree(facts.documents),
         probes=sum(map(is_failed_probe, facts.documents)),
         origin=find_main_origin(facts.documents),
     )
@@ -126,7 +122,6 @@ def _load_template() -> Template:
     environment.filters |= {
         "number": figures.show_number,
         "units": figures.count_units,
-        "bytes": show_bytes,
         "noun": figures.inflect,
         "moment": lambda moment: f"{moment.astimezone(UTC):%d %B %Y, %H:%M UTC}".lstrip("0"),
         "kibibytes": lambda count: f"{count / 1024:,.1f}",
@@ -137,6 +132,7 @@ def _load_template() -> Template:
         "share": figures.show_share,
         "rate": figures.show_rate,
         "shorten": shorten_url,
+        "is_probe": is_failed_probe,
         "stack": stack_parts,
     }
     return environment.from_string(_read_part("template.html.j2"))

@@ -8,7 +8,6 @@ import re
 from collections import Counter, defaultdict
 from datetime import date
 from hashlib import sha256
-from importlib.util import find_spec
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -18,7 +17,6 @@ import attrs
 
 from sitemapreader.audit.models import SCHEMA, AuditInputError, Place
 from sitemapreader.audit.report import GRADES, MOST_FOLDERS, OLD_COLUMNS, count_units, show_rate
-from sitemapreader.errors import advise_extra
 from sitemapreader.issues import Severity, excerpt
 
 if TYPE_CHECKING:
@@ -28,11 +26,9 @@ if TYPE_CHECKING:
 
 
 FORMATS = ("text", "json", "sarif", "html", "markdown", "junit")
-"""Names of the formats of texts."""
-WORKBOOK = "xlsx"
-"""Name of the one that is always a file."""
+"""Names of the formats."""
 SUFFIXES = {".txt": "text", ".json": "json", ".sarif": "sarif", ".html": "html", ".htm": "html"}
-SUFFIXES |= {".md": "markdown", ".xml": "junit", ".xlsx": WORKBOOK}
+SUFFIXES |= {".md": "markdown", ".xml": "junit"}
 """Suffix of a file -> the format that it names."""
 HITS_SUFFIXES = (".parquet", ".csv", ".jsonl", ".ndjson")
 """Suffixes of a file of all hits; all but the first also with .gz behind them."""
@@ -45,17 +41,16 @@ def format_audit(
     fail_on: Severity | None = Severity.ERROR,
     *,
     title: str = "",
-    logo: str = "",
 ) -> str:
     """Return an audit in a format; raise AuditInputError for another name.
 
     In the format that tells it, findings of `fail_on` and above fail. HTML and Markdown have a
-    `title`, HTML also a `logo` of `read_logo`.
+    `title`.
     """
     if name == "html":
         from sitemapreader.audit.report.html import format_html  # noqa: PLC0415 (Jinja)
 
-        return format_html(findings, facts, title, logo)
+        return format_html(findings, facts, title)
     if name == "junit":
         return format_junit(findings, facts, fail_on)
     if name == "markdown":
@@ -78,8 +73,6 @@ def find_audit_format(path: str) -> str:
             f"the name {path!r} does not say which format is meant: "
             f"end it with {', '.join(SUFFIXES)}"
         )
-    if SUFFIXES[suffix] == WORKBOOK and find_spec("xlsxwriter") is None:
-        raise AuditInputError(f"xlsx needs XlsxWriter; {advise_extra('xlsx')}")
     return SUFFIXES[suffix]
 
 

@@ -12,7 +12,6 @@ import attrs
 from sitemapreader.audit.compare import Trend, compare_audits, format_differences
 from sitemapreader.audit.models import AuditInputError, AuditRule
 from sitemapreader.audit.options import AuditOptions, AuditSettings, find_settings
-from sitemapreader.audit.report import read_logo
 from sitemapreader.audit.report.texts import find_audit_format, find_hits_suffix
 from sitemapreader.audit.rules import explain_rule, format_rules, list_rules, match_codes
 from sitemapreader.cli.config import RunConfig
@@ -92,9 +91,7 @@ class _AuditCommand:
         self._files = {path: find_audit_format(path) for path in files}
         if arguments.hits:
             find_hits_suffix(arguments.hits)
-        self._head = {"title": arguments.title or "", "logo": arguments.logo}
-        if arguments.logo:
-            read_logo(arguments.logo)
+        self._head = {"title": arguments.title or ""}
         self._is_printed = len(files) < len(outputs)
         self._summary = RunSummary()
         self.console = Console(

@@ -29,12 +29,9 @@ from sitemapreader.audit.models import (
 )
 from sitemapreader.audit.report import rank_findings
 from sitemapreader.audit.report.charts import (
-    MAX_CHILDREN,
     MAX_LANGUAGES,
     AxisLabel,
-    TreeNode,
     build_matrix,
-    build_sitemap_tree,
     chart_months,
     find_main_origin,
     shorten_url,
@@ -179,55 +176,6 @@ def test_matrix_of_many_languages_is_cut() -> None:
     matrix = build_matrix([LanguagePair(one, two, 9, 9, 9) for one in names for two in names])
     assert len(matrix.rows) == MAX_LANGUAGES
     assert len(matrix.targets) + matrix.left_out == 60
-
-
-def collect(node: TreeNode) -> list[tuple[str, int]]:
-    """Return URL and depth of all that is below a node."""
-    rows = []
-    for child in node.children:
-        rows += [(child.document.url, child.depth), *collect(child)]
-    return rows
-
-
-def test_tree_shows_what_was_not_read() -> None:
-    """Of many children those that failed are shown first, then the largest; the rest is counted."""
-    children = [
-        DocumentFact(f"{n}", "index", urls=n, status="failed" if n == 3 else "complete")
-        for n in range(MAX_CHILDREN + 10)
-    ]
-    (root,) = build_sitemap_tree([DocumentFact("index"), *children]).children
-    assert [child.document.url for child in root.children[:3]] == ["3", "34", "33"]
-    assert (len(root.children), root.hidden, root.hidden_lost) == (MAX_CHILDREN, 10, 0)
-    assert root.hidden_urls == sum(set(range(11)) - {3})
-
-
-def test_tree_has_an_end() -> None:
-    """Documents below each other by the thousand, and those that list each other, are all shown."""
-    deep = [DocumentFact(f"{n}", f"{n - 1}") for n in range(1_000)]
-    rows = collect(build_sitemap_tree(deep))
-    assert max(depth for _, depth in rows) == 10
-    assert len(rows) == 10 + MAX_CHILDREN
-    circle = [DocumentFact("a", "b"), DocumentFact("b", "a"), DocumentFact("c", "c")]
-    assert collect(build_sitemap_tree(circle)) == [("a", 0), ("b", 1), ("c", 0)]
-
-
-def test_tree_of_many_roots_is_cut() -> None:
-    """Sitemaps that no document lists are not shown by the thousand either."""
-    top = build_sitemap_tree([DocumentFact(f"{n}", urls=2) for n in range(1_000)])
-    assert [child.document.url for child in top.children] == [f"{n}" for n in range(MAX_CHILDREN)]
-    assert (top.hidden, top.hidden_urls) == (1_000 - MAX_CHILDREN, 2 * (1_000 - MAX_CHILDREN))
-
-
-def test_failed_probes_are_not_in_the_tree() -> None:
-    """Paths that were tried on suspicion are left out; a listed sitemap that was skipped is not."""
-    documents = [
-        DocumentFact("robots", role="robots", status="skipped"),
-        DocumentFact("tried", status="skipped", reason="http-status", http_status=404),
-        DocumentFact("found", format="urlset"),
-        DocumentFact("listed", "robots", status="skipped"),
-    ]
-    rows = collect(build_sitemap_tree(documents))
-    assert rows == [("robots", 0), ("listed", 1), ("found", 0)]
 
 
 def test_urls_of_the_main_origin_are_paths() -> None:

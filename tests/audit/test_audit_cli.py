@@ -120,7 +120,6 @@ MISTAKES: dict[tuple[str, ...], str] = {
     ("--since-audit", __file__): "name one that was kept with --database",
     ("--since-audit", "a.duckdb", "--database", "a.duckdb"): "give the new --database another",
     ("-o", "report.pdf"): "end it with",
-    ("--logo", __file__): "must be a PNG, JPEG, GIF, WebP or plain SVG",
     ("--hits", "hits.xlsx"): "end the name",
     ("--explain", "lastmod-al-equal"): "did you mean lastmod-all-equal",
 }
