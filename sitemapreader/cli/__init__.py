@@ -21,6 +21,7 @@ def main(argv: list[str] | None = None) -> int:
 def _run(argv: list[str]) -> int:
     # imported here, because Ctrl-C may come meanwhile
     from sitemapreader.cli.commands import EXTRAS, choose_command  # noqa: PLC0415 (see above)
+    from sitemapreader.cli.files import check_files  # noqa: PLC0415 (the same)
     from sitemapreader.cli.parser import UsageError, name_options  # noqa: PLC0415 (the same)
     from sitemapreader.errors import advise_extra  # noqa: PLC0415 (the same)
 
@@ -30,6 +31,7 @@ def _run(argv: list[str]) -> int:
     if sys.stdout is None and getattr(arguments, "output", None) in (None, "-"):
         parser.error("standard output is closed: open it, or write to a file with -o")
     try:
+        check_files(command.name, arguments)
         return command.load()(arguments)
     except UsageError as error:
         parser.error(name_options(str(error)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 import threading
 from collections import Counter
@@ -133,6 +134,7 @@ def describe_issue(issue: Issue, others: str = "") -> str:
 
 SECONDS = 0.2
 """Seconds between two updates."""
+_FALLBACK_WIDTH = 80
 LINE = "{n_fmt}/{total_fmt} documents |{bar:20}| {desc} [{elapsed}]"
 
 
@@ -167,8 +169,16 @@ def _make_bar() -> tqdm[None]:
         bar_format=LINE,
         delay=SECONDS,  # the totals are not known yet
         leave=False,
-        dynamic_ncols=True,
+        ncols=_FALLBACK_WIDTH,
     )
+
+
+def _find_width() -> int:
+    """Return the columns of the terminal; some say that they have none."""
+    try:
+        return os.get_terminal_size(sys.stderr.fileno()).columns or _FALLBACK_WIDTH
+    except (OSError, ValueError):
+        return _FALLBACK_WIDTH
 
 
 async def _refresh(bar: tqdm[None], summary: RunSummary) -> None:
@@ -180,6 +190,6 @@ async def _refresh(bar: tqdm[None], summary: RunSummary) -> None:
         text = f"{summary.printed:,} {summary.what}, {rate:,.0f}/s, {size}"
         if summary.is_for_many:
             text = f"{summary.done:,} {'source' if summary.done == 1 else 'sources'} done, {text}"
-        bar.n, bar.total = done, known
+        bar.n, bar.total, bar.ncols = done, known, _find_width()
         bar.desc = text
         bar.refresh()

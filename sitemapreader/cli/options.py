@@ -6,7 +6,7 @@ words of messages (`name_options`).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 
@@ -17,6 +17,7 @@ from sitemapreader.cli.types import (
     parse_depth,
     parse_duration,
     parse_fields,
+    parse_file,
     parse_header,
     parse_pages,
     parse_pair,
@@ -64,6 +65,7 @@ class Option:
         default: the value if the option is not given.
         repeats: whether it may be given several times; the value is a list then.
         rivals: options with the same word here exclude each other.
+        file: "read" or "written": its values are names of files, none of which may be another's.
         more: other arguments of argparse's.
     """
 
@@ -79,6 +81,7 @@ class Option:
     default: Any = attrs.field(default=None, kw_only=True)
     repeats: bool = attrs.field(default=False, kw_only=True)
     rivals: str = attrs.field(default="", kw_only=True)
+    file: Literal["", "read", "written"] = attrs.field(default="", kw_only=True)
     more: dict[str, Any] = attrs.field(factory=dict, kw_only=True)
 
     @property
@@ -115,10 +118,11 @@ _WEB = "urls tree audit discover newest submit watch"
 _ROWS = "urls read"
 _ENTRIES = "urls read newest"
 _NOT_STATE = "urls discover newest tree read audit submit scale watch"
-_ALL = f"{_NOT_STATE} compare mcp state completion help"
-_TOPICS = tuple(_ALL.split()[:-1])
+_ALL = f"{_NOT_STATE} compare mcp state completion"
 _ANY, _ONE = {"nargs": "*"}, {"nargs": "?"}
-_FILE: dict[str, Any] = {"metavar": "FILE"}
+_FILE: dict[str, Any] = {"metavar": "FILE", "type": parse_file}
+_READ: dict[str, Any] = {**_FILE, "file": "read"}
+_WRITTEN: dict[str, Any] = {**_FILE, "file": "written"}
 _MANY: dict[str, Any] = {"repeats": True}
 _REGEX: dict[str, Any] = {"metavar": "REGEX", "type": parse_pattern, "repeats": True}
 _WHEN: dict[str, Any] = {"metavar": "WHEN"}
@@ -133,26 +137,27 @@ _LIMITS, _FETCH = Limits(), FetchOptions()
 OPTIONS: dict[str, tuple[Option, ...]] = {
     "what to read": (
         Option("sources", "urls tree", "site, sitemap, page, folder or file", metavar="SOURCE",
-               more=_ANY),
+               file="read", more=_ANY),
         Option("sources", "newest", "site, such as example.org, or the URL of a sitemap",
                metavar="SITE", more={"nargs": 1}),
         Option("sources", "discover watch", "site, such as example.org", metavar="SITE", more=_ANY),
         Option("sources", "read", "sitemap, compressed or not; - is standard input (the default)",
-               metavar="FILE", default=["-"], more=_ANY),
-        Option("source", "audit", "site, sitemap, folder or file", metavar="SOURCE", more=_ONE),
+               metavar="FILE", file="read", default=["-"], more=_ANY),
+        Option("source", "audit", "site, sitemap, folder or file", metavar="SOURCE",
+               file="read", more=_ONE),
         Option("list", "scale", "file of hosts and URLs, one a line, or its URL; - is standard "
                "input (default: the list of the last run); the word status shows the last run",
                metavar="HOSTS", more=_ONE),
         Option("sources", "submit", "your site, such as example.org", metavar="SITE",
                more={"nargs": 1}),
         Option("--key-file", "submit", "file with the key, as it lies on the site at /KEY.txt",
-               more={"required": True}, **_FILE),
+               more={"required": True}, **_READ),
         Option("--endpoint", "submit", "URL of the service (default: api.indexnow.org)",
                metavar="URL", type=parse_base_url),
         Option("--dry-run", "submit", "print the URLs, one a line; submit and remember nothing"),
         Option("-i --input-file", "urls tree discover watch",
                "read sites and sitemaps from FILE, one a line; - is standard input (may be "
-               "repeated)", repeats=True, **_FILE),
+               "repeated)", repeats=True, **_READ),
         Option("--site", _WALK, "treat URLs as sites", "kind", const="site", rivals="kind"),
         Option("--sitemap", _WALK, "treat URLs as sitemaps", "kind", ("sitemaps=",),
                const="sitemap", rivals="kind"),
@@ -160,33 +165,30 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                "URL at which the folder or file would be served", "", ("url",), metavar="URL",
                type=parse_base_url),
         Option("--urls", "audit", "known URLs to compare with, from a crawl, a log or Search "
-               "Console: text, CSV, TSV, JSON lines or Parquet, by the suffix", **_FILE),
+               "Console: text, CSV, TSV, JSON lines or Parquet, by the suffix", **_READ),
         Option("--pages", "audit", "visit so many of the listed pages, or all: what do they "
                "answer? (default: none of a site, all of a built folder; 0: none)", metavar="N|all",
                type=parse_pages),
         Option("--was", "audit", "sitemap, folder, URL or list of the old site: do its URLs lead "
                "to listed pages? (all of them, or as many as --pages says)", metavar="OLD"),
         Option("--since-audit", "audit", "database of an earlier audit with --pages: which dates "
-               "are newer, and the text is the same?", **_FILE),
+               "are newer, and the text is the same?", **_READ),
         Option("--full", "scale", "forget what was read: write every URL of every host"),
         Option("--retry", "scale", "read also hosts that failed and are not due yet"),
         Option("--failed", "scale", "with status: print the hosts that were not read"),
     ),
     "what to show": (
-        Option("--all", "help", "show all options, examples and exit codes"),
-        Option("file", "state", "file that --state wrote", **_FILE),
+        Option("file", "state", "file that --state wrote", **_READ),
         Option("--removed", "state",
                "print only the URLs that the last run with --changes found removed, one a line"),
         Option("--plan", "state", "print the N sitemaps for which --revisit would ask now, and why",
                **_COUNT),
         Option("folder", "mcp", "folder for what is remembered from call to call; made if missing",
                metavar="FOLDER"),
-        Option("before", "compare", "report of an audit, made by -o report.json", **_FILE),
-        Option("after", "compare", "report of a later one", **_FILE),
+        Option("before", "compare", "report of an audit, made by -o report.json", **_READ),
+        Option("after", "compare", "report of a later one", **_READ),
         Option("shell", "completion", f"one of {', '.join(SHELLS)}", metavar="SHELL",
                choices=SHELLS),
-        Option("topic", "help", f"one of {', '.join(_TOPICS)}", metavar="COMMAND", choices=_TOPICS,
-               more=_ONE),
     ),
     "which URLs": (
         Option("--since", "urls read tree",
@@ -229,19 +231,19 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                "robots whose rules in robots.txt are judged (default: Googlebot)",
                metavar="NAME,...", type=parse_fields),
         Option("--rules", "audit", "more rules: files of SQL", metavar="FOLDER"),
-        Option("--baseline", "audit", "known hits: only new ones cause exit code 5", **_FILE),
-        Option("--write-baseline", "audit", "write the hits as a baseline", **_FILE),
+        Option("--baseline", "audit", "known hits: only new ones cause exit code 5", **_READ),
+        Option("--write-baseline", "audit", "write the hits as a baseline", **_WRITTEN),
         Option("--list-rules", "audit", "list all rules"),
         Option("--explain", "audit", "show what a rule means", metavar="CODE"),
     ),
     "state": (
         Option("--state", "urls", "remember in FILE what was read: the next run prints only the "
                "URLs of sitemaps that have changed, and resumes this run if it was interrupted",
-               **_FILE),
+               **_WRITTEN),
         Option("--state", "submit", "remember in FILE what the service has accepted", "state_file",
-               more={"required": True}, **_FILE),
+               more={"required": True}, **_WRITTEN),
         Option("--state", "watch", "remember the sites in FILE", "state_file",
-               more={"required": True}, **_FILE),
+               more={"required": True}, **_WRITTEN),
         Option("--pace", "watch", "requests an hour for each site, on average (default: 6)",
                metavar="N", type=parse_seconds, default=6.0),
         Option("--for", "watch", "how long to watch, such as 8h (default: until Ctrl-C)",
@@ -281,13 +283,13 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                default="text"),
         Option("--format", "watch", "plain: moment, kind and URL, with tabs between (the default)",
                choices=WATCH_FORMATS, default="plain"),
-        Option("-o --output", "watch", "feed to write instead, such as changes.atom", **_FILE),
+        Option("-o --output", "watch", "feed to write instead, such as changes.atom", **_WRITTEN),
         Option("-o --output", "urls read newest discover tree",
-               "file to write (default, or -: standard output)", **_FILE),
+               "file to write (default, or -: standard output)", **_WRITTEN),
         Option("-o --output", "audit",
                "file to write; its suffix is the format: .html .json .sarif .md .xml (JUnit) .txt "
                "(may be repeated)",
-               metavar="FILE", repeats=True),
+               repeats=True, **_WRITTEN),
         Option("-o --output", "scale", "folder to write, or its URL, such as s3://bucket/crawl",
                metavar="FOLDER", more={"required": True}),
         Option("--fields", _ENTRIES,
@@ -304,13 +306,13 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                "first, in place of the URLs", choices=COUNT_KINDS),
         Option("--examples", "audit", "hits to show for a rule (default: 20)", **_COUNT),
         Option("--hits", "audit",
-               "write all hits: .parquet, .csv, .jsonl, or the last two with .gz", **_FILE),
-        Option("--database", "audit", "keep the DuckDB database of the audit", **_FILE),
+               "write all hits: .parquet, .csv, .jsonl, or the last two with .gz", **_WRITTEN),
+        Option("--database", "audit", "keep the DuckDB database of the audit", **_WRITTEN),
     ),
     "many sites": (
         Option("--report", "urls", "write one row for each site, how it ended and why: FILE ends "
                "with .jsonl, .csv or .parquet; with .json, all that is known of a single source",
-               **_FILE),
+               **_WRITTEN),
         Option("--shard", "urls", "read only the K-th of N parts of the sites, such as 3/16: for "
                "several machines; sites of one registrable domain are in one part", **_SHARD),
         Option("--shard", "scale", "read the Kth of N parts in this process, without a cluster",

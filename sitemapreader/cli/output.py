@@ -60,11 +60,16 @@ AnyOutput: TypeAlias = Output | LineWriter
 
 @asynccontextmanager
 async def opened(output: AnyOutput) -> AsyncIterator[None]:
-    """Enter an output, and leave it; a named pipe may wait for its reader meanwhile."""
+    """Enter an output, and leave it; a named pipe may wait for its reader meanwhile.
+
+    A signal leaves what was written until then: a note of the exception says where.
+    """
     await run_in_daemon(output.__enter__)
     try:
         yield
     except BaseException as error:
+        if isinstance(error, asyncio.CancelledError) and (part := output.keep()):
+            error.add_note(f"what was written until then is in {part}")
         output.__exit__(type(error), error, error.__traceback__)
         raise
     await run_in_daemon(partial(output.__exit__, None, None, None))

@@ -39,7 +39,7 @@ MEANINGS = {
 
 MAX_MESSAGE = 2_000
 """Characters of a message, which may quote foreign text."""
-_MOST_SHOWN = 17
+_MOST_SHOWN = 15
 """Options in the short help, which is to fit the 24 lines of a terminal."""
 _FLAGS_WIDTH, _LINE_WIDTH = 24, 79
 _NEGATIVE = re.compile(r"-\d")
@@ -55,6 +55,10 @@ class Parser(argparse.ArgumentParser):
     shows_all = False
     commands = ""
     """A line that names them, for the short help of the program."""
+
+    def __init__(self, *, example: str = "", **settings: Any) -> None:
+        super().__init__(**settings)
+        self._example = example
 
     def add_options(self, command: str) -> None:
         """Add the options of a command, in groups."""
@@ -82,7 +86,8 @@ class Parser(argparse.ArgumentParser):
         lines = [self.format_usage(), f"{(self.description or '').partition(chr(10))[0]}\n"]
         lines += [_show_option(each) for each in shown[:_MOST_SHOWN]]
         said = f"`{self.prog} --help --all` shows{rest} examples and more."
-        lines += ["", *filter(None, [self.commands]), f"{said}\n"]
+        example = f"for example: {self._example}" if self._example else ""
+        lines += ["", *filter(None, [example, self.commands]), f"{said}\n"]
         return "\n".join(lines)
 
     def parse(self, words: list[str]) -> argparse.Namespace:

@@ -33,7 +33,9 @@ def run_process(work: Callable[[], Coroutine[None, None, int]], name: str, conso
         return asyncio.run(stop.run(work))
     except asyncio.CancelledError:
         abandon_standard_output()
-        console.print_line(f"stopped by {signal.Signals(stop.signal).name}")
+        console.print_line(
+            "; ".join([f"stopped by {signal.Signals(stop.signal).name}", *stop.notes])
+        )
         return SIGNALLED + stop.signal
     except BrokenPipeError:
         abandon_standard_output()
@@ -71,10 +73,12 @@ class _SignalStop:
 
     Attributes:
         signal: number of the signal that arrived, or 0.
+        notes: what to say of the outputs.
     """
 
     def __init__(self) -> None:
         self.signal = 0
+        self.notes: list[str] = []
 
     async def run(self, work: Callable[[], Coroutine[None, None, int]]) -> int:
         """Do the work; on a signal cancel it."""
@@ -92,6 +96,9 @@ class _SignalStop:
         with _woken_by_signals(loop):
             try:
                 return await work()
+            except asyncio.CancelledError as error:
+                self.notes = getattr(error, "__notes__", [])
+                raise
             except BaseExceptionGroup as errors:
                 raise find_first(errors) from None
 

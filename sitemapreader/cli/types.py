@@ -146,6 +146,15 @@ def parse_base_url(text: str) -> str:
     return text
 
 
+def parse_file(text: str) -> str:
+    """Parse the name of a file."""
+    if not text:  # an unset variable of a script, most often
+        raise ArgumentTypeError("the name of the file is empty: write one")
+    if text.startswith("file:"):
+        raise ArgumentTypeError(f"{text!r}: write the path of the file, without file:")
+    return text
+
+
 def parse_fields(text: str) -> tuple[str, ...]:
     """Parse names that are separated by commas."""
     return tuple(name.strip() for name in text.split(","))

@@ -195,7 +195,9 @@ async def open_pieces(path: str) -> AsyncIterator[AsyncGenerator[bytes, None]]:
         if path == STANDARD_INPUT:
             descriptor = sys.stdin.fileno()
         else:
-            descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+            # A named pipe waits for its writer: in a thread, so that a signal ends the program.
+            flags = os.O_RDONLY | getattr(os, "O_BINARY", 0)
+            descriptor = await run_in_daemon(partial(os.open, path, flags))
     except OSError as error:
         raise UnreadableError(path, error) from None
     try:

@@ -6,7 +6,6 @@ An encoder turns records into bytes, a sink writes the bytes; an output is a sin
 from __future__ import annotations
 
 import os
-import secrets
 import select
 import stat
 import sys
@@ -19,6 +18,9 @@ if TYPE_CHECKING:
     from sitemapreader.models import UrlEntry
     from sitemapreader.rows import OutputRows, SiteRows
 
+_PART = ".part"
+_NAME_BYTES = 255 - len(_PART)
+"""What file systems leave of a name."""
 _ATOMIC_BYTES = getattr(select, "PIPE_BUF", 512)
 """What a pipe takes in one piece (POSIX, write); 512 at least."""
 _WRITE = os.O_WRONLY | getattr(os, "O_BINARY", 0)
@@ -33,9 +35,10 @@ _AT_ONCE = 100
 class Sink:
     """A destination for whole records.
 
-    A file is written under a temporary name beside its own, and renamed by `commit`. Pipes and
-    devices are written to directly. `with` commits, or rolls back after an exception. Methods raise
-    OSError.
+    A file is written as `FILE.part` beside it, and renamed by `commit`; what a killed run has left
+    there is replaced, and a second run that writes the same file at the same time is refused. Pipes
+    and devices are written to directly. `with` commits, or rolls back after an exception. Methods
+    raise OSError.
 
     Args:
         path: of the file; `None` is standard output.
@@ -80,13 +83,22 @@ class Sink:
         self._temporary = None
 
     def prepare(self) -> list[tuple[Path, Path]]:
-        """Close the file; return its two paths if it must be renamed."""
+        """Bring the file to the disk; return its two paths if it must be renamed."""
         if self._temporary is None or self._path is None:
             return []
         if self._descriptor >= 0:
             os.fsync(self._descriptor)  # the content must be on the disk before the name
-        self._close()
+        if os.name == "nt":  # Windows renames no open file; elsewhere the lock lasts until the end
+            self._close()
         return [(self._temporary, self._path)]
+
+    def keep(self) -> Path | None:
+        """Close the file; return where what was written stays, if it is text."""
+        if self._temporary is None or self._end is None or not self.written:
+            return None
+        temporary, self._temporary = self._temporary, None
+        self._close()
+        return temporary
 
     def rollback(self) -> None:
         """Close the file, and remove it unless it was committed."""
@@ -130,9 +142,50 @@ class Sink:
 
     def _open_temporary(self, path: Path, mode: int = 0o666) -> None:
         """Open a new file beside `path`, with the rights of `mode` less the umask."""
-        temporary = path.with_name(f".{path.name[:40]}.{secrets.token_hex(4)}.part")
-        self._descriptor = os.open(temporary, _WRITE | os.O_CREAT | os.O_EXCL, mode)
-        self._temporary = temporary
+        name = os.fsdecode(os.fsencode(path.name)[:_NAME_BYTES])
+        temporary = path.with_name(f"{name}{_PART}")
+        while self._temporary is None:
+            try:
+                descriptor = os.open(temporary, _WRITE | os.O_CREAT | os.O_EXCL, mode)
+            except FileExistsError:
+                _remove_abandoned(temporary)
+                continue
+            if _is_locked(descriptor, temporary):
+                self._descriptor, self._temporary = descriptor, temporary
+            else:  # another run took it for abandoned
+                os.close(descriptor)
+
+
+def _remove_abandoned(path: Path) -> None:
+    """Remove what a killed run has left; raise BlockingIOError if a run is writing it."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY)
+    except FileNotFoundError:
+        return
+    try:
+        if _is_locked(descriptor, path):
+            path.unlink(missing_ok=True)
+    finally:
+        os.close(descriptor)
+
+
+def _is_locked(descriptor: int, path: Path) -> bool:
+    """Lock an open file; return whether it still has its name.
+
+    Raises BlockingIOError if another run has locked it.
+    """
+    try:
+        import fcntl  # noqa: PLC0415 (Windows has none; there an open file cannot be removed)
+
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise BlockingIOError(error.errno, "another run is writing it") from None
+    except (ImportError, OSError):  # Windows, or a file system without locks
+        pass
+    try:
+        return Path(path).stat().st_ino == os.fstat(descriptor).st_ino
+    except FileNotFoundError:
+        return False
 
 
 def find_encoding(path: str | None) -> str:
@@ -215,9 +268,9 @@ class GzipEncoder(Encoder):
 class Output(Sink):
     """A file or stream for entries, made by `open_output` and entered with `with`.
 
-    A file appears when it is complete: it is written under a temporary name beside its own, renamed
-    when the context is left, and removed if it is left with an exception. Pipes and devices are
-    written to directly. Its `name` is what to call it in a message.
+    A file appears when it is complete: it is written as `FILE.part`, renamed when the context is
+    left, and removed if it is left with an exception. Pipes and devices are written to directly.
+    Its `name` is what to call it in a message.
     """
 
     def __init__(self, path: str | None, encoder: Encoder, end: bytes | None) -> None:

@@ -25,8 +25,8 @@ PAGE = package.ROOT / "docs" / "options.md"
 INTRODUCTION = """\
 # Options of the shell
 
-The options of `sitemapreader`, grouped by purpose. `sitemapreader help COMMAND` shows those of one
-command, and [the shell](shell.md) explains the most important ones.
+The options of `sitemapreader`, grouped by purpose. `sitemapreader COMMAND --help --all` shows
+those of one command, and [the shell](shell.md) explains the most important ones.
 
 | option | commands | what it does |
 |---|---|---|

@@ -39,6 +39,7 @@ class Command:
             prog=prog,
             usage=f"{prog} [OPTION]... {self.operands}",
             description=f"{self.purpose[0].upper()}{self.purpose[1:]}.",
+            example=self.examples.split("\n")[0],
             epilog=f"examples:\n{indent(self.examples, '  ')}",
             formatter_class=argparse.RawDescriptionHelpFormatter,
             add_help=False,
@@ -208,21 +209,12 @@ sitemapreader mcp ~/.sitemapreader
             "completion",
             "SHELL",
             "print a completion script for a shell",
-            "help",
+            "completion",
             """\
 eval "$(sitemapreader completion bash)"
     bash or zsh, in ~/.bashrc or ~/.zshrc
 sitemapreader completion fish | source
     fish, in ~/.config/fish/config.fish""",
-        ),
-        Command(
-            "help",
-            "[COMMAND]",
-            "show the help of the program, or of a command",
-            "help",
-            """\
-sitemapreader help discover
-    the options of discover""",
         ),
     )
 }
@@ -242,7 +234,7 @@ class Program(Command):
         parser.usage = f"{PROGRAM} [COMMAND] [OPTION]... {self.operands}"
         commands = _show_table((each.name, each.purpose) for each in COMMANDS.values())
         parser.description = (
-            f"{parser.description}\n\ncommands (see `{PROGRAM} help COMMAND`; "
+            f"{parser.description}\n\ncommands (see `{PROGRAM} COMMAND --help`; "
             f"{DEFAULT.name} is the default):\n{commands}\n\n{SOURCES}"
         )
         others = ", ".join(name for name in COMMANDS if name != DEFAULT.name)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from sitemapreader.cli.config import RunConfig
 from sitemapreader.cli.console import Console
 from sitemapreader.cli.output import (
-    get_output_path,
     is_for_many,
     is_pipe,
     open_entries,
@@ -22,7 +21,7 @@ from sitemapreader.cli.parser import ALL_READ, DIFFERENT, PARTIAL, UsageError
 from sitemapreader.cli.run import SourceRun, find_named, find_sources
 from sitemapreader.cli.runtime import ignore_signals, run_process
 from sitemapreader.cli.summary import RunSummary
-from sitemapreader.many.run import SiteRun, is_same_file, open_report
+from sitemapreader.many.run import SiteRun, open_report
 from sitemapreader.many.sources import FileFetcher, SiteTask
 from sitemapreader.many.visitor import SiteWalk
 from sitemapreader.output.counts import CountBy, UrlCounts
@@ -178,9 +177,6 @@ class _UrlPrinter:
 def _open_report(arguments: argparse.Namespace) -> Output | None:
     """Return the report, if any; raise UsageError for a name without a format."""
     path = getattr(arguments, "report", None)
-    output = get_output_path(arguments)
-    if path and output and is_same_file(path, output):
-        raise UsageError("--report: this is the file of the URLs, too: name another one")
     if is_json(path):
         if is_for_many(arguments):
             raise UsageError("--report: .json tells all of one source: end with .jsonl for many")

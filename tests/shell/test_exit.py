@@ -54,7 +54,7 @@ def endless() -> Iterator[str]:
         yield f"{url}/map.xml"
 
 
-@pytest.mark.parametrize("command", ["urls", "read", "tree", "discover", "completion", "help"])
+@pytest.mark.parametrize("command", ["urls", "read", "tree", "discover", "completion"])
 def test_head(command: str, tmp_path: Path) -> None:
     """`| head -1` has its line, and the program ends with 141 or 0, without a word about it."""
     big = tmp_path / "map.xml"
@@ -65,7 +65,6 @@ def test_head(command: str, tmp_path: Path) -> None:
         "tree": [str(SITE)],
         "discover": [str(SITE)],
         "completion": ["bash"],
-        "help": [],
     }[command]
     words = " ".join([command, *arguments])
     line = f"sitemapreader {words} | head -1; echo ${{PIPESTATUS[0]}}"
@@ -107,12 +106,32 @@ def stop(
 def test_a_file_after_a_signal(
     endless: str, tmp_path: Path, number: signal.Signals, before: dict[str, str]
 ) -> None:
-    """A signal leaves the old file as it was, or none where there was none; nothing beside it."""
+    """A signal leaves the old file as it was, and says where the lines are that were read."""
     for name, text in before.items():
         (tmp_path / name).write_text(text, "utf-8")
     said = stop([endless, "-o", str(tmp_path / "urls.csv")], number, event=SERVED)
-    assert said == f"sitemapreader: stopped by {number.name}\n"
+    part = tmp_path / "urls.csv.part"
+    kept = f"what was written until then is in {part}"
+    assert said == f"sitemapreader: stopped by {number.name}; {kept}\n"
+    assert part.read_text("utf-8").startswith("loc,")
+    part.unlink()
     assert {path.name: path.read_text("utf-8") for path in tmp_path.iterdir()} == before
+
+
+def test_what_a_killed_run_leaves(endless: str, tmp_path: Path) -> None:
+    """The next run into the file replaces it; one that runs meanwhile is refused."""
+    file, part = tmp_path / "urls.csv", tmp_path / "urls.csv.part"
+    with start(endless, "-o", str(file)) as process:
+        assert SERVED.wait(60)
+        beside = run(str(SITE), "-o", str(file), "-q")
+        process.send_signal(signal.SIGKILL)
+        process.wait(60)
+    assert beside.returncode == 1
+    assert beside.stderr == f"sitemapreader: cannot write to {file}: another run is writing it\n"
+    assert part.exists()
+    assert run(str(SITE), "-o", str(file), "-q").returncode == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["urls.csv"]
+    assert len(file.read_text("utf-8").splitlines()) > 40
 
 
 @pytest.mark.parametrize(
@@ -176,10 +195,10 @@ def test_a_walk_that_is_half_read_when_the_program_ends(code: int) -> None:
 
 
 @needs_full
-@pytest.mark.parametrize("command", ["urls", "tree", "discover", "completion", "help"])
+@pytest.mark.parametrize("command", ["urls", "tree", "discover", "completion"])
 def test_a_full_disk(command: str) -> None:
     """No space left is said in one line, with exit code 1, whatever was to be written."""
-    arguments = {"completion": ["zsh"], "help": []}.get(command, [str(SITE)])
+    arguments = {"completion": ["zsh"]}.get(command, [str(SITE)])
     done = run_shell(f"sitemapreader {' '.join([command, *arguments])} >{FULL}", SITE)
     assert done.returncode == 1
     assert done.stderr == (

@@ -142,7 +142,7 @@ def test_one_file_for_urls_and_report(tmp_path: Path, sites: list[str]) -> None:
     """It is refused before anything is read: one of them would replace the other."""
     both = str(tmp_path / "both.csv")
     done = run(sites[0], "-o", both, "--report", both)
-    assert (done.returncode, "--report: this is the file of the URLs" in done.stderr) == (2, True)
+    assert (done.returncode, "--output is the same file" in done.stderr) == (2, True)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -1,4 +1,4 @@
-"""`sitemapreader help`, and `sitemapreader completion` for shells.
+"""`sitemapreader completion`: scripts for shells.
 
 shtab writes the scripts for shells from the parsers. What it cannot express is added here: without
 a command the default command is assumed, in bash and fish a source may stand in its place.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sitemapreader.cli.commands import COMMANDS, DEFAULT, PROGRAM, PROGRAM_COMMAND
+from sitemapreader.cli.commands import COMMANDS, DEFAULT, PROGRAM
 from sitemapreader.cli.parser import Parser
 from sitemapreader.cli.runtime import print_text
 
@@ -36,13 +36,6 @@ complete -c sitemapreader \\
   -a '(__fish_complete_path (commandline -ct))'"""
 
 
-def run_help(arguments: argparse.Namespace) -> int:
-    """Print the help and return the exit code."""
-    command = COMMANDS[arguments.topic] if arguments.topic else PROGRAM_COMMAND
-    parser = command.make_parser()
-    return print_text(parser.format_help() if arguments.all else parser.format_short())
-
-
 def run_completion(arguments: argparse.Namespace) -> int:
     """Print the script and return the exit code."""
     return print_text(f"{write_completion(arguments.shell)}\n")
@@ -50,7 +43,7 @@ def run_completion(arguments: argparse.Namespace) -> int:
 
 def write_completion(shell: str) -> str:
     """Return the script for a shell."""
-    import shtab  # noqa: PLC0415 (`help` needs none)
+    import shtab  # noqa: PLC0415 (no other command needs it)
 
     root = Parser(prog=PROGRAM, add_help=False)
     commands = root.add_subparsers()

@@ -292,3 +292,18 @@ def test_a_state_that_is_not_there(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert "--state" in done.stderr
     assert "`" not in done.stderr
+
+
+def test_a_robots_txt_that_leads_to_another_host() -> None:
+    """One line says that all URLs are those of the other host, as on a copied staging site."""
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        if request.path == "/robots.txt":
+            return web.Response(text=f"Sitemap: {served[1]}/map.xml")
+        return web.Response(body=urlset(3, served[1]))
+
+    with serving(answer, ("127.0.0.1", "127.0.0.2")) as served:
+        staging, production = (run(url, *allow(*served)) for url in served)
+    assert "[all 3 URLs are on 127.0.0.2]" in staging.stderr
+    assert "--map-host" in staging.stderr
+    assert len(production.stderr.splitlines()) == 1

@@ -138,7 +138,6 @@ def test_what_bash_offers_without_a_command(shell: Shell, line: str, offers: set
         ("sitemapreader discover --probe ", {"auto", "few", "always", "deep", "never"}),
         ("sitemapreader state m", FILES),
         ("sitemapreader completion ", set(SHELLS)),
-        ("sitemapreader help ", set(COMMANDS) - {"help"}),
     ],
 )
 def test_what_a_shell_offers(shell: Shell, line: str, offers: set[str]) -> None:
@@ -158,7 +157,6 @@ def test_what_a_shell_offers(shell: Shell, line: str, offers: set[str]) -> None:
         ("sitemapreader tree --format ", {"tree", "json"}),
         ("sitemapreader -o my", {"my site.xml"}),
         ("sitemapreader completion ", set(SHELLS)),
-        ("sitemapreader help di", {"discover"}),
     ],
 )
 def test_what_fish_offers(tmp_path: Path, line: str, offers: set[str]) -> None:

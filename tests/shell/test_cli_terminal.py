@@ -32,10 +32,10 @@ termios = pytest.importorskip("termios", reason=NONE)
 class Terminal:
     """A terminal that a test sits at."""
 
-    def __init__(self) -> None:
+    def __init__(self, columns: int = 120) -> None:
         self.text = ""
         self._ours, self.theirs = pty.openpty()
-        termios.tcsetwinsize(self.theirs, (40, 120))
+        termios.tcsetwinsize(self.theirs, (40, columns))
 
     def type(self, text: str) -> None:
         """Press keys."""
@@ -63,13 +63,13 @@ class Terminal:
 
 @contextmanager
 def sitting_at(
-    *arguments: str, stdin: bool = False, stdout: bool = False
+    *arguments: str, stdin: bool = False, stdout: bool = False, columns: int = 120
 ) -> Iterator[tuple[Terminal, Run | subprocess.Popen[Any]]]:
     """Run the command with standard error, and more, at a terminal."""
-    terminal = Terminal()
+    terminal = Terminal(columns)
     with start(
         *arguments,
-        env={"TERM": "xterm", "COLUMNS": "120"},
+        env={"TERM": "xterm", "COLUMNS": str(columns)},
         stdin=terminal.theirs if stdin else subprocess.DEVNULL,
         stdout=terminal.theirs if stdout else subprocess.PIPE,
         stderr=terminal.theirs,
@@ -113,6 +113,19 @@ def test_progress_at_a_terminal() -> None:
     assert float(shown[-1][4].rstrip("kMi")) > 0
     last = text.rstrip().split("\r")[-1]
     assert last.strip() == "sitemapreader: 1000 URLs; documents: 12 complete"
+
+
+@pytest.mark.parametrize("columns", [0, 40, 200])
+def test_progress_at_any_width(columns: int) -> None:
+    """It is shown whatever the terminal says of its width, on one line of it."""
+    with serving(answer_slowly) as (url,), sitting_at(url, columns=columns) as (terminal, process):
+        assert process.stdout is not None
+        process.stdout.read()
+        text = terminal.watch(until="1000 URLs; documents: 12 complete")
+        assert process.wait(60) == 0
+    frames = [each for each in text.split("\r") if " documents " in each]
+    assert len(frames) >= 3, text
+    assert max(map(len, frames)) <= (columns or 80)
 
 
 def test_progress_does_not_get_in_the_way() -> None:

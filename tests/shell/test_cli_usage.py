@@ -62,7 +62,7 @@ def test_no_word_at_all(command: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("word", "command"), [("discovr", "discover"), ("tre", "tree"), ("hlep", "help")]
+    ("word", "command"), [("discovr", "discover"), ("tre", "tree"), ("sumbit", "submit")]
 )
 def test_a_command_that_is_mistyped(word: str, command: str) -> None:
     """The command that is like it is named."""
