@@ -1,0 +1,401 @@
+"""Submitting to IndexNow: a service and sites on loopback that behave and misbehave."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+from collections import Counter
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import pytest
+from aiohttp import web
+from commands import run
+from launcher import get_launcher, launch, open_run
+from serving import listen
+from walking import index, urlset
+
+from sitemapreader import FetchOptions, SitemapReaderError
+from sitemapreader.recipes import indexnow
+from sitemapreader.recipes.indexnow import IndexNowError, Submission, submit_changes
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable
+    from pathlib import Path
+
+    from launcher import Order, Run
+
+KEY = "0123456789abcdef-KEY"
+OPTIONS = FetchOptions(max_attempts=1)
+
+
+@attrs.define
+class Web:
+    """A site and a service on one server: what they serve, and what the service was sent."""
+
+    base: str = ""
+    pages: dict[str, bytes | str | int] = attrs.field(factory=dict)
+    answers: list[int] = attrs.field(factory=list)
+    """Statuses of the next answers of the service; 0 is none."""
+    requests: list[dict[str, Any]] = attrs.field(factory=list)
+    accepted: list[str] = attrs.field(factory=list)
+    running: int = 0
+    on_request: Callable[[], Awaitable[None]] | None = None
+    """Awaited at each request, and at each acceptance before the answer."""
+
+    @property
+    def host(self) -> str:
+        return self.base.removeprefix("http://")
+
+    def publish(self, *names: str, count: int = 0) -> list[str]:
+        """Have the site list URLs, in sitemaps of 5,000; return them."""
+        locs = [f"{self.base}/{name}" for name in (*names, *map(str, range(count)))]
+        parts = [locs[start : start + 5_000] for start in range(0, len(locs), 5_000)]
+        for number, part in enumerate(parts):
+            self.pages[f"/{number}.xml"] = urlset(*part)
+        children = (f"{self.base}/{number}.xml" for number in range(len(parts)))
+        self.pages["/sitemap.xml"] = index(*children)
+        return locs
+
+    async def submit(self, db: Path, **arguments: Any) -> Submission:
+        given: dict[str, Any] = {
+            "endpoint": f"{self.base}/indexnow",
+            "options": OPTIONS,
+            "submit_all": True,
+        }
+        return await submit_changes(f"{self.base}/", state=db, key=KEY, **given | arguments)
+
+    async def answer(self, request: web.Request) -> web.StreamResponse:
+        await self._tell()
+        if request.method == "POST":
+            return await self._serve(request)
+        page = self.pages.get(request.path, 404)
+        if isinstance(page, int):
+            return web.Response(status=page)
+        if isinstance(page, str):
+            return web.Response(status=302, headers={"Location": page})
+        return web.Response(body=page)
+
+    async def _serve(self, request: web.Request) -> web.StreamResponse:
+        assert request.content_type == "application/json"
+        assert not self.running, "one request at a time"
+        self.running += 1
+        try:
+            sent = json.loads(await request.read())
+            self.requests.append(sent)
+            status = self.answers.pop(0) if self.answers else 200
+            if not status:
+                assert request.transport is not None
+                request.transport.abort()
+            if status in (200, 202):
+                self.accepted += sent["urlList"]
+                await self._tell()
+            return web.Response(status=status or 200, headers={"Location": "http://127.0.0.2/"})
+        finally:
+            self.running -= 1
+
+    async def _tell(self) -> None:
+        if self.on_request is not None:
+            await self.on_request()
+
+
+@asynccontextmanager
+async def serve() -> AsyncIterator[Web]:
+    """Serve a site with a key, and a service that accepts everything."""
+    served = Web()
+    async with listen(served.answer) as served.base:
+        served.pages[f"/{KEY}.txt"] = f"{KEY}\n".encode()
+        yield served
+
+
+@pytest.fixture
+async def site() -> AsyncIterator[Web]:
+    async with serve() as served:
+        yield served
+
+
+# -- what is submitted
+
+
+async def test_new_changed_and_removed(site: Web, db: Path) -> None:
+    """The first call submits everything, the next ones what differs, a calm one nothing."""
+    days: list[tuple[list[str], str, dict[str, int]]] = [
+        (["a", "b", "c"], "abc", {"new": 3}),
+        (["a", "b", "c"], "", {}),
+        (["a", "d"], "bcd", {"new": 1, "removed": 2}),
+        (["a", "d"], "", {}),
+        (["a", "b", "d"], "b", {"new": 1}),
+        (["a", "d"], "b", {"removed": 1}),
+    ]
+    for names, sent, counts in days:
+        site.accepted.clear()
+        site.publish(*names)
+        done = await site.submit(db)
+        assert sorted(site.accepted) == [f"{site.base}/{name}" for name in sent]
+        assert (done.counts, done.report.complete) == (counts, True)
+
+
+async def test_a_request_is_what_the_protocol_wants(site: Web, db: Path) -> None:
+    """Host, key, its place and URLs that are escaped, without passwords and fragments."""
+    odd = [f"{site.base}/ü x?q=ä#top", f"http://me:secret@{site.host}/z", f"{site.base}/%2f"]
+    site.pages["/sitemap.xml"] = urlset(*odd)
+    site.answers = [202]
+    done = await site.submit(db)
+    (sent,) = site.requests
+    assert (sent["host"], sent["key"]) == (site.host, KEY)
+    assert sent["keyLocation"] == f"{site.base}/{KEY}.txt"
+    assert all(url.isascii() and " " not in url and "#" not in url for url in sent["urlList"])
+    assert "secret" not in json.dumps(sent)
+    assert (done.counts, done.requests) == ({"new": 3}, {202: 1})
+
+
+async def test_25_000_changes_are_three_requests(site: Web, db: Path) -> None:
+    """All URLs arrive once, in requests of 10,000 URLs at most, one after the other."""
+    locs = site.publish(count=25_000)
+    await site.submit(db)
+    assert sorted(site.accepted) == sorted(locs)
+    assert sorted(-len(sent["urlList"]) // 10_000 for sent in site.requests) == [-1] * 3
+
+
+async def test_several_hosts(site: Web, db: Path) -> None:
+    """URLs of each host go in requests of their own, once its key file is checked."""
+    async with serve() as other:
+        port = int(other.base.rpartition(":")[2])
+        options = attrs.evolve(OPTIONS, allow_ports=(port,))
+        locs = [f"{base}/{number}" for number in range(4) for base in (site.base, other.base)]
+        site.pages["/sitemap.xml"] = urlset(*locs)
+        key = other.pages.pop(f"/{KEY}.txt")
+        with pytest.raises(IndexNowError, match=f"{other.host}: .*cannot be fetched") as raised:
+            await site.submit(db, options=options)
+        assert (raised.value.host, raised.value.status, site.requests) == (other.host, 404, [])
+        other.pages[f"/{KEY}.txt"] = f"{site.base}/{KEY}.txt"
+        with pytest.raises(IndexNowError, match=f"{other.host}: .*leads to another host"):
+            await site.submit(db, options=options)
+        other.pages[f"/{KEY}.txt"] = key
+        await site.submit(db, options=options, exclude="/2")
+    by_host = {sent["host"]: sent["urlList"] for sent in site.requests}
+    assert by_host == {
+        each.host: [loc for loc in locs if loc.startswith(each.base) and loc[-1] != "2"]
+        for each in (site, other)
+    }
+
+
+# -- the key
+
+
+@pytest.mark.parametrize(
+    ("page", "said", "status"),
+    [
+        (404, "http-status 404", 404),
+        (503, "http-status 503", 503),
+        (b"something else", "holds something else", 200),
+        (f"<!doctype html><p>{KEY}</p>".encode(), "holds something else", 200),
+        (KEY.encode() + b" " * 100_000, "too-large", 0),
+        ("http://127.0.0.2/k.txt", "blocked-address", 0),
+    ],
+)
+async def test_a_key_that_is_not_there(
+    site: Web, db: Path, page: bytes | str | int, said: str, status: int
+) -> None:
+    """Nothing is sent, and the message says what to put where; then all URLs come."""
+    locs = site.publish("a", "b")
+    good = dict(site.pages)
+    site.pages[f"/{KEY}.txt"] = page
+    with pytest.raises(IndexNowError, match=rf"/{KEY}\.txt .*{said}.*: put a file there") as raised:
+        await site.submit(db)
+    assert (raised.value.host, raised.value.status, site.requests) == (site.host, status, [])
+    code, _, shown = await submit(site, db)
+    assert (code, str(raised.value) in shown) == (1 if status else 4, True)
+    site.pages = good
+    await site.submit(db, submit_all=False)  # it was stopped while it submitted, and goes on
+    assert sorted(site.accepted) == locs
+
+
+# -- what the service answers
+
+
+@pytest.mark.parametrize("status", [400, 403, 422, 429, 500, 503, 404, 301, 0])
+async def test_what_was_not_acknowledged_is_sent_again(site: Web, db: Path, status: int) -> None:
+    """A refusal ends the run at once, in words; then all comes, one request at most twice."""
+    locs = site.publish(count=15_000)
+    site.answers = [200, status]
+    words = indexnow.WORDS.get(status, "run it again later: these URLs come again")
+    said = f"the service answered {status}: {words}" if status else f"no answer .*: {words}"
+    with pytest.raises(IndexNowError, match=said) as raised:
+        await site.submit(db)
+    assert isinstance(raised.value, SitemapReaderError)
+    assert (raised.value.status, raised.value.advice) == (status, words)
+    assert len(site.requests) == 2
+    site.answers = [status]
+    code, _, shown = await submit(site, db)
+    assert code == (1 if status else 4)
+    assert re.search(said, shown)
+    await site.submit(db)
+    check_deliveries(site, locs)
+
+
+def check_deliveries(site: Web, locs: list[str]) -> set[str]:
+    """Return the URLs that were accepted twice; all were once, and only those of one request."""
+    counts = Counter(site.accepted)
+    assert counts.keys() == {*locs}
+    assert max(counts.values()) <= 2
+    twice = {loc for loc, count in counts.items() if count > 1}
+    assert any(twice <= {*sent["urlList"]} for sent in site.requests)
+    return twice
+
+
+async def test_a_removal_that_was_refused_comes_again(site: Web, db: Path) -> None:
+    """URLs that are gone are submitted by the next call if this one fails."""
+    site.publish("a", "b")
+    await site.submit(db)
+    site.publish("a")
+    site.answers = [403]
+    with pytest.raises(IndexNowError, match="403"):
+        await site.submit(db)
+    for sent in (["b"], []):
+        site.accepted.clear()
+        await site.submit(db)
+        assert site.accepted == [f"{site.base}/{name}" for name in sent]
+
+
+@pytest.mark.parametrize("fault", ["empty", "missing", "shrunk"])
+async def test_a_bad_day_removes_nothing(site: Web, db: Path, fault: str) -> None:
+    """A sitemap that is empty, missing or much shorter for a day submits no page as removed."""
+    site.publish(count=60)
+    await site.submit(db, submit_all=False)
+    if fault == "missing":
+        del site.pages["/0.xml"]
+    else:
+        site.pages["/0.xml"] = urlset(*(f"{site.base}/{n}" for n in range(5 * (fault != "empty"))))
+    await site.submit(db)
+    site.publish(count=60)
+    await site.submit(db)
+    assert site.requests == []
+
+
+# -- the first run, and the shell
+
+
+def order(site: Web, db: Path, words: tuple[str, ...], code: str = "") -> Order:
+    """Return what the launcher needs to run `sitemapreader submit`."""
+    key = db.with_name("key.txt")
+    key.write_text(f"{KEY}\n")
+    given = ["submit", f"{site.base}/", "--state", str(db), "--key-file", str(key), *words]
+    given += ["--endpoint", f"{site.base}/indexnow", "-m", "5"]
+    return code, given, str(db.parent), dict(os.environ)
+
+
+async def submit(site: Web, db: Path, *words: str, code: str = "") -> tuple[int, str, str]:
+    """Run it to its end; return its code and what it printed."""
+    done = await asyncio.to_thread(launch, get_launcher().start, order(site, db, words, code))
+    return done.returncode, done.stdout, done.stderr
+
+
+async def test_the_shell(site: Web, db: Path) -> None:
+    """The first run records, `--dry-run` shows, the next one submits, and says how it went."""
+    assert (await submit(site, db))[0] == 1  # a site without URLs records nothing
+    site.publish("a", "b")
+    code, printed, said = await submit(site, db)
+    assert (code, printed, site.requests) == (0, "", [])
+    assert "first run: 2 URLs are recorded, and none is submitted" in said
+    assert "to submit all, remove the state and add --all" in said
+    site.publish("b", "c")
+    code, printed, said = await submit(site, db, "--dry-run")
+    assert (code, printed.split()) == (0, [f"{site.base}/c", f"{site.base}/a"])
+    assert "would be submitted: 1 new or changed URLs, 1 removed ones" in said
+    assert site.requests == []
+    site.answers = [200, 202]
+    code, printed, said = await submit(site, db)
+    assert (code, printed, site.accepted) == (0, "", [f"{site.base}/c", f"{site.base}/a"])
+    assert "\nsitemapreader: submitted: 1 new or changed URLs, 1 removed ones\n" in said
+    assert "1 requests were answered with 202: accepted; the service still checks the key" in said
+    await asyncio.to_thread(db.unlink)
+    code, printed, said = await submit(site, db, "--dry-run")
+    assert "first run: 2 URLs would be recorded" in said
+    assert await asyncio.to_thread(db.exists) is False
+
+
+@pytest.mark.parametrize(
+    ("words", "content", "said"),
+    [
+        ((), None, "cannot be read: No such file"),
+        ((), "short", "8 to 128 letters"),
+        ((), "../../etc/passwd", "8 to 128 letters"),
+        (("--endpoint", "file:///etc/passwd"), KEY, "write a full URL"),
+        (("--endpoint", "api.indexnow.org"), KEY, "write a full URL"),
+    ],
+)
+def test_what_cannot_be_meant(
+    tmp_path: Path, words: tuple[str, ...], content: str | None, said: str
+) -> None:
+    """A key or an endpoint that is none is refused before anything is fetched."""
+    if content is not None:
+        (tmp_path / "key.txt").write_text(content)
+    given = ["--state", "site.db", "--key-file", "key.txt", "http://127.0.0.1:9/", *words]
+    done = run("submit", *given, cwd=tmp_path)
+    assert (done.returncode, (tmp_path / "site.db").exists()) == (2, False)
+    assert said in done.stderr
+
+
+# -- kills
+
+SMALL_REQUESTS = """
+import sys
+from sitemapreader.cli import main
+from sitemapreader.recipes import indexnow
+indexnow.MAX_URLS = 400
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@attrs.define
+class Killer:
+    """Kills a process when the servers have met so many events."""
+
+    place: int
+    process: Run | None = None
+    events: int = 0
+
+    async def note(self) -> None:
+        self.events += 1
+        if self.events == self.place and self.process is not None:
+            self.process.send_signal(signal.SIGKILL)
+            await asyncio.sleep(0.1)  # it is dead before the answer comes
+
+
+@pytest.mark.slow
+async def test_kills(site: Web, tmp_path: Path) -> None:
+    """Killed at ten places, then run again: all arrives, and one request at most twice.
+
+    URLs have changed, and others are gone, some of them since the run before.
+    """
+    locs = [f"{site.base}/{number}" for number in range(1_400)]
+    prepared = tmp_path / "prepared.db"
+    for listed in (locs, locs[:1_200]):  # the first run records, the second is refused
+        site.pages["/sitemap.xml"] = urlset(*((loc, "2026-01-01") for loc in listed))
+        site.answers = [403]
+        await submit(site, prepared)
+    site.pages["/sitemap.xml"] = urlset(*((loc, "2026-01-02") for loc in locs[:1_000]))
+    site.answers, total, null = [], 0, subprocess.DEVNULL
+    for number in range(11):
+        db = tmp_path / f"{number}.db"
+        shutil.copy(prepared, db)
+        site.accepted, site.requests = [], []
+        killer = Killer(1 + (number - 1) * (total - 1) // 9 if number else 0)
+        site.on_request = killer.note
+        given = order(site, db, (), SMALL_REQUESTS)
+        killer.process = process = open_run(
+            get_launcher(), given, stdin=null, stdout=null, stderr=null, encoding=None
+        )
+        code = await asyncio.to_thread(process.wait, 60)
+        assert code == (-signal.SIGKILL if number else 0)
+        total, site.on_request = total or killer.events, None
+        assert (await submit(site, db, code=SMALL_REQUESTS))[0] == 0
+        assert not check_deliveries(site, locs) or number
+    assert total > 12
