@@ -1,7 +1,7 @@
 """How Sphinx builds these pages: `pip install -e '.[docs]' && sphinx-build -W docs build/docs`.
 
-Two pages are not in the repository, because the code has all that they say: the rules of an audit,
-and the limits and options. They are written here, beside the others, when the site is built.
+Three pages are made of the code, by functions at the end: the rules of an audit, the limits and
+options, and the reference. They are committed, and a test holds them equal.
 """
 
 from __future__ import annotations
@@ -9,13 +9,14 @@ from __future__ import annotations
 import ast
 import inspect
 import re
+from importlib import import_module
 from itertools import groupby, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import sitemapreader
-from sitemapreader import FetchOptions, Limits, options
-from sitemapreader.audit.rules import describe_rule, list_rules, sort_rules
+from sitemapreader import FetchOptions, IssueCode, Limits, options
+from sitemapreader.audit.rules import list_rules, sort_rules
 from sitemapreader.outcomes import show_bytes
 
 if TYPE_CHECKING:
@@ -68,8 +69,9 @@ def convert_fences(
 
 RULES = """# Rules of an audit
 
-Made of the files of the rules and of the table of Issues. [Audits](audit.md) says how to choose
-among them. A name in brackets behind a value is that of a figure: a field of `AuditOptions`.
+Made of the files of the rules. [Audits](audit.md) says how to choose among them, and
+`sitemapreader audit --explain CODE` when exactly one hits, why that matters, and its source. Each
+[Issue](issues.md) is a rule as well.
 """
 LIMITS = """# Limits and options
 
@@ -81,15 +83,16 @@ of them can be set there.
 
 
 def write_rules() -> str:
-    """Return the page of the rules of an audit."""
+    """Return the page of the rules of an audit, a table for each category."""
     parts = [RULES]
-    for category, group in groupby(sort_rules(list_rules().values()), lambda rule: rule.category):
-        parts.append(f"## {category}\n")
+    rules = (rule for rule in list_rules().values() if rule.code not in set(IssueCode))
+    for category, group in groupby(sort_rules(rules), lambda rule: rule.category):
+        parts.append(f"## {category}\n\n| rule | severity | what it finds | what to do |")
+        parts.append("|---|---|---|---|")
         for rule in group:
-            severity = rule.severity.name.lower()
-            parts.append(f"### `{rule.code}`\n\n**{rule.title}** ({severity})\n")
-            lines = (f"- {name[0].upper()}{name[1:]}: {text}" for name, text in describe_rule(rule))
-            parts.append("\n".join(map(_protect, lines)) + "\n")
+            cells = (rule.severity.name.lower(), rule.title, rule.advice)
+            parts.append(f"| `{rule.code}` | {' | '.join(map(_protect, cells))} |")
+        parts.append("")
     return "\n".join(parts)
 
 
@@ -147,18 +150,49 @@ def _protect(text: str) -> str:
     return "`".join(parts)
 
 
-PAGES = {"audit-rules.md": write_rules, "limits.md": write_limits}
+REFERENCE = """# API reference
+
+The public names; [the same in full](api.md), with arguments, is a part of the built pages, and
+`help(name)` prints it. Public are, besides, the names of `sitemapreader.audit`
+([audits](audit.md)), `sitemapreader.distributed` ([many machines](scale.md)) and
+`sitemapreader.recipes`. Everything else is internal, and may change without notice.
+"""
+_DIRECTIVE = re.compile(r"^## (.+)$|^\.\. auto(\w+):: ([\w.]+)$", re.MULTILINE)
 
 
-def write_pages(app: Sphinx) -> None:
-    """Write the pages that are made of the code, where they have changed."""
-    for name, write in PAGES.items():
-        path, text = Path(app.srcdir) / name, write()
-        if not path.exists() or path.read_text("utf-8") != text:
-            path.write_text(text, "utf-8")
+def write_reference() -> str:
+    """Return the page of the public names: each with the first line that is said of it."""
+    parts = [REFERENCE]
+    full = (Path(__file__).parent / "api.md").read_text("utf-8")
+    for title, kind, path in _DIRECTIVE.findall(full):
+        if title:
+            parts.append(f"## {title}\n\n| name | what it is |\n|---|---|")
+        elif kind == "module":
+            module = import_module(path)
+            names = sorted(set(module.__all__) - set(sitemapreader.__all__))
+            parts += [_describe(f"{path}.{name}", getattr(module, name)) for name in names]
+        elif kind == "data":
+            parts.append(f"| `{path.removeprefix('sitemapreader.')}` | a value |")
+        else:
+            owner, _, name = path.rpartition(".")
+            parts.append(_describe(path, getattr(import_module(owner), name)))
+    return "\n".join(parts).replace("|\n## ", "|\n\n## ") + "\n"
+
+
+def _describe(path: str, thing: object) -> str:
+    is_described = inspect.isclass(thing) or inspect.isroutine(thing)
+    said = (inspect.getdoc(thing) or "").partition("\n\n")[0] if is_described else "A value."
+    return f"| `{path.removeprefix('sitemapreader.')}` | {_protect(' '.join(said.split()))} |"
+
+
+PAGES = {
+    "audit-rules.md": write_rules,
+    "limits.md": write_limits,
+    "reference.md": write_reference,
+}
+"""Page -> what returns its text."""
 
 
 def setup(app: Sphinx) -> None:
-    """Have pages written, and docstrings converted, before they are read."""
-    app.connect("builder-inited", write_pages)
+    """Have docstrings converted before they are read."""
     app.connect("autodoc-process-docstring", convert_fences)

@@ -56,9 +56,9 @@ def imports_of(name: str) -> frozenset[str]:
 
 @cache
 def list_public() -> dict[str, set[str]]:
-    """Return what docs/reference.md documents: modules, and of each the names that it exports."""
+    """Return what docs/api.md documents: modules, and of each the names that it exports."""
     public: dict[str, set[str]] = {}
-    page = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
     for path in re.findall(r"^\.\. auto\w+:: sitemapreader\.([\w.]+)$", page, re.MULTILINE):
         module, _, name = path.rpartition(".")
         if path in paths():

@@ -166,7 +166,7 @@ def test_the_package_is_typed() -> None:
 
 
 def test_the_reference_has_every_name() -> None:
-    """docs/reference.md has each name that a public module exports, once."""
+    """docs/api.md has each name that a public module exports, once."""
     public = package.list_public()
     above = public[""]
     assert above == set(EXPORTED)
