@@ -18,8 +18,8 @@ from sitemapreader.event_loop import run_in_thread
 from sitemapreader.fetch.answers import find_protection
 from sitemapreader.issues import IssueCode
 from sitemapreader.outcomes import BodyDigest, BodyHasher, Document
-from sitemapreader.readers.decode.decoders import DecompressionError
-from sitemapreader.readers.decode.layers import Decompressor, fill, read_codings
+from sitemapreader.readers.decode.codings import Decompressor, fill, read_codings
+from sitemapreader.readers.decode.streams import DecompressionError
 from sitemapreader.readers.feedparser import FeedparserAnswer, ask_feedparser, start_feedparser
 from sitemapreader.rows import Events, join_rows
 

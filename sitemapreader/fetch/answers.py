@@ -21,8 +21,8 @@ from sitemapreader.errors import LOGIN_STATUSES, FetchError
 from sitemapreader.fetch.retries import read_retry_after
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import FetchOptions, Limits
-from sitemapreader.readers.decode.decoders import DecompressionError
-from sitemapreader.readers.decode.layers import Decompressor, decode_start, fill, read_codings
+from sitemapreader.readers.decode.codings import Decompressor, decode_start, fill, read_codings
+from sitemapreader.readers.decode.streams import DecompressionError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping

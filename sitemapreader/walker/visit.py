@@ -35,7 +35,7 @@ from sitemapreader.outcomes import (
     make_document,
 )
 from sitemapreader.readers.decode.charset import charset_of
-from sitemapreader.readers.decode.layers import decode_start, read_codings
+from sitemapreader.readers.decode.codings import decode_start, read_codings
 from sitemapreader.readers.reader import SitemapReader
 from sitemapreader.rows import EntryColumns, Events, Rows
 from sitemapreader.urls import folder_of, has_suffixes, load_suffixes

@@ -33,7 +33,7 @@ SAME = frozenset(
     leading-bytes trailing-bytes encoding encoding-unsupported content-encoding
     wrong-content-encoding doctype dtd-refused missing-root nested-root truncated
     html-not-sitemap not-a-sitemap feed-salvaged feed-unreadable compression-nested
-    compression-too-many-layers compression-too-many-members gzip-header-too-long
+    compression-too-many-layers compression-too-many-members
     compression-checksum compression-trailing-bytes compression-trailing-document
     compression-truncated compression-corrupt html-entity bare-ampersand bare-less-than
     control-character unbound-prefix mismatched-tag not-well-formed malformed template

@@ -516,7 +516,7 @@ COMPRESSED = (
         78,
         "name",
         lambda: chain([badinputs.HEADER[:3] + b"\x08" + badinputs.HEADER[4:]], flood(b"n")),
-        IssueCode.GZIP_HEADER_TOO_LONG,
+        IssueCode.COMPRESSION_TRUNCATED,
         good=NONE,
     ),
 )

@@ -10,8 +10,8 @@ import attrs
 import strategies
 
 from sitemapreader.options import Limits
-from sitemapreader.readers.decode.decoders import DecompressionError
-from sitemapreader.readers.decode.layers import Decompressor
+from sitemapreader.readers.decode.codings import Decompressor
+from sitemapreader.readers.decode.streams import DecompressionError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

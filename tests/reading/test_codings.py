@@ -1,0 +1,391 @@
+"""Compressed bodies: what is taken off, what is said of damage, and that no bomb costs much."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import subprocess
+import sys
+import zlib
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import brotli
+import pytest
+from answering import Answer, make_index, make_urlset, read_site, serve_site
+from each_case import for_each
+from reading import urlset
+from timing import is_below
+
+from sitemapreader import SitemapReader, UrlEntry
+from sitemapreader.readers.decode.codings import decode_start, read_codings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ENTRY = b"<url><loc>https://a.example/%d</loc></url>\n"
+XML = b'<?xml version="1.0"?>\n' + urlset(b"".join(ENTRY % (7_919 * n) for n in range(3_000)))
+SMALL = b'<?xml version="1.0"?>\n' + urlset(b"".join(ENTRY % (n * n) for n in range(40)))
+ROBOTS = b"User-agent: *\nDisallow: /private/\n"
+MIB = 1024 * 1024
+
+
+def to_br(data: bytes) -> bytes:
+    # the best quality, 11, takes a tenth of a second
+    compressed: bytes = brotli.compress(data, quality=5)
+    return compressed
+
+
+def read_all(
+    data: bytes, codings: tuple[str, ...] = (), size: int = 65_536
+) -> tuple[list[str], dict[str, int]]:
+    """Return the locs, and the codes that were counted."""
+    reader, events = SitemapReader("https://a.example/s.xml", codings=codings), []
+    for start in range(0, len(data), size):
+        events += reader.feed(data[start : start + size])
+    events += reader.close()
+    assert reader.stats.raw_bytes == len(data)
+    return [event.loc for event in events if isinstance(event, UrlEntry)], {
+        str(code): count for code, count in reader.stats.counts.items()
+    }
+
+
+LOCS = [f"https://a.example/{7_919 * n}" for n in range(3_000)]
+GZIP, BR = gzip.compress(XML, mtime=0), brotli.compress(XML, quality=9)
+ZSTD = bytes.fromhex("28b52ffd0458b10000") + b"https://a.example/1\n<>" + bytes(4)
+"""A frame of one block, as it is stored."""
+NAME = b"name" * 25_000 + b"\0"
+NESTED = {"compression-nested": 1}
+WRONG = {"wrong-content-encoding": 1}
+
+CODINGS: dict[str, tuple[tuple[str, ...], bytes, dict[str, int]]] = {
+    "gzip": ((), GZIP, {}),
+    "gzip, named": (("gzip",), GZIP, {}),
+    "gzip, gzip": (("gzip", "gzip"), gzip.compress(GZIP), {}),
+    "gzip in gzip": ((), gzip.compress(GZIP), NESTED),
+    "gzip behind blanks": ((), b"\xef\xbb\xbf\r\n " + GZIP, {"leading-bytes": 1}),
+    "gzip with a long name": ((), b"\x1f\x8b\x08\x08" + bytes(6) + NAME + GZIP[10:], {}),
+    "members": ((), gzip.compress(XML[:999]) + b"\0\0" + gzip.compress(XML[999:]), {}),
+    "br": (("br",), BR, {}),
+    "br, quick": (("br",), brotli.compress(XML, quality=0), {}),
+    "br, smallest window": (("br",), brotli.compress(XML, quality=5, lgwin=10), {}),
+    "deflate": (("deflate",), zlib.compress(XML), {}),
+    "deflate, smallest window": (("deflate",), zlib.compress(XML, wbits=9), {}),
+    "bare deflate": (("deflate",), zlib.compress(XML, wbits=-15), {}),
+    "gzip, br": (("br", "gzip"), to_br(GZIP), {}),
+    "br, gzip": (("gzip", "br"), gzip.compress(BR), {}),
+    "listed in the wrong order": (("br", "gzip"), gzip.compress(BR), {}),
+    "a .gz file in br": (("br",), to_br(GZIP), NESTED),
+    "br, br": (("br", "br"), to_br(BR), {}),
+    "gzip said to be br": (("br",), GZIP, WRONG),
+    "br said to be br and gzip": (("gzip", "br"), BR, {}),
+    "plain said to be br": (("br",), XML, WRONG),
+    "plain said to be zstd": (("zstd",), XML, WRONG),
+    "plain said to be gzip": (("gzip",), XML, {}),
+    "UTF-16 said to be br": (("br",), XML.decode().encode("utf-16"), WRONG),
+    "an unknown word": (("utf-8",), XML, WRONG),
+    "gzip under an unknown word": (("pack200-gzip",), GZIP, WRONG),
+}  # fmt: skip
+
+
+@for_each("name", CODINGS)
+@for_each("size", [777, 65_536])
+def test_every_coding_is_taken_off(name: str, size: int) -> None:
+    """Every URL comes out, whatever the header says and however the body is cut."""
+    codings, data, codes = CODINGS[name]
+    assert read_all(data, codings, size) == (LOCS, codes)
+
+
+@for_each("name", CODINGS)
+def test_every_coding_comes_byte_by_byte(name: str) -> None:
+    """The same holds for a small body, of which each byte comes alone."""
+    codings, data, _ = CODINGS[name]
+    end = len(data) // 50
+    assert read_all(data[:end], codings, 1) == read_all(data[:end], codings)
+
+
+@for_each(
+    "text",
+    [
+        ROBOTS,
+        b"# R\xc3\xa8gles\nDisallow: /private/\n",
+        b"# R\xe8gles\nUser-agent: *\nDisallow: /caf\xe9\n",
+        "# файл\nDisallow: /private/\n".encode() * 40,
+        b"x",
+    ],
+)
+@for_each("coding", ["br", "zstd", "compress", "gzip", "deflate"])
+def test_text_under_a_wrong_header_is_text(text: bytes, coding: str) -> None:
+    """Text that is said to be compressed is given as it is, in whatever encoding."""
+    assert decode_start(text, (coding,), 9_999) == text
+
+
+OTHERS = {
+    "compress": (("compress",), b"\x1f\x9d\x90" + bytes(range(200)), "content-encoding"),
+    "zstd": (("zstd",), ZSTD, "content-encoding"),
+    "something": (("exi",), b"\x80\x01\x02\x03" * 50, "content-encoding"),
+    "no gzip": (("gzip",), b"\0\0\0\0" * 50, "content-encoding"),
+    "an image as br": (("br",), b"\x89PNG\r\n\x1a\n\0" + bytes(200), "compression-corrupt"),
+    "br that nobody names": ((), BR, "not-a-sitemap"),
+    "deflate that nobody names": ((), zlib.compress(XML), "not-a-sitemap"),
+    "bare deflate that nobody names": ((), zlib.compress(XML, wbits=-15), "not-a-sitemap"),
+    "zstd that nobody names": ((), ZSTD, "not-a-sitemap"),
+    "three layers": ((), gzip.compress(gzip.compress(GZIP)), "compression-too-many-layers"),
+    "three layers, named": (("br",) * 3, to_br(to_br(BR)), "compression-too-many-layers"),
+    "the beginning of a header": ((), GZIP[:7], "compression-truncated"),
+}  # fmt: skip
+
+
+@for_each("name", OTHERS)
+@for_each("size", [1, 65_536])
+def test_what_cannot_be_decoded_is_named(name: str, size: int) -> None:
+    """No data is guessed at: an error says what it is, or what to ask for."""
+    codings, data, code = OTHERS[name]
+    locs, codes = read_all(data, codings, size)
+    assert locs == []
+    assert codes.keys() - {"compression-nested"} == {code}
+
+
+@for_each("name", ["gzip", "gzip in gzip", "br", "br, br", "deflate", "bare deflate", "members"])
+def test_a_truncated_body_gives_what_was_decoded(name: str) -> None:
+    """At any cut the first URLs come, more the later the cut, and an Issue."""
+    codings, data, _ = CODINGS[name]
+    longest = 0
+    for end in range(len(data) // 10, len(data), len(data) // 17):
+        locs, codes = read_all(data[:end], codings)
+        assert locs == LOCS[: len(locs)]
+        assert longest <= len(locs)
+        assert "compression-truncated" in codes
+        longest = len(locs)
+    assert longest > len(LOCS) // 2
+
+
+@for_each("behind", [GZIP[-5:], GZIP[-8:], gzip.compress(b"")[:5]])
+def test_only_the_end_of_the_frame_is_cut(behind: bytes) -> None:
+    """Without the whole of its trailer, or with half a header behind, a body is truncated."""
+    data = GZIP.removesuffix(behind) if GZIP.endswith(behind) else GZIP + behind
+    assert read_all(data) == (LOCS, {"compression-truncated": 1})
+
+
+def inflate_slowly(data: bytes, wbits: int) -> bytes:
+    """Return what comes out of data that is handed over byte by byte, up to the damage."""
+    stream, out = zlib.decompressobj(wbits), bytearray()
+    with suppress(zlib.error):
+        for place in range(len(data)):
+            out += stream.decompress(data[place : place + 1])
+    return bytes(out)
+
+
+@for_each("wbits", [31, 15, -15])
+def test_what_inflates_before_damage_is_read(wbits: int) -> None:
+    """Any byte may be wrong: all records come out that the bytes before it hold."""
+    sound = zlib.compress(SMALL, wbits=wbits)
+    for place in range(0, len(sound), 3):
+        damaged = sound[:place] + b"\xff\xff\xff\xff" + sound[place:]
+        before = inflate_slowly(sound[:place], wbits)
+        plain = decode_start(damaged, () if wbits > 15 else ("deflate",), 9_999)
+        assert len(before) < 3 or plain.startswith(before), place
+
+
+@for_each("place", [0, 3, 4, 7])
+@for_each("size", [1, 3, 65_536])
+def test_a_wrong_checksum_loses_nothing(place: int, size: int) -> None:
+    """Checksum or length may be wrong: all is read, of the members behind it as well."""
+    first, second = bytearray(gzip.compress(XML[:999])), gzip.compress(XML[999:])
+    first[len(first) - 8 + place] ^= 1
+    assert read_all(bytes(first) + second, (), size) == (LOCS, {"compression-checksum": 1})
+    packed = bytearray(zlib.compress(XML))
+    packed[len(packed) - 4 + place % 4] ^= 1
+    assert read_all(bytes(packed), ("deflate",), size) == (LOCS, {"compression-checksum": 1})
+
+
+@for_each(
+    "behind, code",
+    [
+        (SMALL, "compression-trailing-document"),
+        (b" \r\n\xef\xbb\xbf" + SMALL, "compression-trailing-document"),
+        (b"\n<!-- a --><!-- b -->\n<urlset>", "compression-trailing-document"),
+        ("\ufeff<urlset>".encode("utf-16-be"), "compression-trailing-document"),
+        (b"HTTPS://a.example/", "compression-trailing-document"),
+        (b"\n", "compression-trailing-bytes"),
+        (b"served by <b>", "compression-trailing-bytes"),
+        (b"<!-- no end", "compression-trailing-bytes"),
+        (b"junk \x1f\x8b", "compression-trailing-bytes"),
+    ],
+)
+@for_each("size", [7, 100_000])
+@for_each("codings, body", [((), GZIP), (("deflate",), zlib.compress(XML))])
+def test_what_follows_the_data_is_judged(
+    codings: tuple[str, ...], body: bytes, behind: bytes, code: str, size: int
+) -> None:
+    """A document behind compressed data is an error, junk is not, wherever the chunks end."""
+    assert read_all(body + behind, codings, size) == (LOCS, {code: 1})
+
+
+@for_each(
+    "header, codings",
+    [
+        ("br", ("br",)),
+        ("GZIP, Br", ("br", "gzip")),
+        (" x-gzip ,identity", ("gzip",)),
+        ("identity", ()),
+        ("", ()),
+        ("aws-chunked,br", ("br",)),
+        (",,br;q=1", ()),
+        ("br" * 30, ()),
+        ("a,b,c,d,e,f", ("f", "e", "d", "c")),
+        ("\x1b[31m", ()),
+    ],
+)
+def test_the_header_is_read(header: str, codings: tuple[str, ...]) -> None:
+    """Names in lower case, the outermost first, none that says nothing, no more than four."""
+    assert read_codings({"content-encoding": header}) == codings
+
+
+# -- over HTTP
+
+
+async def test_a_site_in_a_coding_nobody_asked_for() -> None:
+    """robots.txt is obeyed, its sitemap is read, and gzip is still all that is asked for."""
+    asked = []
+
+    async with serve_site() as site:
+        headers = {"Content-Encoding": "br"}
+
+        async def answer_robots(request: object) -> Answer:
+            asked.append(getattr(request, "headers", {}).get("Accept-Encoding"))
+            lines = f"Sitemap: {site.base}/index.xml\nUser-agent: *\nDisallow: /private/\n"
+            return Answer(brotli.compress(lines.encode()), headers=headers)
+
+        index = make_index(f"{site.base}/a.xml", f"{site.base}/private/b.xml")
+        site.pages |= {
+            "/robots.txt": answer_robots,
+            "/index.xml": Answer(brotli.compress(index), headers=headers),
+            "/a.xml": Answer(brotli.compress(make_urlset(f"{site.base}/1")), headers=headers),
+        }
+        read = await read_site(site.base)
+        assert read.locs == [f"{site.base}/1"]
+        assert asked == ["gzip"]
+        assert "/private/b.xml" not in site.requested
+    assert read.codes == {"robots-disallowed"}
+
+
+@pytest.fixture
+def no_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have no library for br."""
+    for name in ("brotli", "brotlicffi"):
+        monkeypatch.setitem(sys.modules, name, None)
+
+
+@pytest.mark.usefixtures("no_libraries")
+@pytest.mark.parametrize(
+    ("coding", "body", "said"), [("br", to_br(XML), "extra `speedups`"), ("zstd", ZSTD, "zstd")]
+)
+async def test_a_coding_that_cannot_be_read_is_named(coding: str, body: bytes, said: str) -> None:
+    """The child is lost by name; its neighbours are read."""
+    async with serve_site() as site:
+        index = make_index(*(f"{site.base}/{name}.xml" for name in "abc"))
+        site.pages |= {
+            "/robots.txt": Answer(f"Sitemap: {site.base}/index.xml".encode()),
+            "/index.xml": Answer(gzip.compress(index), headers={"Content-Encoding": "gzip"}),
+            "/a.xml": Answer(make_urlset(f"{site.base}/1")),
+            "/b.xml": Answer(body, headers={"Content-Encoding": coding}),
+            "/c.xml": Answer(make_urlset(f"{site.base}/3")),
+        }
+        read = await read_site(site.base)
+        assert sorted(read.locs) == [f"{site.base}/1", f"{site.base}/3"]
+    assert read.codes == {"content-encoding"}
+    assert said in read.value("content-encoding")
+    assert read.document("/b.xml").reason == "content-encoding"
+
+
+@pytest.mark.parametrize(
+    ("coding", "body"),
+    [
+        ("br", brotli.compress(ROBOTS)),
+        ("zstd", ZSTD),
+        ("compress", b"\x1f\x9d\x90" + bytes(range(100))),
+    ],
+)
+async def test_a_robots_txt_that_cannot_be_decoded_is_unreachable(
+    coding: str, body: bytes, no_libraries: None
+) -> None:
+    """Nothing that nobody named is fetched: rules that cannot be read are no absent ones."""
+    del no_libraries
+    async with serve_site(Answer(make_urlset("https://a.example/1"))) as site:
+        site.pages["/robots.txt"] = Answer(body, headers={"Content-Encoding": coding})
+        site.pages["/"] = Answer(b"<html></html>")
+        read = await read_site(site.base)
+        assert set(site.requested) == {"/robots.txt", "/"}
+    assert read.locs == []
+    assert {"robots-unreachable", "no-sitemap"} <= read.codes
+    assert "content-encoding" in read.value("robots-unreachable")
+
+
+# -- bombs
+
+BOMB_SCRIPT = """
+import json, sys, time
+from sitemapreader.options import Limits
+from sitemapreader.readers import SitemapReader
+codings, data = tuple(sys.argv[1].split(",")), sys.stdin.buffer.read()
+import brotli
+def peak():
+    with open("/proc/self/status") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith("VmHWM")) // 1024
+SitemapReader("https://a.example/", codings=("br",)).feed(brotli.compress(b"<urlset>" * 99))
+before, gap, steps = peak(), 0.0, 0
+reader = SitemapReader("https://a.example/", codings=codings)
+events, start = [], time.thread_time()
+for place in range(0, len(data), 65536):
+    for batch in reader.feed_steps(data[place : place + 65536]):
+        gap = max(gap, time.thread_time() - start)
+        events += batch
+        steps += 1
+        start = time.thread_time()
+for batch in reader.close_steps():
+    steps += 1
+    gap = max(gap, time.thread_time() - start)
+    events += batch
+    start = time.thread_time()
+print(json.dumps({"mb": peak() - before, "gap": gap, "steps": steps,
+                  "codes": [e.code for e in events if hasattr(e, "code")]}))
+"""
+
+
+def flood(size: int) -> bytes:
+    return b"<urlset>" + b" " * size
+
+
+BOMBS: dict[str, tuple[str, Callable[[], bytes]]] = {
+    "br": ("br", lambda: brotli.compress(flood(300 * MIB), quality=5)),
+    "br, largest window": ("br", lambda: brotli.compress(flood(300 * MIB), quality=5, lgwin=24)),
+    "br in br": ("br,br", lambda: brotli.compress(brotli.compress(flood(300 * MIB), quality=5))),
+    "gzip in br": ("br", lambda: brotli.compress(gzip.compress(flood(300 * MIB), 9))),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    sys.platform != "linux", reason="no /proc, which knows the peak of memory: run it on Linux"
+)
+@pytest.mark.parametrize("name", BOMBS)
+def test_a_bomb_costs_little(name: str) -> None:
+    """Less than 40 MB of memory, in steps of at most 44 ms where 300 MiB at once take seconds."""
+    codings, make = BOMBS[name]
+    bomb = make()
+
+    def longest_step() -> float:
+        done = subprocess.run(
+            [sys.executable, "-c", BOMB_SCRIPT, codings],
+            input=bomb,
+            capture_output=True,
+            check=True,
+            timeout=600,
+        )
+        measured = json.loads(done.stdout)
+        assert measured["mb"] < 40
+        assert "too-large" in measured["codes"]
+        return float(measured["gap"])
+
+    assert is_below(0.2, longest_step)

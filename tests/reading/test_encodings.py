@@ -1,0 +1,56 @@
+"""The names of encodings: strangers choose them, in a header and in a declaration."""
+
+from __future__ import annotations
+
+import encodings
+from typing import cast
+
+from each_case import for_each
+
+from sitemapreader.models import UrlEntry
+from sitemapreader.readers import SitemapReader
+
+RUSSIAN = "https://example.org/путь"
+
+
+def read_as(charset: str, codec: str) -> list[str]:
+    """Return the locs of a sitemap in a codec, which the HTTP charset calls by this name."""
+    data = f"<urlset><url><loc>{RUSSIAN}</loc></url></urlset>".encode(codec)
+    reader = SitemapReader(charset=charset)
+    events = [*reader.feed(data), *reader.close()]
+    return [event.loc for event in events if isinstance(event, UrlEntry)]
+
+
+@for_each(
+    "charset, codec",
+    [
+        *(("windows-1251", "cp1251"), ("CP1251", "cp1251"), (" cp1251 ", "cp1251")),
+        *(("koi8-r", "koi8-r"), ("KOI8_R", "koi8-r"), ("iso-8859-5", "iso8859-5")),
+        *(("ISO_8859-5:1988", "iso8859-5"), ("csISOLatinCyrillic", "iso8859-5")),
+        *(("mskanji", "shift_jis"), ("EUC-JP", "euc_jp"), ("gb2312", "gbk")),
+        *(("ANSI_X3.4-1986", "utf-8"), ("utf8", "utf-8"), ("UTF 8", "utf-8")),
+    ],
+)
+def test_an_encoding_is_known_by_all_its_names(charset: str, codec: str) -> None:
+    """Case, blanks and punctuation do not matter, and aliases are names."""
+    assert read_as(charset, codec) == [RUSSIAN]
+
+
+@for_each("charset", ["rot13", "base64", "idna", "utf-7", "os", "../os", "a\0b", "utf\0-8", "."])
+def test_what_is_no_encoding_of_text_is_refused(charset: str) -> None:
+    """A codec that hides markup, a module, a path: nothing is read by it, or told to be."""
+    reader = SitemapReader(charset=charset)
+    events = [*reader.feed(b"<urlset><url><loc>https://example.org/</loc></url></urlset>")]
+    events += reader.close()
+    assert [str(getattr(event, "code", "")) for event in events] == ["encoding-unsupported"]
+
+
+def test_names_that_nobody_knows_leave_nothing_behind() -> None:
+    """A thousand names from a thousand hosts take no memory for the rest of the process."""
+    kept = cast("dict[str, object]", encodings._cache)
+    before = set(kept)
+    for number in range(1_000):
+        reader = SitemapReader(charset=f"nobody-{number}")
+        reader.feed(f"<?xml version='1.0' encoding='nothing-{number}'?><urlset/>".encode())
+        reader.close()
+    assert set(kept) == before
