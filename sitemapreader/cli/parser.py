@@ -42,7 +42,8 @@ MAX_MESSAGE = 2_000
 _MOST_SHOWN = 15
 """Options in the short help, which is to fit the 24 lines of a terminal."""
 _FLAGS_WIDTH, _LINE_WIDTH = 24, 79
-_NEGATIVE = re.compile(r"-\d")
+_NEGATIVE = re.compile(r"-(?!0$)\d.*")
+"""Values such as -7d, which are no options; but `-0` is one."""
 
 
 class UsageError(ValueError):
@@ -59,6 +60,7 @@ class Parser(argparse.ArgumentParser):
     def __init__(self, *, example: str = "", **settings: Any) -> None:
         super().__init__(**settings)
         self._example = example
+        self._negative_number_matcher = _NEGATIVE
 
     def add_options(self, command: str) -> None:
         """Add the options of a command, in groups."""
@@ -70,6 +72,7 @@ class Parser(argparse.ArgumentParser):
                     places[option.rivals] = group.add_mutually_exclusive_group()
                 place = places[option.rivals]
                 place.add_argument(*option.flags.split(), **option.settings)
+        self._has_negative_number_optionals.clear()  # -0, which `_NEGATIVE` knows
 
     def print_help(self, file: Any = None) -> None:
         """Print the help that was asked for: in short, or all of it."""
@@ -93,7 +96,7 @@ class Parser(argparse.ArgumentParser):
     def parse(self, words: list[str]) -> argparse.Namespace:
         """Parse the arguments, or exit with a message."""
         self.shows_all = "--all" in words
-        arguments, unknown = self.parse_known_intermixed_args(list(self._join_values(words)))
+        arguments, unknown = self.parse_known_intermixed_args(words)
         if unknown:
             # only what stands before "=": the value may be a password
             names = [word.partition("=")[0] for word in unknown if word.startswith("-")]
@@ -112,30 +115,6 @@ class Parser(argparse.ArgumentParser):
     def list_actions(self) -> list[argparse.Action]:
         """Return the options and the positional arguments."""
         return list(self._actions)
-
-    def _join_values(self, words: list[str]) -> Iterator[str]:
-        """Yield the words, with values such as -1 joined to the option before them."""
-        # argparse would take such a value for an option
-        takers = {
-            flag
-            for action in self.list_actions()
-            if action.type is not None and action.nargs != 0
-            for flag in action.option_strings
-        }
-        before: str | None = None
-        is_open = True
-        for word in words:
-            if before is not None:
-                is_value = is_open and before in takers and _NEGATIVE.match(word)
-                is_open = is_open and before != "--"
-                if is_value:
-                    yield f"{before}={word}" if before.startswith("--") else before + word
-                    before = None
-                    continue
-                yield before
-            before = word
-        if before is not None:
-            yield before
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         """Reject a value that is not among the choices, and suggest the closest one."""

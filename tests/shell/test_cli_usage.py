@@ -94,7 +94,7 @@ def test_wrong_usage_takes_two_lines(command: str, wrong: str) -> None:
         (("--limit=-1",), "'-1': write a whole number above 0"),
         (("-c", "-2"), "'-2': write a whole number above 0"),
         (("-m", "-1"), "write a number above 0"),
-        (("--delay", "-0.5"), "write a number of seconds"),
+        (("--delay", "-1"), "write a number of seconds"),
         (("--since", "-soon"), "expected one argument"),
         (("-0", "--format", "csv"), "-0 is for --format urls or jsonl"),
         (("--no-header", "--format", "jsonl"), "--no-header is for --format csv or tsv"),
