@@ -127,6 +127,7 @@ class IssueCode(StrEnum):
     TOO_SLOW = ("too-slow", ERROR, "the server sends slower than the minimum rate", "try again later, or lower `min_bytes_per_second`")
     BODY_CUT = ("body-cut", ERROR, "the connection was cut in the middle of the body", "try again later")
     BAD_HTTP = ("bad-http", ERROR, "the answer is not valid HTTP", "check the server")
+    SURPLUS_BYTES = ("surplus-bytes", WARNING, "the server sent bytes that belong to none of its answers, such as a body longer than its Content-Length; they were dropped", "check the server: the length that it states must be that of the body")
     HTTP_STATUS = ("http-status", ERROR, "the server answered with an error status", "check the address and the server")
     SITEMAP_WITH_ERROR_STATUS = ("sitemap-with-error-status", ERROR, "the server answered with an error status, but the body is a sitemap; it was not read", "make the server answer with status 200")
     BLOCKED_BY_SITE = ("blocked-by-site", ERROR, "the site's bot protection refused the request", "ask the owner to allow your User-Agent, or pass a `fetcher` that the site accepts")

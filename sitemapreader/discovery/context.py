@@ -134,6 +134,10 @@ class Budget:
         """Uncount a document that was counted and not fetched."""
         self._documents += 1
 
+    def spend_redirects(self, count: int) -> None:
+        """Count the redirects that led to no document as documents: they cost as much."""
+        self._documents -= count
+
     def spend_bytes(self, url: str, count: int) -> None:
         """Count received bytes; raise FetchError if they are too many, or too late."""
         # `within` sees no end of time while the next bytes are there already.

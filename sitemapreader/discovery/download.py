@@ -66,6 +66,7 @@ async def open_document(
             yield response
     except FetchError as error:
         context.breaker.note_error(url, error)
+        context.budget.spend_redirects(len(error.redirects))
         raise
     context.breaker.note_answer(url)
 

@@ -7,19 +7,21 @@ import errno
 import os
 import socket
 import ssl
-from types import SimpleNamespace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 from aiohttp.http_exceptions import HttpProcessingError
 
 from sitemapreader.errors import LOGIN_STATUSES, FetchError
+from sitemapreader.fetch.connections import CleanConnector, OneAnswer
 from sitemapreader.fetch.request import RequestUrl, read_headers
 from sitemapreader.issues import IssueCode
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from aiohttp.connector import Connection
 
     from sitemapreader.fetch.addresses import TrustSet
     from sitemapreader.fetch.answers import DeadlineClock
@@ -27,11 +29,43 @@ if TYPE_CHECKING:
     from sitemapreader.options import FetchOptions
 
 
+_UNANSWERED = (
+    aiohttp.ServerDisconnectedError,
+    aiohttp.ClientOSError,
+    aiohttp.ClientResponseError,
+)
+_REQUEST_TIMEOUT = 408
+
+
 class _UnansweredError(aiohttp.ClientError):
-    """A connection that was closed before an answer."""
+    """A connection that gave no answer, or none in HTTP; the cause says how."""
 
     # Not an exception of aiohttp's own: at those it repeats the request by itself, which neither
     # the throttle nor the count of attempts would see.
+
+    def __init__(self, *, was_used: bool) -> None:
+        super().__init__()
+        self.was_used = was_used
+
+
+class _ConnectedResponse(aiohttp.ClientResponse):
+    """A response that knows its connection, also when that is back in the pool."""
+
+    line: OneAnswer
+
+    async def start(self, connection: Connection) -> aiohttp.ClientResponse:
+        """Wait for the headers."""
+        self.line = line = cast("OneAnswer", connection.protocol)
+        was_used = line.uses > 1
+        try:
+            response = await super().start(connection)
+        except _UNANSWERED as error:
+            line.has_surplus = was_used and isinstance(error, aiohttp.ClientResponseError)
+            raise _UnansweredError(was_used=was_used) from error
+        # No answer to this request, or one of two: which of them is, nobody knows.
+        if was_used and (self.status == _REQUEST_TIMEOUT or line.has_two_answers()):
+            raise _UnansweredError(was_used=True)
+        return response
 
 
 _CODES: tuple[tuple[tuple[type[Exception], ...], IssueCode], ...] = (
@@ -51,7 +85,7 @@ _CODES: tuple[tuple[tuple[type[Exception], ...], IssueCode], ...] = (
     ((aiohttp.ClientHttpProxyError,), IssueCode.CONNECT),
     ((aiohttp.ClientResponseError, HttpProcessingError), IssueCode.BAD_HTTP),
     ((TimeoutError,), IssueCode.TIMEOUT),
-    ((_UnansweredError, aiohttp.ClientConnectionError, OSError), IssueCode.CONNECT),
+    ((aiohttp.ClientConnectionError, OSError), IssueCode.CONNECT),
     ((aiohttp.ClientError,), IssueCode.BAD_HTTP),
 )
 """The Issue codes of foreign exceptions; the first row that matches counts."""
@@ -111,19 +145,20 @@ def _is_handshake(error: Exception, target: RequestUrl) -> bool:
 
 _MOST_HOSTS = 10_000
 """Hosts whose addresses are kept while their requests are sent; far fewer are under way."""
-_MAX_STALE = 8
-"""How many connections of the pool may turn out to be closed, one after the other."""
 
 
 class AiohttpAnswer:
     """An answer whose headers have been read, and the source of its body."""
 
-    def __init__(self, response: aiohttp.ClientResponse, target: RequestUrl) -> None:
+    def __init__(
+        self, response: _ConnectedResponse, target: RequestUrl, connector: CleanConnector
+    ) -> None:
         self.status = response.status
         self.reason = response.reason or ""
         self.headers: Mapping[str, str] = read_headers(response.raw_headers)
         self._response = response
         self._target = target
+        self._connector = connector
         self._end_of_line = _watch_end(response)
 
     async def read(self) -> bytes:
@@ -147,6 +182,11 @@ class AiohttpAnswer:
     def is_complete(self) -> bool:
         """Return whether the body has been read to its end."""
         return self._response.content.at_eof()
+
+    @property
+    def has_surplus(self) -> bool:
+        """Whether the server has sent more than its answers, and nobody was told yet."""
+        return self._response.line.has_surplus or self._connector.find_news(self._target.url)
 
     def take_buffered(self) -> bytes:
         """Return what has arrived and was not read, also after a failure."""
@@ -191,12 +231,6 @@ def _fault_of(end: asyncio.Future[None] | None) -> BaseException | None:
     return end.exception()
 
 
-async def _note_connection(
-    _: aiohttp.ClientSession, context: SimpleNamespace, __: aiohttp.TraceConnectionCreateStartParams
-) -> None:
-    context.trace_request_ctx.is_new = True
-
-
 class _CheckedAddresses(AbstractResolver):
     """A resolver for aiohttp that has only the addresses that were checked."""
 
@@ -234,8 +268,8 @@ class AiohttpTransport:
     # Why the resolver decides which address is allowed, and not the socket: a request that may not
     # be made is refused before it waits for anything, and requests can be counted by address.
     # aiohttp connects to what its resolver gives, and to nothing else; literals, which it does not
-    # ask a resolver for, are checked by the caller. The trace tells if a request had a connection
-    # of its own. Of a host with several addresses, we do not know which one it was.
+    # ask a resolver for, are checked by the caller. Of a host with several addresses, we do not
+    # know which one it was.
 
     def __init__(
         self, options: FetchOptions, resolver: AbstractResolver | None, keepalive_seconds: float
@@ -295,34 +329,32 @@ class AiohttpTransport:
         if request.is_trusted not in self._sessions:
             self._sessions[request.is_trusted] = self._make_session()
         session, known = self._sessions[request.is_trusted]
+        connector = cast("CleanConnector", session.connector)
         known.set(request.target, request.addresses)
-        stale = _MAX_STALE
+        target = request.target
         try:
             while True:
-                connection = SimpleNamespace(is_new=False)
                 work = session.get(
-                    request.target.url,
+                    target.url,
                     headers=request.headers,
                     proxy=self._options.proxy,
                     allow_redirects=False,
-                    trace_request_ctx=connection,
                 )
                 try:
                     response = await clock.wait(work, request.seconds)
-                    return AiohttpAnswer(response, request.target)
-                except _UnansweredError:
-                    # Without a new connection, this was one of the pool that the server has closed:
-                    # the request may be repeated at once (RFC 9112, section 9.3.1).
-                    if connection.is_new or not stale:
-                        raise
-                    stale -= 1
+                    return AiohttpAnswer(cast("_ConnectedResponse", response), target, connector)
+                except _UnansweredError as error:
+                    if not error.was_used:
+                        raise (error.__cause__ or error) from None
+                    # The connection was done for, not the server: the request may be repeated at
+                    # once (RFC 9112, section 9.3.1), on a connection of its own.
+                    connector.drop_idle(target.url)
         except _FOREIGN as error:
-            raise _make_error(error, request.target) from error
+            raise _make_error(error, target) from error
 
     def _make_session(self) -> tuple[aiohttp.ClientSession, _CheckedAddresses]:
-        known, trace = _CheckedAddresses(), aiohttp.TraceConfig()
-        trace.on_connection_create_start.append(_note_connection)
-        connector = aiohttp.TCPConnector(
+        known = _CheckedAddresses()
+        connector = CleanConnector(
             limit=0,  # or waiting for a connection would count as the server's time
             use_dns_cache=False,
             # A proxy is not one of the addresses that are checked.
@@ -334,22 +366,9 @@ class AiohttpTransport:
             auto_decompress=False,
             trust_env=False,  # a sitemap must not cause passwords of ~/.netrc to be sent
             cookie_jar=aiohttp.DummyCookieJar(),
-            middlewares=(_send_once,),
-            trace_configs=[trace],
+            response_class=_ConnectedResponse,
             # aiohttp times only the connection; for the rest see `answers`.
             timeout=aiohttp.ClientTimeout(sock_connect=self._options.connect_seconds),
             read_bufsize=65_536,
         )
         return session, known
-
-
-async def _send_once(
-    request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType
-) -> aiohttp.ClientResponse:
-    """Send a request that aiohttp must not repeat: `retries` does that."""
-    try:
-        return await handler(request)
-    except aiohttp.ClientConnectorError:  # aiohttp does not repeat it
-        raise
-    except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError) as error:
-        raise _UnansweredError(str(error)) from error

@@ -1,8 +1,6 @@
 """Answers: the bounds of their bodies, and what one without a document means."""
 
-# Time-outs of the client are not enough. aiohttp's parser in C stops its timer at an error in the
-# chunk framing without a report, so that a read can wait for ever. And one byte now and then
-# satisfies every time-out for silence.
+# Time-outs of the client are not enough: one byte now and then satisfies every one for silence.
 
 from __future__ import annotations
 

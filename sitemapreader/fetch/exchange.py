@@ -48,7 +48,8 @@ class HttpResponse:
     Attributes:
         headers: by lower-case name; several of one name are joined by a comma, those of
             X-Robots-Tag and Set-Cookie by a line feed.
-        issues: repairs of URLs on the way here (`userinfo-removed`).
+        issues: repairs of URLs on the way here (`userinfo-removed`), and, at the latest at the end
+            of the body, what the server sent besides (`surplus-bytes`).
         is_permanent: whether all redirects on the way were permanent (301, 308).
         tries: the number of attempts, redirects not counted.
         address: the first address of the host; "" where the client resolves names itself.
@@ -65,10 +66,12 @@ class HttpResponse:
         self.is_permanent = chain.is_permanent
         self.tries = 1
         self.address = ""
+        self._has_surplus = False
         self._answer = answer
         self._slot = slot
         self._body = body
         self._began = began
+        self._note_surplus()
 
     @property
     def wait_seconds(self) -> float:
@@ -91,6 +94,12 @@ class HttpResponse:
             return await self._body.next_piece()
         finally:
             self._slot.pause()
+            self._note_surplus()
+
+    def _note_surplus(self) -> None:
+        if self._answer.has_surplus and not self._has_surplus:
+            self._has_surplus = True
+            self.issues.append(make_issue(IssueCode.SURPLUS_BYTES, url=self.url))
 
     async def aclose(self) -> None:
         """Release the slot and the connection; leaving `open` does so too."""

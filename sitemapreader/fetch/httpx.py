@@ -134,6 +134,7 @@ class HttpxAnswer:
 
     def __init__(self, answer: httpx.Response, url: str) -> None:
         self.status = answer.status_code
+        self.has_surplus = False  # httpx does not tell
         self.reason = answer.reason_phrase
         self.headers: Mapping[str, str] = read_headers(answer.headers.raw)
         self._answer = answer

@@ -128,6 +128,10 @@ _DOWN = frozenset(
         IssueCode.CONNECT,
         IssueCode.DNS,
         IssueCode.TLS,
+        IssueCode.BAD_HTTP,
+        IssueCode.BODY_CUT,
+        IssueCode.REDIRECT_LOOP,
+        IssueCode.TOO_MANY_REDIRECTS,
     }
 )
 _ANSWERS = frozenset({IssueCode.HTTP_STATUS, IssueCode.SITEMAP_WITH_ERROR_STATUS})

@@ -37,6 +37,11 @@ class Answer(ByteSource, Protocol):
     reason: str
     headers: Mapping[str, str]
 
+    @property
+    def has_surplus(self) -> bool:
+        """Whether the server has sent more than its answers, and nobody was told yet."""
+        ...
+
     async def aclose(self) -> None:
         """Return the connection to the pool, or close it if the body is not finished."""
         ...

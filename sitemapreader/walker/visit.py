@@ -175,9 +175,6 @@ class Visit:
         document.content_type = headers.get("content-type")
         document.content_encoding = headers.get("content-encoding")
         document.first_byte_seconds = getattr(response, "wait_seconds", None)
-        for issue in getattr(response, "issues", ()):
-            issue.sitemap = document.url
-            await self._context.report_issue(issue, document)
         if self._is_read_elsewhere(response.url):
             return
         if response.status == 304:
@@ -364,6 +361,9 @@ class Visit:
     async def _close(self, fault: FetchError | None) -> tuple[Status, str]:
         """Deliver what the reader holds, and only then report what went wrong."""
         document, reader = self.document, self._reader
+        for issue in getattr(self._response, "issues", ()):  # all of them: the body has ended
+            issue.sitemap = document.url
+            await self._context.report_issue(issue, document)
         if reader is not None:
             if self._outcome is None:
                 fault = await self._finish_reading(reader, fault)

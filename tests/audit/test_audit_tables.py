@@ -39,10 +39,10 @@ SAME = frozenset(
     control-character unbound-prefix mismatched-tag not-well-formed malformed template
     record-too-long field-too-long too-deep too-many-elements too-many-attributes too-many-names
     repeated-loc not-a-url untidy-line repeated-field changefreq priority extension invalid-url
-    child-url-too-long userinfo-removed tls bad-http http-status sitemap-with-error-status
-    redirect-loop too-many-redirects downgrade robots-unreachable robots-not-text
-    robots-too-large robots-too-complex site-moved other-site no-sitemap cycle redirects-up
-    duplicate-document
+    child-url-too-long userinfo-removed tls bad-http surplus-bytes http-status
+    sitemap-with-error-status redirect-loop too-many-redirects downgrade robots-unreachable
+    robots-not-text robots-too-large robots-too-complex site-moved other-site no-sitemap cycle
+    redirects-up duplicate-document
     """.split()  # noqa: SIM905 (a table)
 )
 """Codes that mean in an audit what they mean to the reader."""

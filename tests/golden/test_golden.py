@@ -37,6 +37,7 @@ NOT_RAISED_BY_READERS = frozenset(
         IssueCode.TOO_SLOW,
         IssueCode.BODY_CUT,
         IssueCode.BAD_HTTP,
+        IssueCode.SURPLUS_BYTES,
         IssueCode.HTTP_STATUS,
         IssueCode.SITEMAP_WITH_ERROR_STATUS,
         IssueCode.BLOCKED_BY_SITE,

@@ -1,0 +1,225 @@
+"""Connections: each gives one answer to one request, and nothing else counts."""
+
+# HTTP/1.1 numbers no answers: what comes first after a request is taken for its answer. aiohttp
+# hands out a kept connection on which something has arrived meanwhile (a second answer, the rest of
+# a body that was longer than stated, a 408), and the next document would have the wrong body, or
+# none. RFC 9112, section 6.3: such bytes are not an answer, and the connection is done for.
+
+from __future__ import annotations
+
+import re
+import select
+from enum import Enum, auto
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
+
+import aiohttp
+from aiohttp.client_proto import ResponseHandler
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from aiohttp.client_reqrep import ConnectionKey
+    from aiohttp.connector import Connection
+    from aiohttp.tracing import Trace
+    from yarl import URL
+
+_END_OF_HEAD = re.compile(rb"\r?\n\r?\n")
+_LENGTH = re.compile(rb"^content-length[ \t]*:([^\r\n]*)\r?\n", re.IGNORECASE | re.MULTILINE)
+_TIMED_OUT = re.compile(rb"HTTP/1\.[01] 408")
+_BEGIN = b"HTTP/"
+_MOST_HOSTS = 1_000
+"""How many hosts are remembered that are out of step."""
+_MOST_HELD = 65_536
+"""How many bytes of a head are held back until its end; longer ones go to the parser at once."""
+
+
+class OneAnswer(ResponseHandler):
+    """The protocol of a connection, which gives aiohttp's parser one answer a request.
+
+    Attributes:
+        uses: how many requests were sent.
+        has_surplus: whether more has arrived than the answers to them.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__(loop)
+        self.uses = 0
+        self.has_surplus = False
+        self._awaits_head = True
+        self._held = bytearray()
+        self._body: aiohttp.StreamReader | None = None
+
+    def set_response_params(self, **how: Any) -> None:
+        """Begin a request."""
+        self.uses += 1
+        self._awaits_head = True
+        self._body = None
+        super().set_response_params(**how)
+
+    def data_received(self, data: bytes) -> None:
+        """Give to the parser what belongs to the answer."""
+        if self._awaits_head and self.uses and data:
+            data = self._read_heads(data)
+            if not data:
+                return
+        if data and not self._awaits_head and self._is_complete():
+            self._refuse(data)
+            return
+        super().data_received(data)
+        if (fault := self.exception()) is None or self._body is None:
+            return
+        if self._is_complete():
+            self.has_surplus = True  # what follows the body is no HTTP
+        else:  # aiohttp tells nobody: a read would wait for ever
+            self._body.set_exception(aiohttp.ClientPayloadError(str(fault)), fault)
+
+    def _is_complete(self) -> bool:
+        return self._body is not None and self._body.is_eof()
+
+    def _read_heads(self, data: bytes) -> bytes:
+        """Give heads to the parser, each in one piece; return what follows the last one."""
+        # Apart from the body: the parser forgets an answer if anything after it is no HTTP.
+        held, searched = self._held, max(0, len(self._held) - 3)
+        held += data
+        begin = 0
+        while self._awaits_head and (end := _END_OF_HEAD.search(held, max(begin, searched))):
+            head = bytes(held[begin : end.end()])
+            begin = end.end()
+            super().data_received(_merge_lengths(head))
+            if self.exception() is not None:
+                break
+        rest = bytes(held[begin:])
+        del held[:]
+        if self.exception() is not None:
+            return b""
+        start = rest.lstrip(b"\r\n")[: len(_BEGIN)]
+        if not self._awaits_head or len(rest) > _MOST_HELD or not _BEGIN.startswith(start):
+            return rest
+        held += rest
+        return b""
+
+    def feed_data(self, data: Any, size: int = 0) -> None:
+        """Take a message from the parser: the answer, or one before it (1xx)."""
+        if not self._awaits_head:
+            self.has_surplus = True
+            return
+        message, body = data
+        self._awaits_head = 100 <= message.code < 200 and message.code != 101
+        if not self._awaits_head:
+            self._body = body
+        super().feed_data(data, size)
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        """Give to the parser what was held back, which may be no HTTP."""
+        if self._held:
+            held, self._held = bytes(self._held), bytearray()
+            super().data_received(held)
+        super().connection_lost(exc)
+
+    def _refuse(self, data: bytes) -> None:
+        """Close a connection on which something arrives that nobody has asked for."""
+        # A server may say 408 to a connection that is idle for long: that is in order.
+        self.has_surplus = not _TIMED_OUT.match(data)
+        self.force_close()
+        if self.transport is not None:
+            self.transport.abort()
+
+    def has_two_answers(self) -> bool:
+        """Return whether more than the last answer has arrived, in the socket either."""
+        return self.has_surplus or (self._is_complete() and self._peek() is _Arrived.BYTES)
+
+    def is_idle(self) -> bool:
+        """Return whether nothing has arrived since the last answer, nor its end."""
+        return not self.has_surplus and self._peek() is _Arrived.NOTHING
+
+    def _peek(self) -> _Arrived:
+        """Return what is in the socket, of which the event loop has not told yet."""
+        line = self.transport.get_extra_info("socket") if self.transport is not None else None
+        if line is None or line.fileno() < 0:
+            return _Arrived.END
+        if not hasattr(select, "poll"):
+            ready, _, _ = select.select([line.fileno()], [], [], 0)
+            return _Arrived.END if ready else _Arrived.NOTHING  # it does not tell which
+        poll = select.poll()
+        poll.register(line.fileno(), select.POLLIN | _ENDS)
+        found = next((mask for _, mask in poll.poll(0)), 0)
+        if not found:
+            return _Arrived.NOTHING
+        return _Arrived.END if found & _ENDS else _Arrived.BYTES
+
+
+class _Arrived(Enum):
+    """What has arrived in a socket."""
+
+    NOTHING = auto()
+    BYTES = auto()
+    END = auto()
+
+
+_ENDS = getattr(select, "POLLHUP", 0) | getattr(select, "POLLRDHUP", 0)
+
+
+def _merge_lengths(head: bytes) -> bytes:
+    """Write several equal Content-Lengths as one (RFC 9110, section 8.6)."""
+    found = _LENGTH.findall(head)
+    if len(found) < 2 and (not found or b"," not in found[0]):
+        return head
+    values = {value.strip(b" \t") for line in found for value in line.split(b",")}
+    if len(values) != 1:
+        return head
+    status, rest = _LENGTH.sub(b"", head).split(b"\n", 1)
+    return b"%b\nContent-Length: %b\r\n%b" % (status, values.pop(), rest)
+
+
+class CleanConnector(aiohttp.TCPConnector):
+    """A connector that hands out a kept connection only if nothing has arrived on it.
+
+    A host that has once sent more than its answers gets a new connection for each request.
+    """
+
+    def __init__(self, **how: Any) -> None:
+        super().__init__(**how)
+        self._factory = cast("partial[ResponseHandler]", partial(OneAnswer, loop=self._loop))
+        self._out_of_step: dict[ConnectionKey, bool] = {}
+        """What hosts sent more than their answers -> whether that was told."""
+
+    async def _get(self, key: ConnectionKey, traces: list[Trace]) -> Connection | None:
+        for kept, _ in self._conns.get(key, ()):
+            self._note(key, kept)
+        while (line := await super()._get(key, traces)) is not None:
+            protocol = line.protocol
+            if isinstance(protocol, OneAnswer) and protocol.is_idle():
+                return line
+            line.close()
+        return None
+
+    def _release(
+        self, key: ConnectionKey, protocol: ResponseHandler, *, should_close: bool = False
+    ) -> None:
+        self._note(key, protocol)
+        should_close = should_close or key in self._out_of_step
+        super()._release(key, protocol, should_close=should_close)
+
+    def _note(self, key: ConnectionKey, protocol: ResponseHandler) -> None:
+        if getattr(protocol, "has_surplus", False):
+            self._out_of_step.setdefault(key, False)
+            if len(self._out_of_step) > _MOST_HOSTS:
+                del self._out_of_step[next(iter(self._out_of_step))]
+
+    def drop_idle(self, url: URL) -> None:
+        """Close the kept connections to a host, so that its next request gets a new one."""
+        for key in [key for key in self._conns if _is_of(key, url)]:
+            for protocol, _ in self._conns.pop(key):
+                self._note(key, protocol)
+                protocol.close()
+
+    def find_news(self, url: URL) -> bool:
+        """Return once whether a host has sent more than its answers."""
+        news = [key for key, told in self._out_of_step.items() if not told and _is_of(key, url)]
+        self._out_of_step.update(dict.fromkeys(news, True))
+        return bool(news)
+
+
+def _is_of(key: ConnectionKey, url: URL) -> bool:
+    return (key.host, key.port) == (url.raw_host, url.port)
