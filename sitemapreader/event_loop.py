@@ -9,13 +9,14 @@ import threading
 from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext, suppress
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, TypeVar
 from weakref import WeakKeyDictionary
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterator
+    from collections.abc import Awaitable, Callable, Coroutine, Iterator
 __all__ = ["LoopThread", "end_task", "repeat_in_thread", "run_blocking", "run_in_thread"]
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 _INTERRUPT_SECONDS = 0.05
@@ -82,9 +83,15 @@ class LoopThread:
             self._thread.join()
             raise fault
 
-    def call(self, work: Coroutine[Any, Any, T]) -> Future[T]:
-        """Run a coroutine in the thread."""
-        return asyncio.run_coroutine_threadsafe(work, self._loop.result())
+    def call(self, work: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """Run a coroutine function in the thread; `get_result` has what comes of it."""
+        loop = self._loop.result()
+        return asyncio.run_coroutine_threadsafe(contain(work, *args, **kwargs), loop)
+
+    def let_go(self) -> None:
+        """Let the thread leave the context and end, whenever that is."""
+        with suppress(RuntimeError):  # the loop is closed already
+            self._loop.result().call_soon_threadsafe(self._leaving.set)
 
     def end(self, error: BaseException | None = None) -> None:
         """Leave the context and end the thread.
@@ -93,7 +100,7 @@ class LoopThread:
         """
         if sys.is_finalizing():  # a generator is closed at exit, and daemons do not run any more
             return
-        self._loop.result().call_soon_threadsafe(self._leaving.set)
+        self.let_go()
         fault = self._end.exception()
         if self._thread is not None:
             self._thread.join()
@@ -126,7 +133,7 @@ def run_blocking(work: Coroutine[Any, Any, T]) -> T:
     thread = LoopThread(nullcontext())
     thread.begin()
     try:
-        return thread.call(work).result()
+        return get_result(thread.call(lambda: work))
     finally:
         thread.end()  # cancels the work if Ctrl-C has interrupted the wait for it
 
@@ -241,6 +248,38 @@ async def end_task(task: asyncio.Task[Any]) -> None:
             interruption = error
     if interruption is not None:
         raise interruption
+
+
+class ExitError(Exception):
+    """What ends a program or a task, on its way out of tasks.
+
+    asyncio lets a SystemExit or KeyboardInterrupt of any task out of its event loop, past all that
+    waits for the task; and takes a CancelledError for the wish of whoever might have cancelled it.
+    """
+
+    def __init__(self, error: BaseException) -> None:
+        super().__init__(repr(error))
+        self.error = error
+
+
+async def contain(work: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Await a function; raise ExitError for an exit, or a cancellation by nobody."""
+    try:
+        return await work(*args, **kwargs)
+    except (KeyboardInterrupt, SystemExit, asyncio.CancelledError) as error:
+        task = asyncio.current_task()
+        if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
+            raise
+        raise ExitError(error) from None
+
+
+def get_result(work: Future[T] | asyncio.Task[T]) -> T:
+    """Return the result of contained work; raise what it raised, an exit as it was."""
+    try:
+        return work.result()
+    except ExitError as contained:
+        error = contained.error
+    raise error  # outside of `except`, so that it gets no other context
 
 
 def find_first(errors: BaseExceptionGroup[BaseException]) -> BaseException:

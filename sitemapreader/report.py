@@ -291,6 +291,10 @@ class Report:
                 self._on_document = None
                 raise
 
+    def note_fault(self) -> None:
+        """Record that a bug, or a function of the caller's, has ended the walk."""
+        self._lost = True
+
     def count_skipped(self, reason: str, number: int) -> None:
         """Count skipped sitemaps for whose outcomes there is no room."""
         self.statuses[Status.SKIPPED] += number

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sitemapreader.event_loop import find_first
+from sitemapreader.event_loop import find_first, get_result
 from sitemapreader.many.visitor import (
     RunPlan,
     SiteBatch,
@@ -41,6 +42,7 @@ SITE_LISTS: View[SiteBatch, tuple[str, list[UrlEntry]]] = View(
 )
 
 
+@cache
 def _view_records() -> View[SiteBatch, pa.RecordBatch]:
     # It takes 0.1 s, and raises here if pyarrow is not installed.
     from sitemapreader.output.arrow import make_batches  # noqa: PLC0415
@@ -259,7 +261,7 @@ class BlockingSiteRun(BlockingStream[SiteBatch]):
     ) -> None:
         """Write all entries and outcomes into files; see `SiteRun.write`."""
         self._usage.check()
-        self._thread.call(self._run.write(path, report=report)).result()
+        get_result(self._thread.call(self._run.write, path, report=report))
 
 
 def is_same_file(one: str | PathLike[str], other: str | PathLike[str]) -> bool:

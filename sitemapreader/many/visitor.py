@@ -14,7 +14,7 @@ import attrs
 
 from sitemapreader.discovery.context import borrow_fetcher
 from sitemapreader.errors import StateError
-from sitemapreader.event_loop import run_in_daemon
+from sitemapreader.event_loop import contain, run_in_daemon
 from sitemapreader.issues import IssueCode
 from sitemapreader.logs import LOGGER
 from sitemapreader.many.sources import (
@@ -196,7 +196,7 @@ class SiteVisitor:
                 continue
             await self._plan.room.acquire()
             self._parked[domain] = deque()
-            tasks.create_task(self._visit_domain(domain, given))
+            tasks.create_task(contain(self._visit_domain, domain, given))
 
     async def _list_sites(self) -> AsyncGenerator[str | SiteTask, None]:
         """Yield each site once, as it was given; record an outcome for what is not a URL."""
@@ -325,6 +325,7 @@ class SiteVisitor:
                 async for event in entries.events():
                     if isinstance(event, SitemapEntry):
                         site.sitemaps.setdefault(url_key(event.loc), event)
+                return
             async for batch in entries.rows():
                 if rows := batch if gives_removed else without_removed(batch):
                     await self._hand_over(site, rows)

@@ -115,15 +115,14 @@ def _name_sites(sites: Collection[str | SiteTask]) -> dict[str, str | SiteTask]:
 
 
 _ENTRIES: View[SiteBatch, UrlEntry] = View(
-    lambda batch: (entry for _, rows in batch.rows.parts for entry in rows),
-    put_back=lambda batch, rest: SiteBatch(SiteRows([(batch.rows.parts[0][0], rest)])),
+    lambda batch: (entry for _, rows in batch.rows.parts for entry in rows)
 )
 
 
 class Watch(TaskStream[SiteBatch]):
     """The changes of sites as they are found; made by `watch`, entered once.
 
-    Iterate it for the entries; `batches` gives them by site. Both go on where the other stopped.
+    Iterate it for the entries; or `batches` gives them by site.
     """
 
     def __init__(

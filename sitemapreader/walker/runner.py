@@ -16,7 +16,7 @@ from sitemapreader.discovery import (
 )
 from sitemapreader.discovery.robots_rules import RobotsRules
 from sitemapreader.errors import FetchError
-from sitemapreader.event_loop import find_first
+from sitemapreader.event_loop import contain, find_first
 from sitemapreader.issues import IssueCode, make_issue
 from sitemapreader.outcomes import ALREADY_READ, LEFT_EARLY, Role, Status, make_document
 from sitemapreader.walker.filters import EntryFilter
@@ -106,7 +106,7 @@ class WalkRunner:
                     self._start_worker()
                 if self._config.search is not None:
                     self._frontier.acquire()
-                    self._tasks.create_task(self._search(self._config.search))
+                    self._tasks.create_task(contain(self._search, self._config.search))
             if self._config.search is not None and self._config.search.probe == "deep":
                 await self._search_by_names(self._config.search)
             await self._end()
@@ -172,7 +172,7 @@ class WalkRunner:
     def _start_worker(self) -> None:
         if self._idle_workers:
             self._idle_workers -= 1
-            self._tasks.create_task(self._work())
+            self._tasks.create_task(contain(self._work))
 
     async def _work(self) -> None:
         while (job := await self._frontier.take_job()) is not None:

@@ -1,31 +1,31 @@
 """Streams: the way of the batches from the tasks that read to their consumer.
 
-A channel has the batches that wait; a cursor is the place of the consumer in them; a view is what
-one kind of loop makes of them.
+A channel has the batches that wait, and a view is what a kind of loop makes of them.
 """
 
 from __future__ import annotations
 
 import asyncio
+import weakref
 from collections import deque
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeVar
+from functools import cache
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast
 
 import attrs
 
-from sitemapreader.event_loop import LoopClock, LoopThread, end_task
+from sitemapreader.event_loop import (
+    LoopClock,
+    LoopThread,
+    contain,
+    end_task,
+    get_result,
+)
 from sitemapreader.rows import BATCH_ROWS, Rows, join_rows
 
 if TYPE_CHECKING:
-    from collections.abc import (
-        AsyncIterator,
-        Awaitable,
-        Callable,
-        Iterable,
-        Iterator,
-        Sequence,
-        Sized,
-    )
+    from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sized
     from concurrent.futures import Future
 
     import pyarrow as pa
@@ -116,7 +116,7 @@ class Channel(Generic[B]):
         self._room.set()
 
 
-# -- views and their cursor
+# -- views
 
 
 @attrs.frozen(eq=False)
@@ -125,8 +125,7 @@ class View(Generic[B, T]):
 
     read: Callable[[B], Iterable[T]]
     join: Callable[[Iterable[B]], B] | None = None
-    put_back: Callable[[B, list[T]], B] | None = None
-    """Makes a batch of what a loop has left of one, if these items are no batch themselves."""
+    """Makes one batch of several, where few large ones are wanted."""
 
 
 def _list_rows(batch: Batch) -> list[Rows]:
@@ -144,73 +143,12 @@ LISTS: View[Batch, list[UrlEntry]] = View(lambda batch: map(list, _list_rows(bat
 ROWS: View[Batch, Rows] = View(_list_rows)
 
 
+@cache
 def view_records() -> View[Batch, pa.RecordBatch]:
     """Return the view of Arrow's record batches; raise if there is no pyarrow."""
     from sitemapreader.output.arrow import make_batch  # noqa: PLC0415 (takes 0.1 s)
 
     return View(lambda batch: map(make_batch, _list_rows(batch)), _join)
-
-
-class Cursor(Generic[B]):
-    """The place of the consumer in a stream, which all loops over it share."""
-
-    # A caller may mix loops: three entries, then lists, then events; and nothing may be lost where
-    # one kind goes over into the other. Generators with places of their own would each hold a rest
-    # that the next one cannot see. So whole batches are kept here, a view is applied only when a
-    # batch begins, and what a loop leaves of one becomes a batch again when a loop with another
-    # view comes. Therefore a loop has nothing to lose when it is cancelled or forgotten, and
-    # nothing has to be closed. The price: two loops that take turns entry by entry copy the rest
-    # of the batch each time, some thousand entries at most.
-
-    def __init__(self, *, gathers: bool) -> None:
-        self._gathers = gathers
-        self.view: View[B, Any] | None = None
-        self.items: Iterator[Any] = iter(())
-        self._waiting: deque[B] = deque()
-        self._begun: B | None = None
-
-    def turn_to(self, view: View[B, T]) -> Iterator[T]:
-        """Return the rest of the batch that was begun, as a view has it."""
-        if self.view is not view:
-            self._put_back()
-            self.view = view
-        return self.items
-
-    def _put_back(self) -> None:
-        rest: Any = list(self.items)
-        if rest and self.view is not None and self.view.put_back and self._begun is not None:
-            rest = self.view.put_back(self._begun, rest)
-        elif isinstance(self._begun, tuple):
-            rest = tuple(rest)
-        if rest:
-            self._waiting.appendleft(rest)
-        self.items = iter(())
-
-    def add(self, batches: Sequence[B]) -> bool:
-        """Let batches wait to be begun; return whether there were any."""
-        self._waiting += batches
-        return bool(batches)
-
-    def has_enough(self, view: View[B, Any]) -> bool:
-        """Return whether a batch can begin."""
-        if view.join is None or not self._gathers:
-            return any(map(len, tuple(self._waiting)))
-        return sum(map(len, tuple(self._waiting))) >= BATCH_ROWS
-
-    def begin(self, view: View[B, Any]) -> bool:
-        """Begin the next batch; return whether there was one."""
-        self._put_back()  # what a loop of another task may have begun meanwhile
-        if not self._waiting:
-            return False
-        batch = self._waiting.popleft()
-        if view.join is not None:
-            parts = [batch]
-            while self._waiting:  # not cleared: another thread may add to it
-                parts.append(self._waiting.popleft())
-            batch = view.join(parts)
-        self._begun = batch
-        self.view, self.items = view, iter(view.read(batch))
-        return True
 
 
 # -- streams
@@ -250,13 +188,18 @@ class TaskStream(Generic[B]):
     Leaving the context, early or not, ends the task.
     """
 
+    # What was read and not looped over stays here, and not in a loop: so a loop has nothing to lose
+    # when it is left, cancelled or forgotten, and another one of its kind goes on.
+
     def __init__(self, usage: Usage, channel: Channel[B], *, gathers: bool) -> None:
         self._usage = usage
         self._channel = channel
         # Whether the consumer may take several batches before it handles the first: a state must
         # not see them acknowledged early.
-        self.gathers = gathers
-        self._cursor = Cursor[B](gathers=gathers)
+        self._gathers = gathers
+        self._view: View[B, Any] | None = None
+        self._waiting: list[B] = []
+        self._items: Iterator[Any] = iter(())
         self._task: asyncio.Task[None] | None = None
         self._last: B | None = None
         self._fault_is_known = False
@@ -276,7 +219,7 @@ class TaskStream(Generic[B]):
             await self._close()
         task = self._get_task()
         if error is None and not self._fault_is_known and not task.cancelled():
-            task.result()  # a bug that the consumer has not met
+            get_result(task)  # a bug that the consumer has not met
 
     async def leave(self) -> None:
         """End all tasks as leaving the context does."""
@@ -297,38 +240,64 @@ class TaskStream(Generic[B]):
 
     def _read(self, view: View[B, T]) -> AsyncIterator[T]:
         """Return a loop over the batches; it goes on where the one before stopped."""
+        self.choose(view)
+        return _Loop(self)
+
+    def choose(self, view: View[B, Any]) -> None:
+        """Set the kind of all loops; raise ValueError if it was another one."""
         self._usage.check()
-        return _Loop(self._cursor, view, self._advance)
+        if self._view not in (None, view):
+            raise ValueError(
+                f"this {self._usage.noun} was begun with another kind of loop: go on with that one"
+            )
+        self._view = view
 
-    async def _advance(self, view: View[B, Any]) -> bool:
-        cursor = self._cursor
-        while not cursor.has_enough(view) and cursor.add(await self.next()):
-            pass
-        return cursor.begin(view) or await self.fail()
+    @property
+    def items(self) -> Iterator[Any]:
+        """What was read and can be looped over without waiting."""
+        return self._items
 
-    async def next(self, *, all_there: bool = False) -> list[B]:
-        """Acknowledge the batches before; return the next one or more, none at the end."""
-        self._usage.check()
-        await self._acknowledge()
-        self._last = await self._channel.get()
-        if self._last is None:
-            return []
-        return [self._last, *(self._channel.drain() if all_there and self.gathers else ())]
+    async def fill(self, *, all_there: bool = False) -> bool:
+        """Acknowledge the items before, and wait for others; return if there are any.
 
-    async def fail(self) -> Literal[False]:
+        With `all_there`, take all that can be had without waiting. Raise the bug that ended the
+        task, if one did.
+        """
+        view = self._view
+        join = view.join if view is not None and self._gathers else None
+        enough = BATCH_ROWS if join else 1
+        while sum(map(len, self._waiting)) < enough:
+            self._usage.check()
+            await self._acknowledge()
+            self._last = await self._channel.get()
+            if self._last is None:
+                break
+            self._waiting += [
+                self._last,
+                *(self._channel.drain() if all_there and self._gathers else ()),
+            ]
+        batches, self._waiting = self._waiting, []
+        if view is None or not batches:
+            await self._fail()
+            return False
+        batches = [join(batches)] if join else batches
+        # What another task has begun meanwhile comes first.
+        self._items = chain(self._items, chain.from_iterable(map(view.read, batches)))
+        return True
+
+    async def _fail(self) -> None:
         """Raise the bug that ended the task, if one did, when it has ended."""
         task = self._get_task()
         await asyncio.wait([task])
         self._usage.check()  # left by another task meanwhile: what was read may not look complete
         self._fault_is_known = True
-        task.result()
-        return False
+        get_result(task)
 
     # -- the task's side
 
     async def _run_to_end(self) -> None:
         try:
-            await self._run()
+            await contain(self._run)
         finally:
             self._channel.close()
 
@@ -350,19 +319,17 @@ class TaskStream(Generic[B]):
 class _Loop(Generic[B, T]):
     """A loop over a stream; it has no place of its own, so it can be left."""
 
-    _cursor: Cursor[B]
-    _view: View[B, T]
-    _advance: Callable[[View[B, T]], Awaitable[bool]]
+    _stream: TaskStream[B]
 
     def __aiter__(self) -> Self:
         return self
 
     async def __anext__(self) -> T:
-        cursor, view = self._cursor, self._view
+        stream = self._stream
         while True:
-            for item in cursor.items if cursor.view is view else cursor.turn_to(view):
-                return item
-            if not await self._advance(view):
+            for item in stream.items:
+                return cast("T", item)
+            if not await stream.fill():
                 raise StopAsyncIteration
 
 
@@ -377,12 +344,12 @@ class BlockingStream(Generic[B]):
         self._usage = usage
         self._stream = stream
         self._thread = LoopThread(stream)
-        self._cursor = Cursor[B](gathers=stream.gathers)
         self._coming: Future[bool] | None = None
 
     def __enter__(self) -> Self:
         self._usage.enter()
         self._thread.begin()
+        weakref.finalize(self, self._thread.let_go).atexit = False
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
@@ -392,29 +359,18 @@ class BlockingStream(Generic[B]):
     def _read(self, view: View[B, T]) -> Iterator[T]:
         """Return a loop over the batches; it goes on where the one before stopped."""
         self._usage.check()
-        return self._iterate(view)
+        self._stream.choose(view)
+        return self._iterate()
 
-    def _iterate(self, view: View[B, T]) -> Iterator[T]:
-        cursor = self._cursor
-        while True:
-            yield from cursor.turn_to(view)
-            while not cursor.has_enough(view) and self._next():
-                pass
-            if not cursor.begin(view):
-                self._thread.call(self._stream.fail()).result()
-                return
-
-    def _next(self) -> bool:
-        """Wait for the next batches; return whether there were any."""
-        self._usage.check()
-        if self._coming is None:  # else Ctrl-C interrupted the wait for it
-            self._coming = self._thread.call(self._fill())
-        has_more = self._coming.result()
-        self._coming = None
-        return has_more
-
-    async def _fill(self) -> bool:
-        """Let the next batches wait at the cursor."""
-        # In the thread of the stream: Ctrl-C comes between any two steps of the consumer's, and
-        # would lose what is only on its way from the one to the other.
-        return self._cursor.add(await self._stream.next(all_there=True))
+    def _iterate(self) -> Iterator[Any]:
+        has_more = True
+        while has_more:
+            yield from self._stream.items
+            self._usage.check()
+            # After Ctrl-C in the wait, the same items are waited for.
+            self._coming = self._coming or self._thread.call(self._stream.fill, all_there=True)
+            try:
+                has_more = get_result(self._coming)
+            finally:
+                if self._coming.done():
+                    self._coming = None

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from sitemapreader.discovery.context import Batch, Budget, UrlAllowance, WalkContext, borrow_fetcher
+from sitemapreader.event_loop import contain
 from sitemapreader.fetch.client import Fetcher, make_client
 from sitemapreader.fetch.mapping import MappedFetcher
 from sitemapreader.issues import IssueCode, make_issue, show_url
@@ -51,7 +52,7 @@ class Walk(TaskStream[Batch]):
     """The stream of one walk; made by `walk`, and entered with `async with`, once.
 
     Iterate it for the entries, one by one; `batches` gives them in lists as they come, `events`
-    with everything else in between. These can be mixed: each resumes where the other stopped.
+    with everything else in between. A walk has one kind of loop; one that was left is gone on with.
     Several documents are read at once, so their entries come interleaved; those of one document
     come in its order.
 
@@ -198,36 +199,42 @@ class Walk(TaskStream[Batch]):
 
     async def _run(self) -> None:
         try:
-            async with borrow_fetcher(self._fetcher, self._options, self._limits) as fetcher:
-                urls = self._config.max_urls
-                limits, end = self._limits, self._config.max_time
-                limits = limits if end is None else end.shorten(limits)
-                budget = Budget(limits, UrlAllowance(urls) if isinstance(urls, int) else urls)
-                self._channel.pause = budget.paused
-                hosts, agent = self._config.map_hosts, self._options.user_agent
-                mapped = MappedFetcher(fetcher, hosts, agent) if hosts else fetcher
-                context = WalkContext(
-                    client=self._keep(make_client(mapped, agent)),
-                    options=self._options,
-                    limits=limits,
-                    budget=budget,
-                    report=self.report,
-                    emit=partial(_put_batch, self._channel),
-                    extra_formats=self._config.extra_formats,
-                    keeps_deleted=self._config.changes,
-                    base_url=self._config.base_url,
-                )
-                for url in self._list_named() if self._config.trusted else ():
-                    context.client.trust(url)
-                for name, target in hosts.names:
-                    issue = make_issue(IssueCode.HOST_MAPPED, url=name, value=target)
-                    await context.report_issue(issue)
-                try:
-                    await self._walk(context)
-                finally:
-                    budget.close()
+            await contain(self._begin)
+        except Exception:
+            self.report.note_fault()
+            raise
         finally:
             self.report.tally.end()
+
+    async def _begin(self) -> None:
+        async with borrow_fetcher(self._fetcher, self._options, self._limits) as fetcher:
+            urls = self._config.max_urls
+            limits, end = self._limits, self._config.max_time
+            limits = limits if end is None else end.shorten(limits)
+            budget = Budget(limits, UrlAllowance(urls) if isinstance(urls, int) else urls)
+            self._channel.pause = budget.paused
+            hosts, agent = self._config.map_hosts, self._options.user_agent
+            mapped = MappedFetcher(fetcher, hosts, agent) if hosts else fetcher
+            context = WalkContext(
+                client=self._keep(make_client(mapped, agent)),
+                options=self._options,
+                limits=limits,
+                budget=budget,
+                report=self.report,
+                emit=partial(_put_batch, self._channel),
+                extra_formats=self._config.extra_formats,
+                keeps_deleted=self._config.changes,
+                base_url=self._config.base_url,
+            )
+            for url in self._list_named() if self._config.trusted else ():
+                context.client.trust(url)
+            for name, target in hosts.names:
+                issue = make_issue(IssueCode.HOST_MAPPED, url=name, value=target)
+                await context.report_issue(issue)
+            try:
+                await self._walk(context)
+            finally:
+                budget.close()
 
     def _keep(self, client: Client) -> Client:
         """Return the client; in rounds one that keeps what changes seldom."""
@@ -317,8 +324,8 @@ async def _put_batch(channel: Channel[Batch], batch: Batch, size: int = 0) -> No
 class BlockingWalk(BlockingStream[Batch]):
     """The stream of one walk, in a thread; made by `walk_sync`, entered once.
 
-    Iterate it for the entries, one by one; the other loops are those of `Walk`, to be mixed as
-    there. Leaving the context, early or not, ends all tasks of the walk and its thread.
+    Iterate it for the entries, one by one; the other loops are those of `Walk`, of which it has one
+    kind. Leaving the context, early or not, ends all tasks of the walk and its thread.
 
     Attributes:
         report: the outcome of each document, and all Issues; final when the context is left.

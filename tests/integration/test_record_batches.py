@@ -167,25 +167,6 @@ async def test_a_batch_has_thousands_of_rows() -> None:
     assert len(sizes) <= 3
 
 
-async def test_loops_of_all_kinds_can_be_mixed() -> None:
-    """Each loop resumes where the one before stopped."""
-    found: list[str] = []
-    async with make_walk(PLAIN) as entries:
-        async for entry in entries:
-            found.append(entry.loc)
-            if len(found) == 3:
-                break
-        async for batch in entries.record_batches():
-            found += batch.column("loc").to_pylist()
-            break
-        async for rows in entries.rows():
-            found += [entry.loc for entry in rows]
-            break
-        async for listed in entries.batches():
-            found += [entry.loc for entry in listed]
-    assert len(found) == len(set(found)) == 9_500
-
-
 async def test_a_timeout_loses_no_rows() -> None:
     """Rows that waited for more of a batch come with the next one, if the wait is cancelled."""
     release = asyncio.Event()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import os
+import gc
 import signal
 import sys
 import threading
@@ -13,17 +13,18 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from test_walk_stream import LOCS, MANY, MAPS, TOP, Endless
+from test_walk_stream import LOCS, MANY, MAPS, TOP, Endless, list_locs
 from walking import Pages, index, urlset
 
 from sitemapreader.fetch.local import MemoryFetcher
 from sitemapreader.many import walk_many_sync
-from sitemapreader.models import SitemapEntry, UrlEntry
 from sitemapreader.walker import BlockingWalk, walk_sync
 from sitemapreader.walker.walks import BUFFERED_EVENTS
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
+
+    from sitemapreader.models import SitemapEntry
 
 
 def start(pages: Pages | None = None, **arguments: Any) -> BlockingWalk:
@@ -52,47 +53,48 @@ def test_all_of_it() -> None:
     assert not walks_on()
 
 
-def test_a_loop_can_be_left_and_taken_up() -> None:
-    """Whatever the way of iterating, the next one goes on where the last one stopped."""
-    locs: list[str] = []
-    with start() as entries:
-        one_by_one = iter(entries)
-        locs += [next(one_by_one).loc for _ in range(5)]
-        locs += [entry.loc for entry in next(entries.batches())]
-        event = next(entries.events())
-        assert isinstance(event, UrlEntry)
-        locs += [event.loc, *(entry.loc for entry in one_by_one)]
-        assert list(entries) == []
-    assert locs == LOCS
-
-
-def test_mixed_loops_lose_nothing() -> None:
-    """Loops of all kinds that take turns give every entry once, whatever a batch has left."""
+@pytest.mark.parametrize("kind", ["__iter__", "batches", "rows", "record_batches", "events"])
+def test_a_loop_can_be_left_and_taken_up(kind: str) -> None:
+    """The next loop of the same kind goes on where the last one stopped; another is refused."""
     locs: list[str] = []
     with start(MANY, sitemaps=MAPS) as entries:
-        one_by_one, events = iter(entries), entries.events()
-        while found := next(one_by_one, None):
-            locs += [found.loc, *(e.loc for e in islice(events, 3) if isinstance(e, UrlEntry))]
-            locs += [entry.loc for entry in islice(entries, 4)]
-            if len(locs) > 1_000:
-                locs += [entry.loc for rows in islice(entries.rows(), 1) for entry in rows]
-                locs += [entry.loc for entry in next(entries.batches(), [])]
+        make = getattr(entries, kind)
+        while some := list(islice(make(), 7)):
+            locs += [loc for item in some for loc in list_locs(item)]
+        with pytest.raises(ValueError, match="another kind of loop"):
+            entries.batches() if kind == "__iter__" else iter(entries)
     assert len(locs) == len(set(locs)) == 3 * len(LOCS)
+
+
+def test_a_walk_that_nobody_holds_ends() -> None:
+    """Its thread goes away if it was entered, read in part and forgotten."""
+    entries = start({TOP: Endless(TOP)}).__enter__()
+    loop = iter(entries)
+    next(loop)
+    del entries
+    gc.collect()
+    next(loop)  # who has the loop has the walk
+    (thread,) = [each for each in threading.enumerate() if each.name == "sitemapreader.walk"]
+    del loop
+    gc.collect()
+    thread.join(10)
+    assert not thread.is_alive()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no signal of a process to itself: not Windows")
 @pytest.mark.parametrize("sites", [False, True], ids=["walk", "many"])
 def test_ctrl_c_in_a_wait_loses_nothing(*, sites: bool) -> None:
     """Whoever catches Ctrl-C goes on with the very batch that the loop was waiting for."""
-    asked, caught = threading.Event(), threading.Event()
+    asked, caught, main = threading.Event(), threading.Event(), threading.get_ident()
 
     class Interrupting(MemoryFetcher):
         @asynccontextmanager
         async def open(self, url: str, **_: object) -> AsyncIterator[Any]:
             await asyncio.to_thread(asked.wait)
-            if not caught.is_set():
-                os.kill(os.getpid(), signal.SIGINT)
-            await asyncio.to_thread(caught.wait)
+            # A signal between Python's check and the system call that waits wakes nobody.
+            while not caught.is_set():
+                signal.pthread_kill(main, signal.SIGINT)
+                await asyncio.to_thread(caught.wait, 20)
             async with super().open(url) as response:
                 yield response
 
