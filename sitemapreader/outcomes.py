@@ -350,9 +350,9 @@ class SiteOutcome:
             up (Retry-After); counted from that answer.
         address: the address that was connected to for the first answer with a document; "" where
             it is not known.
-        waiting: in a run with `revisit`, how much news waits in its next sitemap, in URL-hours; see
+        waiting: in a run with `revisit`, how much news waits in one of its sitemaps at most; see
             `PlannedDocument`.
-        due: when that has as much as the last one that this run asked for.
+        due: from when one of its sitemaps may be asked again.
     """
 
     site: str

@@ -181,7 +181,7 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
         Option("file", "state", "file that --state wrote", **_READ),
         Option("--removed", "state",
                "print only the URLs that the last run with --changes found removed, one a line"),
-        Option("--plan", "state", "print the N sitemaps for which --revisit would ask now, and why",
+        Option("--plan", "state", "print N sitemaps that --revisit asks for next, when, and why",
                **_COUNT),
         Option("folder", "mcp", "folder for what is remembered from call to call; made if missing",
                metavar="FOLDER"),

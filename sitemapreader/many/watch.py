@@ -16,7 +16,7 @@ from sitemapreader.many.visitor import SiteBatch
 from sitemapreader.models import Change
 from sitemapreader.rows import SiteRows
 from sitemapreader.state import State
-from sitemapreader.state.planning import find_stamped, find_unscheduled, plan_sites
+from sitemapreader.state.schedule import find_stamped, find_unscheduled, plan_sites
 from sitemapreader.urls import url_key
 from sitemapreader.walker.config import refuse_unknown
 from sitemapreader.walker.state_writer import StateAccess
@@ -202,9 +202,7 @@ class Watch(TaskStream[SiteBatch]):
         self._left = min(self._most, self._left + max(0.0, hours) * self._most)
         self._counted_at = now
         room = max(0, int(self._left))
-        due, _ = await self._access.ask(
-            partial(plan_sites, number=room, now=now, names=self._sites)
-        )
+        due = await self._access.ask(partial(plan_sites, number=room, now=now, names=self._sites))
         unread = await self._access.ask(partial(find_unscheduled, names=self._sites, now=now))
         chosen = {name: self._sites[name] for name in {**due, **unread}}
         if not chosen:

@@ -17,8 +17,8 @@ import attrs
 
 from sitemapreader.errors import StateError
 from sitemapreader.state.database import connect_reader, wrap_errors
-from sitemapreader.state.planning import PlannedDocument, plan_documents
 from sitemapreader.state.rows import RemovalRules, as_moment, check_types, read_clock
+from sitemapreader.state.schedule import PlannedDocument, plan_documents
 from sitemapreader.state.url_index import hash_url
 from sitemapreader.urls import url_key
 
@@ -219,7 +219,8 @@ class State:
     def plan(self, number: int, now: float | None = None) -> list[PlannedDocument]:
         """Return the documents that `revisit` would request, most waiting first.
 
-        Nothing is requested. `now` is in seconds since 1970; by default it is the present.
+        If they are fewer, those that rest follow, and `due` says until when. Nothing is requested.
+        `now` is in seconds since 1970; by default it is the present.
         """
         if number < 1:
             raise ValueError("number must be a number of documents, at least 1")

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-VERSION = 7
+VERSION = 8
 """Of a state's tables. Files of earlier versions are replaced, those of later ones refused."""
 _LAST_VERSION = 999  # what is beyond it is no version: the header is damaged
 CHECKED_BYTES = 64 * 1024 * 1024

@@ -7,7 +7,6 @@ import zlib
 from typing import TYPE_CHECKING
 
 from sitemapreader.fetch.local import StoredResponse
-from sitemapreader.state.database import seal_of
 
 if TYPE_CHECKING:
     import sqlite3
@@ -30,10 +29,7 @@ def save_kept(
     headers = {name: answer.headers[name] for name in _HEADERS if name in answer.headers}
     body = zlib.compress(answer.body)
     values = (site, url, run, int(now), answer.status, answer.url, json.dumps(headers), body)
-    db.execute(
-        "INSERT OR REPLACE INTO kept VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (*values, seal_of(*values)),
-    )
+    db.execute("INSERT OR REPLACE INTO kept VALUES (?, ?, ?, ?, ?, ?, ?, ?)", values)
 
 
 def load_kept(
@@ -48,8 +44,8 @@ def load_kept(
         " AND NOT EXISTS (SELECT 1 FROM document WHERE site = :site AND url = :url)",
         {"site": site, "url": url, "since": since},
     ).fetchone()
-    if row is None or seal_of(*row[:-1]) != row[-1] or not 0 <= now - row[3] < _KEPT_SECONDS:
+    if row is None or not 0 <= now - row[3] < _KEPT_SECONDS:
         return None
-    _, _, run, _, status, final_url, headers, body, _ = row
+    _, _, run, _, status, final_url, headers, body = row
     answer = StoredResponse(final_url, zlib.decompress(body), status, json.loads(headers), tries=0)
     return answer, run

@@ -76,7 +76,6 @@ class Run:
     first: int = 0  # the run that met the site first; 0 if nothing is pending
     indexed: int = 0  # the run before it that had last read all indexes
     is_round: bool = False  # it asks only for what is due, of a site that it knows
-    doubted: frozenset[str] = frozenset()  # indexes whose dates are not believed
     kept: int = 0  # the oldest run of which it uses an answer; 0 if it has asked for all
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from sitemapreader.state import planning, removals, schedule, url_index
+from sitemapreader.state import removals, schedule, url_index
 from sitemapreader.state.database import DamageError, StateFile, seal_of
 from sitemapreader.state.kept import load_kept, save_kept
 from sitemapreader.state.rows import (
@@ -62,7 +62,7 @@ class SiteStore:
         clock: Callable[[], float] = read_clock,
     ) -> None:
         self.seen = schedule.Observations()
-        self.round: planning.Round | None = None
+        self.round: schedule.Round | None = None
         self._clock = clock
         self.run = Run(0, saves_urls, rules=rules)
         self._site = site
@@ -121,9 +121,8 @@ class SiteStore:
             self.run = attrs.evolve(self.run, indexed=removals.find_last_look(self._db, self.run))
             if revisit is None:  # what it is answered now is newer than what is kept
                 self._db.execute("DELETE FROM kept WHERE site = ?", (site,))
-                self.run = attrs.evolve(self.run, doubted=planning.find_doubted(self._db, site))
-            elif planning.is_scheduled(self._db, site, self._clock()):
-                self.round = planning.choose(self._db, site, revisit, self._clock())
+            elif schedule.is_scheduled(self._db, site, self._clock()):
+                self.round = schedule.choose(self._db, site, revisit, self._clock())
                 self.run = attrs.evolve(self.run, is_round=True)
 
     def _read_last(self, site: int) -> RunRow | None:
@@ -214,14 +213,7 @@ class SiteStore:
             known = "SELECT 1 FROM document WHERE site = ? AND url = ?"
             if db.execute(known, where).fetchone() is None:
                 insert_document(db, removals.make_row(run, where[1]))
-        schedule.learn(
-            db,
-            run.site,
-            self.seen,
-            now,
-            is_first=schedule.load(db, schedule.PaceRow, run.site) is None,
-            missed_at=lost / 1e9,
-        )
+        schedule.learn(db, run.site, self.seen, now, lost / 1e9)
 
     def list_removed(self, *, is_untold: bool = False) -> Iterator[str]:
         """Yield the URLs that no document lists any more, or those yet to be delivered."""

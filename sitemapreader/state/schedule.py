@@ -1,9 +1,10 @@
 """When to ask each document again: where most news has waited longest.
 
-News of a document are URLs that are new to the site, or that it no longer lists. `waiting = weight
-* rate * t * t / 2`, in URL-hours, `t` hours after it was asked; the documents with the most waiting
-are asked first. There are no due dates and no intervals. Children that a trusted index announces
-come before all others; an eighth of the requests goes to what was asked longest ago.
+News of a sitemap are URLs that are new to the site, or that it no longer lists; of an index, new
+sitemaps. A document has one rate, its news by the hours of observation, and `waiting = weight *
+rate * t * t / 2`, in URL-hours, `t` hours after it was asked. The documents with the most waiting
+are asked first: there are no due dates and no intervals. A quarter of the requests is kept for
+what was asked longest ago, where something is missing or a month has passed.
 
 For delay, the best rates go with the root of rate times weight (Sia, Cho and Cho 2007), and what
 has waited most is what to ask next (Olston and Pandey 2008; Azar et al. 2018).
@@ -15,41 +16,41 @@ has waited most is what to ask next (Olston and Pandey 2008; Azar et al. 2018).
 from __future__ import annotations
 
 import math
-from operator import attrgetter
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections import Counter
+from typing import TYPE_CHECKING
 
 import attrs
 
+from sitemapreader.dates import STAMPED
+from sitemapreader.state.removals import IS_INDEX
+from sitemapreader.state.rows import as_moment
+
 if TYPE_CHECKING:
     import sqlite3
-
-R = TypeVar("R", bound="ScheduleRow | PaceRow")
+    from collections.abc import Collection, Iterable
+    from datetime import datetime
 
 HOUR = 3600.0
 DAY = 24 * HOUR
 _PRIOR_NEWS, _PRIOR_HOURS = 0.1, 24.0
 _INHERITED_HOURS = 12.0
-"""A new child begins with the rate of its site, as if it had been watched for so long."""
-_HALF_LIFE_HOURS = MOST_HOURS = 60 * 24.0
+"""A new child begins with its part of the rate of the site, as if watched for so long."""
+_MOST_HOURS = 60 * 24.0
 """What was seen that long ago counts half; nothing has waited longer."""
-_QUIET_SECONDS, _QUIET_MARGIN = 7 * DAY, 5.0
+_SILENT_HOURS = 24.0
 _MOST_NEWS = 100
 """News of one answer that count: an import is one event."""
-TRUSTED = 0.5
-"""The least `trust` with which an index is believed."""
-_LEAST_CHILDREN = 3
-"""An index with fewer says nothing by announcing all of them."""
-_FIRST_PAUSE, _LONGEST_PAUSE, LONGEST_RETRY_AFTER = HOUR / 2, DAY, 32 * DAY
+_FIRST_PAUSE, _LONGEST_PAUSE, _LONGEST_RETRY_AFTER = HOUR / 2, DAY, 32 * DAY
 LEAST_SECONDS = 600
 """Nothing is asked sooner than that after the last time."""
+_OLD_SECONDS = 30 * DAY
 _SETTLING_SECONDS = 23 * HOUR
 """A loss that is still in doubt when all was asked is looked at again after that time."""
-_MOST = 1e15
 
 
 @attrs.define
 class ScheduleRow:
-    """A row of the table `schedule`: what was seen of a document."""
+    """A row of the table `schedule`: what was seen of a document; see schedule.sql."""
 
     site: int
     asked_at: float
@@ -59,50 +60,37 @@ class ScheduleRow:
     rate: float = 0.0
     failures: int = 0
     not_before: int = 0
-    announced: int = 0
-    is_first: int = 0
-    said: float = 0.0
-    """Which share of its children an index announces when it is read."""
-    right: float = 0.0
-    wrong: float = 0.0
-
-    @property
-    def trust(self) -> float:
-        """How far an index is believed: it was right, and not about all at once."""
-        return (1 - self.said) * (1 + self.right) / (2 + self.right + self.wrong)
-
-    @property
-    def is_quiet(self) -> bool:
-        """Whether it had no news for a week, like the children of past months."""
-        return self.asked_at - self.found_at > _QUIET_SECONDS
 
     def is_ready(self, now: float) -> bool:
         """Return whether the document may be asked for again."""
         is_early = 0 <= now - self.asked_at < LEAST_SECONDS
-        return not is_early and not is_held(self.not_before, now)
+        return not is_early and not _is_held(self.not_before, now)
 
-    def judge(self, *, is_right: bool) -> None:
-        """Record whether the index was right about a child."""
-        self.right = self.right * 0.999 + is_right
-        self.wrong = self.wrong * 0.999 + (not is_right)
+    def add(self, news: float, now: float) -> None:
+        """Add an answer; what was seen two months ago counts half."""
+        hours = _hours_between(self.asked_at, now)
+        keep = 0.5 ** (hours / _MOST_HOURS)
+        self.news, self.hours = self.news * keep + news, self.hours * keep + hours
+        self.asked_at, self.found_at = now, now if news else self.found_at
+        self.failures = self.not_before = 0
 
-    def credit(self, news: float) -> None:
-        """Add the news of a child that the index has announced, or is the first to name."""
-        self.news += news
-        if news:
-            self.found_at = self.asked_at
+    def find_rate(self) -> float:
+        """Return the news that are expected in an hour."""
+        # Less than one in the time without any: so sitemaps of past months retire, however busy
+        # they were. But the silence of a day says nothing: a shop is filled at night.
+        silent = _hours_between(self.found_at, self.asked_at)
+        rate = (_PRIOR_NEWS + self.news) / (_PRIOR_HOURS + self.hours)
+        return min(rate, 1 / silent) if silent > _SILENT_HOURS else rate
+
+    def pause(self, now: float, retry_after: float = 0.0) -> None:
+        """Let the document rest after a failure."""
+        self.failures, self.not_before = _pause(self.failures, now, retry_after)
 
 
 @attrs.define
 class PaceRow:
     """A row of the table `pace`: what was seen of a site; see schedule.sql."""
 
-    asked_at: float
-    quiet_at: float
-    news: float = 0.0
-    hours: float = 0.0
-    quiet_news: float = 0.0
-    quiet_hours: float = 0.0
     weight: float = 1.0
     missed_at: float = 0.0
     failures: int = 0
@@ -119,12 +107,6 @@ class Asking:
     has_no_turn: bool = False
     """Whether only others lead to it: a later page of a feed, or a guess that was never read."""
     is_failed: bool = False
-    is_changed: bool = False
-    """Whether its bytes differ from those of the last time."""
-    is_announced: bool = False
-    """Whether its index says that it has changed since its last reading."""
-    is_dated: bool = False
-    """Whether its index says that it has not."""
     news: int = 0
     retry_after: float = 0.0
 
@@ -138,227 +120,71 @@ class Observations:
     """Sitemaps that were never read, nor now -> the index that lists them, or ""."""
     absent: set[str] = attrs.field(factory=set)
     """What was due, and was not asked (no longer named, or not wanted); guesses that failed."""
-    announced: dict[str, str] = attrs.field(factory=dict)
-    """Children that were announced, and not asked -> the index that did it."""
-    said: dict[str, list[int]] = attrs.field(factory=dict)
-    """Indexes that were read -> how many children they announced, of how many."""
     missed: dict[int, int] = attrs.field(factory=dict)
     """Numbers of documents -> how many URLs they no longer list."""
 
 
-def hours_between(asked_at: float, now: float) -> float:
-    """Return the hours for which news may have waited."""
-    return 24.0 if asked_at > now else min((now - asked_at) / HOUR, MOST_HOURS)
+def _hours_between(since: float, now: float) -> float:
+    return 24.0 if since > now else min((now - since) / HOUR, _MOST_HOURS)
 
 
-def _rate(news: float, hours: float) -> float:
-    return (_PRIOR_NEWS + news) / (_PRIOR_HOURS + hours)
-
-
-def _keep(since: float, now: float) -> float:
-    return float(0.5 ** (hours_between(since, now) / _HALF_LIFE_HOURS))
-
-
-def is_held(not_before: float, now: float) -> bool:
+def _is_held(not_before: float, now: float) -> bool:
     """Return whether something must wait; a moment too far ahead does not count."""
-    return now < not_before <= now + LONGEST_RETRY_AFTER
+    return now < not_before <= now + _LONGEST_RETRY_AFTER
 
 
-# -- rows
-
-
-def _make_statements(kind: type[ScheduleRow | PaceRow]) -> tuple[str, str, Any]:
-    table, key = ("pace", "site") if kind is PaceRow else ("schedule", "document")
-    names = [field.name for field in attrs.fields(kind)]
-    marks = ", ".join("?" * (len(names) + 1))
-    return (
-        f"SELECT {', '.join(names)} FROM {table} WHERE {key} = ?",
-        f"INSERT OR REPLACE INTO {table} ({key}, {', '.join(names)}) VALUES ({marks})",
-        attrgetter(*names),
-    )
-
-
-_STATEMENTS: dict[type, tuple[str, str, Any]] = {
-    kind: _make_statements(kind) for kind in (ScheduleRow, PaceRow)
-}
-"""How a row is read, and how it is written; what returns its values."""
-
-
-def load(db: sqlite3.Connection, kind: type[R], number: int) -> R | None:
-    """Return the row of a document or a site; `None` if none can be meant."""
-    values = db.execute(_STATEMENTS[kind][0], (number,)).fetchone()
-    # Not NaN either, which is less than nothing.
-    if values is None or not all(isinstance(v, int | float) and 0 <= v < _MOST for v in values):
-        return None
-    return kind(*values)
-
-
-def _save(db: sqlite3.Connection, row: ScheduleRow | PaceRow, number: int) -> None:
-    for name in ("asked_at", "found_at", "quiet_at", "missed_at"):
-        if hasattr(row, name):
-            setattr(row, name, int(getattr(row, name)))
-    _, sql, get_values = _STATEMENTS[type(row)]
-    db.execute(sql, (number, *get_values(row)))
+def _pause(failures: int, now: float, retry_after: float = 0.0) -> tuple[int, int]:
+    """Return the failures in a row with the present one, and when to ask again."""
+    seconds = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2 ** min(failures, 9))
+    if 0 < retry_after < math.inf:
+        seconds = max(seconds, min(retry_after, _LONGEST_RETRY_AFTER))
+    return failures + 1, int(now + seconds)
 
 
 # -- learning
 
 
-class _Lesson:
-    """What one walk teaches about the documents of a site."""
-
-    def __init__(
-        self, db: sqlite3.Connection, site: int, seen: Observations, now: float, *, is_first: bool
-    ) -> None:
-        self.rows: dict[int, ScheduleRow] = {}
-        self.pace = load(db, PaceRow, site) or PaceRow(now, now)
-        self._db, self._site, self._seen, self._now = db, site, seen, now
-        self._is_first = is_first
-        self._numbers: dict[str, int] = {}
-        self._born = 0
-
-    def number_of(self, url: str) -> int:
-        if url not in self._numbers:
-            sql = "SELECT id FROM document WHERE site = ? AND url = ?"
-            found = self._db.execute(sql, (self._site, url)).fetchone()
-            self._numbers[url] = found[0] if found else 0
-        return self._numbers[url]
-
-    def find(self, number: int) -> ScheduleRow | None:
-        if number not in self.rows and number:
-            row = load(self._db, ScheduleRow, number)
-            if row is not None:
-                self.rows[number] = row
-        return self.rows.get(number)
-
-    def learn(self, url: str, asking: Asking) -> None:
-        number = self.number_of(url)
-        if not number:  # a page that was guessed
-            return
-        row, now = self.find(number), asking.asked_at
-        index = self.find(self.number_of(asking.index)) if asking.index else None
-        is_new = row is None
-        if row is None:
-            row = self.rows[number] = self._make(now)
-        if asking.is_failed:
-            row.failures, row.not_before = pause(row.failures, now, asking.retry_after)
-            row.rate = 0.0 if asking.has_no_turn else row.rate or self._bound(row)
-            return
-        row.failures = row.not_before = 0
-        news = float(min(_MOST_NEWS, asking.news + self._seen.missed.get(number, 0)))
-        if is_new and (self._is_first or index is None):
-            news = 0.0  # it was there before anybody looked
-        self._add(row, index if is_new or asking.is_announced else None, asking, news)
-        said = self._seen.askings.get(asking.index)
-        if index and said and not said.is_failed and asking.is_dated and asking.is_changed:
-            index.judge(is_right=False)
-        row.announced = row.is_first = 0
-        row.rate = 0.0 if asking.has_no_turn else self._bound(row)
-
-    def _make(self, now: float) -> ScheduleRow:
-        if self._is_first:
-            return ScheduleRow(self._site, now, now)
-        # Of a thousand that come together none is likely to have all the news of its site.
-        self._born = self._born or self._count_new()
-        news = _INHERITED_HOURS * _rate(self.pace.news, self.pace.hours) / self._born
-        return ScheduleRow(self._site, now - HOUR, now - HOUR, news, _INHERITED_HOURS)
-
-    def _count_new(self) -> int:
-        named = (self.number_of(url) for url in (*self._seen.askings, *self._seen.unread))
-        return sum(bool(number) and self.find(number) is None for number in named) or 1
-
-    def _add(
-        self, row: ScheduleRow, index: ScheduleRow | None, asking: Asking, news: float
-    ) -> None:
-        """Add an answer to the document, its site, and the index that announced it."""
-        now, pace = asking.asked_at, self.pace
-        hours = hours_between(row.asked_at, now)
-        if row.is_quiet and index is None:
-            keep = _keep(pace.quiet_at, now)
-            pace.quiet_news, pace.quiet_hours = (
-                pace.quiet_news * keep + news,
-                pace.quiet_hours * keep + hours,
-            )
-            pace.quiet_at = now
-        own = news
-        if index is not None and not self._is_first:
-            # The index is credited with what the child's own rate did not lead to expect.
-            surprise = max(0.0, news - _rate(row.news, row.hours) * hours) * (1 - index.said)
-            index.credit(surprise)
-            # A child that is new has changed in any case, and says nothing of the others' dates.
-            if asking.is_announced:
-                index.judge(is_right=bool(news) or asking.is_changed)
-            index.rate = self._bound(index)
-            own -= surprise
-        keep = _keep(row.asked_at, now)
-        row.news, row.hours = row.news * keep + own, row.hours * keep + hours
-        row.asked_at, row.found_at = now, now if news else row.found_at
-        keep = _keep(pace.asked_at, now)
-        passed = 0.0 if pace.asked_at > now else (now - pace.asked_at) / HOUR
-        pace.news, pace.hours = pace.news * keep + news, pace.hours * keep + passed
-        pace.asked_at = now
-
-    def _bound(self, row: ScheduleRow) -> float:
-        """Return the rate; a quiet one is bounded by what all quiet ones of the site had."""
-        rate, pace = _rate(row.news, row.hours), self.pace
-        most = _QUIET_MARGIN * _rate(pace.quiet_news, pace.quiet_hours)
-        return min(rate, most) if row.is_quiet else rate
-
-    def meet(self) -> None:
-        """Let what is absent rest, and what was never read have its turn."""
-        for url in self._seen.absent:
-            if (row := self.find(self.number_of(url))) is not None:
-                row.failures, row.not_before = pause(row.failures, self._now)
-        for url in self._seen.unread:
-            number = self.number_of(url)
-            if number and self.find(number) is None:
-                row = self.rows[number] = self._make(self._now)
-                row.rate = self._bound(row)
-
-    def announce(self) -> None:
-        """Record what the indexes announced, and which share of their children that was."""
-        for url, (announced, children) in self._seen.said.items():
-            index = self.find(self.number_of(url))
-            asked = self._seen.askings.get(url)
-            is_read = asked is not None and asked.is_changed and not self._is_first
-            if index is not None and is_read and children >= _LEAST_CHILDREN:
-                index.said += 0.1 * (announced / children - index.said)
-        for url, by in self._seen.announced.items():
-            row, index = self.find(self.number_of(url)), self.find(self.number_of(by))
-            if row is not None and index is not None and not row.announced:
-                row.announced, row.is_first = self.number_of(by), int(index.trust >= TRUSTED)
-
-
-def pause(failures: int, now: float, retry_after: float = 0.0) -> tuple[int, int]:
-    """Return the failures in a row with the present one, and when to ask again."""
-    seconds = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2 ** min(failures, 9))
-    if 0 < retry_after < math.inf:
-        seconds = max(seconds, min(retry_after, LONGEST_RETRY_AFTER))
-    return failures + 1, int(now + seconds)
-
-
 def learn(
-    db: sqlite3.Connection,
-    site: int,
-    seen: Observations,
-    now: float,
-    *,
-    is_first: bool = False,
-    missed_at: float = 0.0,
+    db: sqlite3.Connection, site: int, seen: Observations, now: float, missed_at: float = 0.0
 ) -> None:
     """Learn from a walk over a site, in a transaction.
 
-    `is_first` says that nothing was known of the site; `missed_at` is when a URL was missed last
-    whose removal is not decided, or 0.
+    `missed_at` is when a URL was missed last whose loss is not decided, or 0.
     """
-    lesson = _Lesson(db, site, seen, now, is_first=is_first)
-    for url, asking in seen.askings.items():
-        lesson.learn(url, asking)
-    lesson.meet()
-    lesson.announce()
-    for number, row in lesson.rows.items():
-        _save(db, row, number)
-    pace = lesson.pace
+    known_pace = load_pace(db, site)
+    is_first, pace = known_pace is None, known_pace or PaceRow()
+    named = {url: asking.index for url, asking in seen.askings.items()} | seen.unread
+    known = {url: load_row(db, site, url) for url in (*named, *seen.absent)}
+    new = [url for url in named if known[url][0] and known[url][1] is None]
+    born = Counter(named[url] for url in new)
+    # Of a thousand that come together none is likely to have all the news of its site.
+    share = 0.0 if is_first else _INHERITED_HOURS * pace.weight**-2 / max(1, len(new))
+    for url, (number, before) in known.items():
+        asking = seen.askings.get(url)
+        if number is None or (before is None and url not in named):
+            continue  # a page that was guessed, and is no sitemap
+        since = (asking.asked_at if asking else now) - (0 if is_first else HOUR)
+        row = before or ScheduleRow(site, since, since, share, _INHERITED_HOURS if share else 0.0)
+        if url in seen.absent or (asking and asking.is_failed):
+            row.pause(now, asking.retry_after if asking else 0.0)
+        elif asking:
+            news = asking.news + seen.missed.get(number, 0) + born[url]
+            was_there = is_first or (url in new and not asking.index)
+            row.add(0 if was_there else min(_MOST_NEWS, news), asking.asked_at)
+        row.rate = 0.0 if asking and asking.has_no_turn else row.find_rate()
+        _save(db, "schedule", number, row)
+    _learn_pace(db, site, pace, seen, now, missed_at)
+
+
+def _learn_pace(
+    db: sqlite3.Connection,
+    site: int,
+    pace: PaceRow,
+    seen: Observations,
+    now: float,
+    missed_at: float,
+) -> None:
+    """Learn what concerns all documents of a site."""
     rate, oldest = db.execute(
         "SELECT total(rate), min(iif(rate > 0 AND NOT failures, schedule.asked_at, NULL))"
         " FROM document CROSS JOIN schedule ON schedule.document = document.id"
@@ -379,7 +205,243 @@ def learn(
     if oldest is None and not any(answers):  # a site without sitemaps
         pace.failures, pace.not_before = 0, int(now + _LONGEST_PAUSE)
     elif answers and all(answers):
-        pace.failures, pace.not_before = pause(pace.failures, now, longest)
+        pace.failures, pace.not_before = _pause(pace.failures, now, longest)
     elif answers:
         pace.failures = pace.not_before = 0
-    _save(db, pace, site)
+    _save(db, "pace", site, pace)
+
+
+def load_row(db: sqlite3.Connection, site: int, url: str) -> tuple[int | None, ScheduleRow | None]:
+    """Return the number of a document, and what is known of when to ask it."""
+    sql = (
+        "SELECT document.id, schedule.* FROM document"
+        " LEFT JOIN schedule ON schedule.document = document.id WHERE document.site = ? AND url = ?"
+    )
+    number, document, *values = db.execute(sql, (site, url)).fetchone() or (None, None)
+    return number, None if document is None else ScheduleRow(*values)
+
+
+def load_pace(db: sqlite3.Connection, site: int) -> PaceRow | None:
+    """Return what is known of a site."""
+    row = db.execute("SELECT * FROM pace WHERE site = ?", (site,)).fetchone()
+    return None if row is None else PaceRow(*row[1:])
+
+
+def _save(db: sqlite3.Connection, table: str, number: int, row: ScheduleRow | PaceRow) -> None:
+    values = [number]
+    for name, value in attrs.asdict(row).items():
+        values.append(int(value) if name.endswith("_at") else value)
+    marks = ", ".join("?" * len(values))
+    db.execute(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", values)
+
+
+# -- planning
+
+
+@attrs.frozen
+class PlannedDocument:
+    """A document that is asked next.
+
+    Attributes:
+        url: its URL.
+        site: name of its site.
+        due: from when it may be asked: nothing is asked twice in ten minutes, and what failed
+            rests.
+        waiting: how much news is expected to have waited how long: URLs times hours, weighed by
+            site.
+        rate: how many URLs an hour it is expected to publish or to drop.
+        asked_at: when it last answered.
+        lastmods: what its own dates look like: see `DocumentState`.
+    """
+
+    url: str
+    site: str
+    due: datetime = attrs.field(converter=as_moment)
+    waiting: float
+    rate: float
+    asked_at: datetime = attrs.field(converter=as_moment)
+    lastmods: str
+
+
+_HOURS = (
+    f"iif(schedule.asked_at > :now, 24.0, min({_MOST_HOURS}, (:now - schedule.asked_at) / 3600.0))"
+)
+_WAITING = f"(weight * rate * {_HOURS} * {_HOURS} / 2)"
+_DUE = (
+    f"max(:now, iif(schedule.asked_at > :now, 0, schedule.asked_at + {LEAST_SECONDS}),"
+    " iif(schedule.not_before > :far, 0, schedule.not_before),"
+    " iif(pace.not_before > :far, 0, pace.not_before))"
+)
+"""SQL: when a document may be asked."""
+_IS_OLD = f"(schedule.asked_at < missed_at OR schedule.asked_at < :now - {_OLD_SECONDS})"
+"""SQL: a missed URL waits for this document to be asked, or it was not asked for a month."""
+_ROWS = "schedule CROSS JOIN pace ON pace.site = schedule.site"
+_OF_SITE = (
+    "(SELECT id FROM document WHERE site = :site) AS chosen"
+    " CROSS JOIN schedule ON schedule.document = chosen.id"
+    " CROSS JOIN pace ON pace.site = schedule.site"
+)
+
+
+def plan(
+    db: sqlite3.Connection,
+    number: int,
+    now: float,
+    *,
+    site: int | None = None,
+    among: Collection[int] | None = None,
+) -> list[int]:
+    """Return the documents to ask now, of one site, of some (`among`), or of all."""
+    values = _values(now, site)
+    source = _ROWS if site is None else _OF_SITE
+    limit = f" LIMIT {int(number)}" if among is None else ""
+    # One more than a quarter now and then: right on average, for one document at a time too.
+    old = number // 4 + (number % 4 > now // LEAST_SECONDS % 4)
+    chosen: dict[int, None] = {}
+    for room, where, order in (
+        (old, f" AND {_IS_OLD}", "schedule.asked_at"),
+        (number, "", f"{_WAITING} DESC"),
+    ):
+        rows = db.execute(
+            f"SELECT document, schedule.site FROM {source}"
+            f" WHERE rate > 0 AND {_DUE} <= :now{where} ORDER BY {order}{limit}",
+            values,
+        )
+        for document, of in rows:
+            if len(chosen) >= room:
+                break
+            if among is None or of in among:
+                chosen[document] = None
+        rows.close()
+    return list(chosen)
+
+
+def _values(now: float, site: int | None = None) -> dict[str, int | None]:
+    return {"now": int(now), "far": int(now + _LONGEST_RETRY_AFTER), "site": site}
+
+
+def plan_documents(db: sqlite3.Connection, number: int, now: float) -> list[PlannedDocument]:
+    """Return what `plan` chooses, most waiting first; then what rests."""
+    values = _values(now)
+    what = (
+        f"SELECT url, name, {_DUE}, {_WAITING}, rate, schedule.asked_at, lastmods FROM {_ROWS}"
+        " JOIN document ON document.id = schedule.document JOIN site ON site.id = document.site"
+    )
+    chosen = plan(db, number, now)
+    by_number = (values | {"number": each} for each in chosen)
+    rows = [
+        db.execute(f"{what} WHERE document.id = :number", each).fetchone() for each in by_number
+    ]
+    rows.sort(key=lambda row: -row[3])
+    rows += db.execute(
+        f"{what} WHERE rate > 0 AND {_DUE} > :now ORDER BY 3, 4 DESC LIMIT :left",
+        values | {"left": number - len(chosen)},
+    )
+    return [PlannedDocument(*row) for row in rows]
+
+
+def plan_sites(
+    db: sqlite3.Connection, number: int, now: float, names: Collection[str] | None = None
+) -> dict[str, frozenset[str]]:
+    """Return name of a site -> the URLs that are to be asked of it, so many in all.
+
+    `names` are those of the sites that count, if not all do.
+    """
+    among = None if names is None else {find_site(db, name) for name in names}
+    sql = "SELECT name, url FROM document JOIN site ON site.id = site WHERE document.id = ?"
+    found: dict[str, set[str]] = {}
+    for document in plan(db, number, now, among=among):
+        name, url = db.execute(sql, (document,)).fetchone()
+        found.setdefault(name, set()).add(url)
+    return {name: frozenset(urls) for name, urls in found.items()}
+
+
+def find_turn(db: sqlite3.Connection, name: str, now: float) -> tuple[float, float]:
+    """Return when a site may be asked, and the most that waits in a sitemap."""
+    site = find_site(db, name)
+    due, waiting = db.execute(
+        f"SELECT min({_DUE}), max({_WAITING}) FROM {_OF_SITE} WHERE rate > 0", _values(now, site)
+    ).fetchone()
+    pace = load_pace(db, site)
+    rest = pace.not_before if pace and _is_held(pace.not_before, now) else now
+    return due or rest, waiting or 0.0
+
+
+def find_site(db: sqlite3.Connection, name: str) -> int:
+    """Return the number of a site, or 0."""
+    row = db.execute("SELECT id FROM site WHERE name = ?", (name,)).fetchone()
+    return row[0] if row else 0
+
+
+def is_scheduled(db: sqlite3.Connection, site: int, now: float) -> bool:
+    """Return whether a site is known well enough to ask only what is due."""
+    pace = load_pace(db, site)
+    if pace is None:
+        return False
+    sql = (
+        "SELECT EXISTS (SELECT 1 FROM document CROSS JOIN schedule"
+        " ON schedule.document = document.id WHERE document.site = ? AND rate > 0)"
+    )
+    return _is_held(pace.not_before, now) or bool(db.execute(sql, (site,)).fetchone()[0])
+
+
+def find_unscheduled(db: sqlite3.Connection, names: Iterable[str], now: float) -> dict[str, bool]:
+    """Return the sites of which nothing is ever due -> whether they were read before."""
+    sql = (
+        "SELECT EXISTS (SELECT 1 FROM run WHERE site = :site AND ended IS NOT NULL)"
+        " AND EXISTS (SELECT 1 FROM document WHERE site = :site AND read_run > 0)"
+    )
+    sites = {name: find_site(db, name) for name in names}
+    return {
+        name: bool(db.execute(sql, {"site": site}).fetchone()[0])
+        for name, site in sites.items()
+        if not is_scheduled(db, site, now)
+    }
+
+
+def find_stamped(db: sqlite3.Connection, names: Iterable[str]) -> frozenset[str]:
+    """Return the final URLs of documents whose lastmods say nothing of their pages."""
+    sql = "SELECT final_url, lastmods FROM document JOIN site ON site.id = site WHERE name = ?"
+    rows = (row for name in names for row in db.execute(sql, (name,)))
+    return frozenset(url for url, kind in rows if kind in STAMPED)
+
+
+# -- one walk
+
+
+@attrs.frozen
+class Round:
+    """What one walk asks of a site that the state knows, by keys of URLs."""
+
+    chosen: frozenset[str]
+    idle: frozenset[str]
+    """Lists that are as they were, if their index is not asked either: nothing is to be done."""
+
+
+def choose(db: sqlite3.Connection, site: int, revisit: int | Collection[str], now: float) -> Round:
+    """Return what a walk over a site asks: these documents, or so many as are due."""
+    of_site = (
+        "SELECT url, document.id, not_before FROM document"
+        " CROSS JOIN schedule ON schedule.document = document.id WHERE document.site = :site"
+    )
+    values = {"site": site}
+    if isinstance(revisit, int):
+        planned = set(plan(db, revisit, now, site=site))
+        chosen = {url for url, number, _ in db.execute(of_site, values) if number in planned}
+    else:
+        chosen = {*revisit}
+    # What is missing may be in a child that goes from index to index while they are asked in turn.
+    indexes = db.execute(
+        f"{of_site} AND {IS_INDEX} AND (EXISTS"
+        " (SELECT 1 FROM document WHERE site = :site AND dropped_run IS NOT NULL)"
+        "  OR EXISTS (SELECT 1 FROM gone WHERE site = :site AND NOT has_left))",
+        values,
+    ).fetchall()
+    if any(url in chosen for url, _, _ in indexes):
+        chosen |= {url for url, _, not_before in indexes if not _is_held(not_before, now)}
+    idle = db.execute(
+        f"{of_site} AND status IN ('complete', 'unchanged') AND children = 0"
+        " AND filters IS NULL AND final_url = url",
+        values,
+    )
+    return Round(frozenset(chosen), frozenset(url for url, _, _ in idle) - chosen)

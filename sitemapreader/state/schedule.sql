@@ -1,5 +1,4 @@
--- When to come back: see schedule.py. These tables may be absent, and most rows have no seals: what
--- a damaged one says costs a request, or the wait for one.
+-- When to come back: see schedule.py. What a damaged row says costs a request, or the wait for one.
 
 CREATE TABLE IF NOT EXISTS schedule (
     document INTEGER PRIMARY KEY,
@@ -10,25 +9,14 @@ CREATE TABLE IF NOT EXISTS schedule (
     hours REAL NOT NULL,
     rate REAL NOT NULL,         -- of news an hour; 0 for a page of a feed, which follows the feed
     failures INTEGER NOT NULL,  -- in a row
-    not_before INTEGER NOT NULL,
-    announced INTEGER NOT NULL, -- the index that says that it has changed, or 0
-    is_first INTEGER NOT NULL,  -- whether that index is trusted, so that this comes first
-    said REAL NOT NULL,         -- of an index: see `ScheduleRow.trust`
-    right REAL NOT NULL,
-    wrong REAL NOT NULL
+    not_before INTEGER NOT NULL
 );
 
 -- what is known of all documents of a site together
 CREATE TABLE IF NOT EXISTS pace (
     site INTEGER PRIMARY KEY,
-    asked_at INTEGER NOT NULL,
-    news REAL NOT NULL,
-    hours REAL NOT NULL,
-    quiet_at INTEGER NOT NULL,  -- these three: of its documents without news for a week
-    quiet_news REAL NOT NULL,
-    quiet_hours REAL NOT NULL,
-    weight REAL NOT NULL,
-    missed_at INTEGER NOT NULL, -- a removal waits until all was asked after this; or 0
+    weight REAL NOT NULL,       -- 1 by the root of the sum of their rates
+    missed_at INTEGER NOT NULL, -- a loss waits until all was asked after this; or 0
     failures INTEGER NOT NULL,
     not_before INTEGER NOT NULL
 );
@@ -49,6 +37,5 @@ CREATE TABLE IF NOT EXISTS kept (
     final_url TEXT NOT NULL,
     headers TEXT NOT NULL,      -- JSON: an object
     body BLOB NOT NULL,         -- compressed
-    seal INTEGER NOT NULL,
     PRIMARY KEY (site, url)
 );

@@ -62,7 +62,7 @@ class DocumentStore:
         self._number = insert_document(self._db, self.row)
         return self._number
 
-    def believes(self, proof: int, index: str = "") -> bool:
+    def believes(self, proof: int) -> bool:
         """Return whether the word that the document has not changed is believed.
 
         `proof` is what is known of that word: `row.validators`, or `row.dates` if an index says so.
@@ -72,7 +72,7 @@ class DocumentStore:
         walk, row = self._run, self.row
         age = walk.id - row.body_run
         rules = walk.rules
-        if self._is_doubted or index in walk.doubted or age >= nanoseconds(rules.distrust_after):
+        if self._is_doubted or age >= nanoseconds(rules.distrust_after):
             return False
         is_new = walk.has_pending and row.became_run > walk.first
         if is_new and not row.has_settled(rules.confirm_after):
@@ -87,7 +87,7 @@ class DocumentStore:
     def load_schedule(self) -> schedule.ScheduleRow | None:
         """Return when to come back to it, if that is known."""
         with self._file.guard():
-            return schedule.load(self._db, schedule.ScheduleRow, self._number or _NO_DOCUMENT)
+            return schedule.load_row(self._db, self._run.site, self.row.url)[1]
 
     @property
     def is_finished(self) -> bool:

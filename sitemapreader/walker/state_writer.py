@@ -18,7 +18,7 @@ import attrs
 
 from sitemapreader.errors import StateError
 from sitemapreader.event_loop import end_task, run_in_thread
-from sitemapreader.state import State, name_of_sitemaps, planning
+from sitemapreader.state import State, name_of_sitemaps, schedule
 from sitemapreader.state.database import StateFile
 from sitemapreader.state.rows import Removals, RunOutcome, as_moment
 from sitemapreader.state.runs import RunOptions, SiteStore
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from sitemapreader.discovery.context import Batch
     from sitemapreader.fetch.local import StoredResponse
-    from sitemapreader.state.planning import Round
+    from sitemapreader.state.schedule import Round
     from sitemapreader.state.store import DocumentStore
     from sitemapreader.walker.config import WalkConfig
     from sitemapreader.walker.stream import Channel
@@ -101,7 +101,7 @@ class StateAccess:
             yield
 
     async def ask(self, query: Callable[[Any], T]) -> T:
-        """Return what a short function of `state.planning` finds in the file."""
+        """Return what a short function of `state.schedule` finds in the file."""
         async with self.turn():
             with self.file.guard():
                 return query(self.file.connection)
@@ -110,8 +110,8 @@ class StateAccess:
         self, number: int, clock: Callable[[], float], names: Collection[str] | None
     ) -> SharedTurns:
         """Return what is due of many sites, so many documents together: see `plan_sites`."""
-        plan_sites = functools.partial(planning.plan_sites, number=number, now=clock(), names=names)
-        return SharedTurns(self, clock, *await self.ask(plan_sites))
+        plan_sites = functools.partial(schedule.plan_sites, number=number, now=clock(), names=names)
+        return SharedTurns(self, clock, await self.ask(plan_sites))
 
     async def sync_at_end(self) -> None:
         """Flush the file to the disk, unless another user will do that later."""
@@ -142,21 +142,20 @@ class SharedTurns:
     _access: StateAccess
     _clock: Callable[[], float]
     _due: Mapping[str, frozenset[str]]
-    _least: float
 
     async def find_due(self, name: str) -> frozenset[str] | None:
         """Return which documents of a site are due; `None` for all of them."""
         if (due := self._due.get(name)) is not None:
             return due
         unknown = await self._access.ask(
-            functools.partial(planning.find_unscheduled, names=[name], now=self._clock())
+            functools.partial(schedule.find_unscheduled, names=[name], now=self._clock())
         )
         return None if unknown else frozenset()
 
     async def find_next(self, name: str) -> dict[str, Any]:
         """Return when a site has its next turn, as fields of `SiteOutcome`."""
-        find_next = functools.partial(planning.find_next, name=name, least=self._least)
-        due, waiting = await self._access.ask(functools.partial(find_next, now=self._clock()))
+        find_turn = functools.partial(schedule.find_turn, name=name, now=self._clock())
+        due, waiting = await self._access.ask(find_turn)
         return {"waiting": waiting, "due": as_moment(due)}
 
 

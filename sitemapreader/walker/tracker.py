@@ -83,7 +83,6 @@ class DocumentTracker:
         if progress is not None and not self._covers(progress.filters, progress.final_url):
             progress = None
         self._progress = progress
-        self._is_announced = self._note_announcement()
         self.is_postponed = (
             is_covered and progress is None and not store.is_finished and not self._decide_due()
         )
@@ -108,17 +107,6 @@ class DocumentTracker:
 
     # -- when to come back
 
-    def _note_announcement(self) -> bool:
-        """Record what its index says of it; return whether the date is another."""
-        if not self._index:
-            return False
-        known, lastmod = self.known, _lastmod_of(self._entry)
-        is_other = lastmod is not None and known.read_run is not None and lastmod != known.lastmod
-        said = self._writer.seen.said.setdefault(self._index, [0, 0])
-        said[0] += is_other
-        said[1] += 1
-        return is_other
-
     def _decide_due(self) -> bool:
         """Return whether the document is due; record what a later round needs."""
         due, key, seen = self._writer.round, self.known.url, self._writer.seen
@@ -129,33 +117,20 @@ class DocumentTracker:
         row = self._store.load_schedule()
         if self._is_doubtful:
             return row is None or row.is_ready(self._asked_at)
+        if row is None and not self._store.is_known and self._parent_read is None:
+            return True  # its index was read now, and lists it for the first time
         if row is None:
-            is_new = not self._store.is_known and self._parent_read is None
-            if is_new or due.take():
-                return True
             seen.unread[key] = self._index
-            return False
-        if not self._is_announced:
-            return False
-        if row.is_ready(self._asked_at) and due.take():
-            return True
-        seen.announced[key] = self._index
         return False
 
     def _note_asking(self, document: Document) -> None:
         """Record the outcome of the request."""
-        # A child that differs at each request must cost its index no more than one lie, and one
-        # that broke off may be as it was.
-        is_dated = self._is_dated and self.known.dates >= 0
         is_failed = document.status is Status.FAILED
         self._writer.seen.askings[self.known.url] = Asking(
             self._asked_at,
             self._index,
             has_no_turn=self._entry.via is Via.PAGE or (self._is_doubtful and is_failed),
             is_failed=is_failed,
-            is_changed=document.status in _READ,
-            is_announced=self._is_announced,
-            is_dated=is_dated and document.status is not Status.PARTIAL,
             news=self._news,
             retry_after=document.retry_after_seconds or 0.0,
         )
@@ -202,7 +177,7 @@ class DocumentTracker:
             and self._is_dated
             and self._is_recent()
             and not is_chosen
-            and self._store.believes(self.known.dates, self._index)
+            and self._store.believes(self.known.dates)
         )
 
     def _trusts_feed(self) -> bool:

@@ -12,7 +12,7 @@ from importlib.resources import files
 from typing import Any
 
 import sitemapreader.state
-from sitemapreader.state import planning, schedule
+from sitemapreader.state import schedule
 from sitemapreader.state.rows import DocumentRow, insert_document
 from sitemapreader.state.schedule import Asking, Observations
 
@@ -39,7 +39,7 @@ class ProductPolicy:
             seen = first.setdefault(doc.site.number, Observations())
             seen.askings[str(doc.number)] = self._ask(doc, START)
         for site, seen in first.items():
-            schedule.learn(self._db, site + 1, seen, START, is_first=True)
+            schedule.learn(self._db, site + 1, seen, START)
 
     def _insert(self, doc: Any) -> None:
         row = DocumentRow(doc.site.number + 1, str(doc.number), status="complete", read_run=1)
@@ -71,7 +71,7 @@ class ProductPolicy:
             return []
         asked, self._born = self._born[:room], self._born[room:]
         if room > len(asked):
-            chosen = planning.plan(self._db, room - len(asked), now)
+            chosen = schedule.plan(self._db, room - len(asked), now)
             sql = "SELECT url FROM document WHERE id = ?"
             asked += [int(self._db.execute(sql, (each,)).fetchone()[0]) for each in chosen]
         return asked
@@ -84,30 +84,21 @@ class ProductPolicy:
             if answer.status == 503:
                 seen.askings[str(doc.number)] = self._ask(doc, now, is_failed=True)
                 continue
-            row = schedule.load(self._db, schedule.ScheduleRow, self._sites[doc.number])
-            is_other = answer.touched or answer.announced or answer.born
-            seen.askings[str(doc.number)] = self._ask(
-                doc,
-                now,
-                is_changed=answer.status == 200 and bool(is_other),
-                is_announced=row is not None and bool(row.announced),
-                news=answer.new + answer.removed,
-            )
+            news = answer.new + answer.removed
+            seen.askings[str(doc.number)] = self._ask(doc, now, news=news)
             if answer.removed:
                 pending = now
             for child in answer.born:
                 self._insert(self._documents[child])
                 self._born.append(child)
-            if answer.status == 200 and doc.kind == "index":
-                seen.said[str(doc.number)] = [len(answer.announced), len(doc.shown)]
-            seen.announced |= dict.fromkeys(map(str, answer.announced), str(doc.number))
+                seen.unread[str(child)] = str(doc.number)
         (oldest,) = self._db.execute(
             "SELECT min(schedule.asked_at) FROM document JOIN schedule"
             " ON schedule.document = document.id WHERE document.site = ? AND NOT failures",
             (site + 1,),
         ).fetchone()
         self._missed[site] = pending = 0.0 if (oldest or 0) > pending else pending
-        schedule.learn(self._db, site + 1, seen, now, missed_at=pending)
+        schedule.learn(self._db, site + 1, seen, now, pending)
 
 
 def make(documents: Any, start: Any, budget: float) -> ProductPolicy:

@@ -14,22 +14,21 @@ from sitemapreader.cli.summary import DocumentCount, describe_unknown_removals
 from sitemapreader.issues import excerpt
 from sitemapreader.output.text import escape_urls
 from sitemapreader.state import DocumentState, SiteState, State
+from sitemapreader.state.rows import as_moment
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Iterator
+    from datetime import datetime
 
-    from sitemapreader.state.planning import PlannedDocument
+    from sitemapreader.state.schedule import PlannedDocument
 
 
 _LINES_AT_ONCE = 500
 _MAX_NAME = 500
 
 
-_NOTHING_DUE = (
-    "nothing is due: a sitemap is asked again ten minutes after its last answer at the earliest, "
-    "and only runs with --changes record what a schedule needs"
-)
+_NOTHING_DUE = "nothing is planned: only runs with --changes record what a schedule needs"
 
 
 def run_state(arguments: argparse.Namespace) -> int:
@@ -39,7 +38,7 @@ def run_state(arguments: argparse.Namespace) -> int:
     async def work() -> int:
         if arguments.plan:
             planned = state.plan(arguments.plan)
-            text = format_plan(planned)
+            text = format_plan(planned, as_moment(state.clock()))
             if not planned:
                 console.print_line(_NOTHING_DUE)
         else:
@@ -58,15 +57,15 @@ def format_removed(state: State) -> Iterator[str]:
         yield f"{escape_urls([loc])[0]}\n"
 
 
-def format_plan(planned: Iterable[PlannedDocument]) -> Iterator[str]:
-    """Yield a line for each document that is due: its URL, and why."""
+def format_plan(planned: Iterable[PlannedDocument], now: datetime) -> Iterator[str]:
+    """Yield a line for each document: its URL, from when it is due, and why."""
     for each in planned:
-        why = "announced by its index" if each.is_announced else f"{each.waiting:.2g} waiting"
-        trust = "" if each.trust is None else f", its dates trusted {each.trust:.0%}"
         lastmods = f", lastmods {each.lastmods}" if each.lastmods else ""
+        due = "" if each.due <= now else f"not before {each.due:%Y-%m-%d %H:%M} UTC, "
         yield (
-            f"{escape_urls([each.url])[0]}: {why}, {24 * each.rate:.2g} URLs new or gone a day,"
-            f" asked {each.asked_at:%Y-%m-%d %H:%M} UTC{trust}{lastmods}\n"
+            f"{escape_urls([each.url])[0]}: {due}{each.waiting:.2g} waiting,"
+            f" {24 * each.rate:.2g} URLs new or gone a day,"
+            f" asked {each.asked_at:%Y-%m-%d %H:%M} UTC{lastmods}\n"
         )
 
 

@@ -142,7 +142,7 @@ async def test_a_plan_shows_the_kind(site: Site) -> None:
     site.clock.now += DAY
     planned = {each.url: each.lastmods for each in site.state.plan(2)}
     assert planned == {MAP: "equal", TOP: ""}
-    shown = dict(line.split(": ", 1) for line in format_plan(site.state.plan(2)))
+    shown = dict(line.split(": ", 1) for line in format_plan(site.state.plan(2), ASKED))
     assert shown[MAP].endswith(" UTC, lastmods equal\n")
     assert shown[TOP].endswith(" UTC\n")
 

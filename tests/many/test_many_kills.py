@@ -5,10 +5,13 @@ from __future__ import annotations
 import sys
 
 import package
+import pytest
 
 sys.path.insert(0, str(package.ROOT / "benchmarks"))
 
 from many_kills import kill_runs
+
+pytestmark = pytest.mark.slow
 
 
 def test_kills_lose_nothing() -> None:

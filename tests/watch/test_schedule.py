@@ -1,0 +1,253 @@
+"""When to come back: what is learned of each document, and which are asked first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from sitemapreader import State
+from sitemapreader.state import schedule
+from sitemapreader.state.database import StateFile
+from sitemapreader.state.rows import DocumentRow, insert_document
+from sitemapreader.state.schedule import DAY, HOUR, Asking, Observations
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from sitemapreader.state import PlannedDocument
+
+NOW = 1_790_000_000.0
+
+
+class Learned:
+    """A state in which rows are written as a walk writes them, at moments that a test chooses."""
+
+    def __init__(self, path: Path) -> None:
+        self.file = StateFile(path)
+        self.db, self.state = self.file.connection, State(path)
+        for number in (1, 2):
+            name = f"site {number}"
+            self.db.execute("INSERT INTO site (id, name) VALUES (?, ?)", (number, name))
+
+    def add(self, *urls: str, site: int = 1, at: float = NOW) -> None:
+        """Add documents that a first walk has read."""
+        self.meet(*urls, site=site)
+        seen = Observations({url: Asking(at, news=500) for url in urls})
+        schedule.learn(self.db, site, seen, at)
+
+    def meet(self, *urls: str, site: int = 1) -> None:
+        for url in urls:
+            insert_document(self.db, DocumentRow(site, url, "complete", read_run=1))
+
+    def learn(
+        self, at: float, *, site: int = 1, missed_at: float = 0, **askings: Asking | int
+    ) -> None:
+        """Learn from askings, or from so many news."""
+        made = {
+            url: each if isinstance(each, Asking) else Asking(at, news=each)
+            for url, each in askings.items()
+        }
+        schedule.learn(self.db, site, Observations(made), at, missed_at)
+
+    def chosen(self, number: int, at: float) -> list[str]:
+        """Return what is asked of all sites."""
+        found = schedule.plan_sites(self.db, number, at)
+        return sorted(url for urls in found.values() for url in urls)
+
+    def planned(self, at: float) -> dict[str, PlannedDocument]:
+        return {each.url: each for each in self.state.plan(99, at)}
+
+    def rate(self, url: str) -> float:
+        return self.planned(NOW)[url].rate
+
+
+@pytest.fixture
+def learned(tmp_path: Path) -> Iterator[Learned]:
+    made = Learned(tmp_path / "site.db")
+    yield made
+    made.file.close()
+
+
+@pytest.mark.parametrize(
+    ("hours", "news", "rate"),
+    [
+        (10, 5, 5.1 / 34),
+        (1, 30_000, 100.1 / 25),  # an import is one event
+        (60 * 24, 0, 0.1 / (24 + 60 * 24)),
+        (10, 0, 0.1 / 34),  # what was there when it was first read is no news
+    ],
+)
+def test_a_rate_is_news_by_hours(learned: Learned, hours: float, news: int, rate: float) -> None:
+    """The rate is the number of new URLs by the hours of observation, with a weak prior."""
+    learned.add("a")
+    learned.learn(NOW + hours * HOUR, a=news)
+    assert learned.rate("a") == pytest.approx(rate, rel=0.001)
+
+
+def test_old_news_count_half(learned: Learned) -> None:
+    """After two months the news of before are half of what they were, and so are the hours."""
+    learned.add("a")
+    at = NOW + 100 * HOUR
+    learned.learn(at, a=90)
+    learned.learn(at + 60 * DAY, a=9)
+    assert learned.rate("a") == pytest.approx((0.1 + 45 + 9) / (24 + 50 + 1440), rel=0.001)
+
+
+def test_most_waiting_comes_first(learned: Learned) -> None:
+    """Of two documents the one with more news is asked first, nothing twice in ten minutes."""
+    learned.add("busy", "dull")
+    at = NOW + HOUR
+    learned.learn(at, busy=10, dull=0)
+    assert learned.chosen(2, at + 599) == []
+    assert learned.chosen(2, at + 600) == ["busy", "dull"]
+    assert learned.chosen(1, at + HOUR) == ["busy"]
+    learned.learn(at + HOUR, busy=0)
+    assert learned.chosen(2, at + HOUR + 60) == ["dull"]
+
+
+def test_a_plan_says_when_what_rests_is_due(learned: Learned) -> None:
+    """What is due comes first; then what rests, with the moment until which it does."""
+    learned.add("a", "b", "c")
+    learned.add("other", site=2)
+    learned.learn(NOW + 1000, a=Asking(NOW + 1000, is_failed=True))
+    learned.learn(NOW + 1200, b=9)
+    planned = learned.state.plan(9, NOW + 1300)
+    due = {each.url: each.due.timestamp() - NOW for each in planned}
+    assert due == {"c": 1300, "other": 1300, "b": 1800, "a": 2800}
+    assert [each.url for each in planned][2:] == ["b", "a"]
+    assert [each.url for each in learned.state.plan(3, NOW + 1300)][2:] == ["b"]
+    with pytest.raises(ValueError, match="at least 1"):
+        learned.state.plan(0)
+
+
+def test_new_children_share_the_rate_of_their_site(learned: Learned) -> None:
+    """A child of today begins as if it had been watched, and is news of its index."""
+    learned.add("index", "old")
+    at = NOW + DAY
+    learned.learn(at, old=48, index=0)
+    before, busy = learned.rate("index"), learned.rate("old")
+    names = [f"new{number}" for number in range(10)]
+    learned.meet(*names)
+    seen = Observations({name: Asking(at, "index") for name in ("index", *names)})
+    schedule.learn(learned.db, 1, seen, at)
+    assert learned.rate("index") > 20 * before
+    assert sum(learned.rate(name) for name in names) == pytest.approx(busy / 3, rel=0.1)
+
+
+@pytest.mark.parametrize(("silent", "most"), [(24, 2), (25, 1 / 25), (30 * 24, 1 / (30 * 24))])
+def test_what_is_silent_retires(learned: Learned, silent: int, most: float) -> None:
+    """However busy it was: in its silence there was less than one. A night says nothing."""
+    learned.add("month")
+    for hour in range(1, 400):
+        learned.learn(NOW + hour * HOUR, month=2)
+    assert learned.rate("month") > 1.8
+    learned.learn(NOW + (399 + silent) * HOUR, month=0)
+    assert min(most, 1.5) <= learned.rate("month") * 1.001
+    assert learned.rate("month") <= most * 1.001
+
+
+@pytest.mark.parametrize(
+    ("retry_after", "hours"),
+    [
+        (0, 0.5),
+        (-1, 0.5),
+        (3 * HOUR, 3),
+        (365 * DAY, 32 * 24),
+        (float("inf"), 0.5),
+        (float("nan"), 0.5),
+    ],
+)
+def test_a_failure_rests(learned: Learned, retry_after: float, hours: float) -> None:
+    """Half an hour, or as long as its server asks; a month at most."""
+    learned.add("a", "b")
+    at = NOW + HOUR
+    learned.learn(at, a=Asking(at, is_failed=True, retry_after=retry_after), b=0)
+    assert learned.chosen(2, at + hours * HOUR - 1) == ["b"]
+    assert learned.chosen(2, at + hours * HOUR) == ["a", "b"]
+
+
+def test_failures_in_a_row_double_the_pause(learned: Learned) -> None:
+    """A site that is down for a day is asked six times; one answer ends the pauses."""
+    learned.add("a")
+    at, asked = NOW + HOUR, 0
+    while at < NOW + 25 * HOUR:
+        if learned.chosen(1, at):
+            asked += 1
+            learned.learn(at, a=Asking(at, is_failed=True))
+        at += 600
+    assert asked == 6
+    learned.learn(at, a=0)
+    assert learned.chosen(1, at + 600) == ["a"]
+
+
+def test_a_loss_has_all_documents_asked(learned: Learned) -> None:
+    """What stands between a missed URL and its word gets a quarter of the requests."""
+    learned.add("busy", "dull")
+    at = NOW + 2 * HOUR
+    learned.learn(at, busy=100, dull=Asking(at - HOUR))
+    turns = [at + HOUR + 600 * step for step in range(4)]
+    assert [learned.chosen(1, turn) for turn in turns] == [["busy"]] * 4
+    learned.learn(at + 1, busy=100, missed_at=at + 1)
+    assert sorted(learned.chosen(1, turn) for turn in turns) == [["busy"]] * 3 + [["dull"]]
+    learned.learn(at + HOUR, dull=0)
+    learned.learn(at + HOUR, busy=0)
+    assert [learned.chosen(1, turn + HOUR) for turn in turns] == [["busy"]] * 4
+
+
+@pytest.mark.parametrize("days", [-1, -365, 30, 3650])
+def test_any_clock_asks(learned: Learned, days: float) -> None:
+    """A clock that jumps back or forward asks all the same, and learns."""
+    learned.add("a")
+    at = NOW + days * DAY
+    assert learned.chosen(1, at) == ["a"]
+    learned.learn(at, a=1)
+    assert learned.planned(at)["a"].asked_at.timestamp() == at
+    assert learned.chosen(1, at + HOUR) == ["a"]
+
+
+def test_sites_share_a_plan(learned: Learned) -> None:
+    """A busy site does not starve a quiet one, and sites that are not meant are left out."""
+    learned.add("a")
+    learned.add("b", site=2)
+    at = NOW
+    for _ in range(20):
+        at += HOUR
+        learned.learn(at, a=50)
+    at += HOUR
+    plan = schedule.plan_sites
+    assert plan(learned.db, 2, at) == {"site 1": {"a"}, "site 2": {"b"}}
+    assert plan(learned.db, 2, at, ["site 2", "no site"]) == {"site 2": {"b"}}
+    learned.learn(at, b=0, site=2)
+    assert plan(learned.db, 1, at + 20 * HOUR) == {"site 1": {"a"}}
+    learned.learn(at + 20 * HOUR, a=50)
+    assert plan(learned.db, 1, at + 20.2 * HOUR) == {"site 2": {"b"}}
+
+
+def test_the_next_turn_of_a_site(learned: Learned) -> None:
+    """It is when the first of its sitemaps may be asked; a failure rests."""
+    learned.add("a", "late")
+    learned.learn(NOW + 300, late=0)
+    assert schedule.find_turn(learned.db, "site 1", NOW + 301)[0] == NOW + 600
+    due, waiting = schedule.find_turn(learned.db, "site 1", NOW + HOUR)
+    assert (due, 0 < waiting < 1) == (NOW + HOUR, True)
+    failed = Asking(NOW + HOUR, is_failed=True, retry_after=5 * HOUR)
+    learned.learn(NOW + HOUR, a=failed)
+    learned.learn(NOW + HOUR, late=failed)
+    assert schedule.find_turn(learned.db, "site 1", NOW + 2 * HOUR)[0] == NOW + 6 * HOUR
+    assert schedule.find_turn(learned.db, "no site", NOW) == (NOW, 0)
+
+
+def test_a_row_is_small(learned: Learned) -> None:
+    """What is known of when to come back takes less than 90 bytes a document."""
+    db, number = learned.db, 20_000
+    (before,) = db.execute("PRAGMA page_count").fetchone()
+    row = (1_790_000_000, 1_789_000_000, 1.5, 9.1, 0.017, 3, 1_791_000_000)
+    with learned.file.transaction():
+        for document in range(1, number + 1):
+            insert = "INSERT INTO schedule VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+            db.execute(insert, (document, document // 100, *row))
+    (after,) = db.execute("PRAGMA page_count").fetchone()
+    (size,) = db.execute("PRAGMA page_size").fetchone()
+    assert (after - before) * size < 90 * number
