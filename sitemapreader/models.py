@@ -310,13 +310,6 @@ def leave_unread(entries: Iterable[UrlEntry], parts: Iterable[Unread]) -> None:
         del entry.images, entry.videos, entry.news, entry.alternates, entry.extras, entry.title
 
 
-def leave_media_unread(entries: Iterable[UrlEntry], parts: Iterable[Unread]) -> None:
-    """Leave the images and videos of entries unread until they are asked for."""
-    for entry, unread in zip(entries, parts, strict=True):
-        entry._unread = unread  # type: ignore[misc]  # noqa: SLF001 (a slot of its base)
-        del entry.images, entry.videos
-
-
 @attrs.define(weakref_slot=False, repr=False)
 class SitemapEntry:
     """One sitemap: found by discovery, named by the caller, or listed in an index.

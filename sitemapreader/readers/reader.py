@@ -29,8 +29,7 @@ from sitemapreader.readers.pages.links import HtmlReader, find_meta_charset
 from sitemapreader.readers.records.vocabulary import ROOTLESS, ROOTS, ExtraFormats, check_formats
 from sitemapreader.readers.stats import ReadStats
 from sitemapreader.readers.text import TextReader
-from sitemapreader.readers.xml.batches import XmlReader
-from sitemapreader.readers.xml.patterns import SMALL_BYTES, read_small
+from sitemapreader.readers.xml.documents import XmlReader, read_whole
 from sitemapreader.readers.xml.prolog import NotXmlError, PrologReader
 from sitemapreader.urls import begins_as_url
 
@@ -72,6 +71,8 @@ def _is_text(start: bytes) -> bool:
     return sample[0] or (b"\0" not in start and sum(sample) * 2 > len(sample))
 
 
+_SMALL_BYTES = 65_535
+"""Of a document that is read at once, if it comes at once."""
 BLOCK_BYTES = 32_768
 """Fast, since the values of a block stay in the processor's cache; blocks a loop for 1-2 ms."""
 FIRST_BLOCK_BYTES = 4_096
@@ -124,7 +125,7 @@ class SitemapReader:
         self._codings = codings
         self._unread = b""
         """The document so far, while it may be a small one of which nothing was read."""
-        self._small_format: Format | None = None
+        self._whole_format: Format | None = None
         self._decompressor: Decompressor | None = None
         self._block = bytearray()
         self._block_bytes = min(FIRST_BLOCK_BYTES, BLOCK_BYTES)
@@ -141,7 +142,7 @@ class SitemapReader:
         """
         if self.stats.counts[IssueCode.FEED_SALVAGED]:
             return Format.RSS
-        return self._reader.format if self._reader else self._small_format
+        return self._reader.format if self._reader else self._whole_format
 
     @property
     def is_window(self) -> bool:
@@ -190,7 +191,7 @@ class SitemapReader:
         if self.finished:
             return
         if self._decompressor is None:
-            most = self._block_bytes - 1 if self._unread else SMALL_BYTES
+            most = self._block_bytes - 1 if self._unread else _SMALL_BYTES
             data = self._unread + data
             if len(data) <= most and data[:1] in (b"", b"<") and not self._codings:
                 self._unread = data
@@ -207,9 +208,13 @@ class SitemapReader:
             return
         self._closed = True
         if self._decompressor is None:
-            if not cut and (events := self._read_small()) is not None:
-                yield events
-                return
+            if not cut and self._charset in (None, "utf-8") and not self._extra_formats:
+                whole = read_whole(self._unread, self.stats, self.limits)
+                if whole:
+                    self._whole_format, events = whole
+                    self.finished = True
+                    yield events
+                    return
             yield from self._decompress(self._unread)
         if self._decompressor and not self.finished:
             yield from self._read_pieces(self._decompressor.close())
@@ -219,16 +224,6 @@ class SitemapReader:
     def salvage(self, answer: FeedparserAnswer) -> None:
         """Take what feedparser has found in the feed that is `beyond_repair`."""
         self._answer, self.beyond_repair = answer, b""
-
-    def _read_small(self) -> Events | None:
-        if self._extra_formats or self._charset not in (None, "utf-8"):
-            return None
-        found = read_small(self._unread, self.stats, self.limits)
-        if found is None:
-            return None
-        self._small_format, events = found
-        self.finished = True
-        return events
 
     # -- the pipeline
 

@@ -11,7 +11,7 @@ import pytest
 CODE = """
 from unittest import mock
 from sitemapreader.readers import SitemapReader
-from sitemapreader.readers.xml.patterns.reader import PatternReader as Pattern
+from sitemapreader.readers.xml.patterns import PatternReader as Pattern
 
 for count in (2, 3_000):
     records = "".join(f"<url><loc>https://a.b/{number}</loc></url>" for number in range(count))

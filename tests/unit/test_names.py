@@ -69,7 +69,7 @@ LONG = "x" * 100_000
 
 def test_long_names_are_not_kept() -> None:
     """A long name is resolved, but is kept neither by itself nor as the name of an extra."""
-    names = Names("urn:root", Format.URLSET, 10)
+    names = Names(frozenset({"urn:root"}), Format.URLSET, 10)
     assert names[f"{{urn:x}}{LONG}"].local == LONG
     assert names.count_extra(f"{{urn:x}}{LONG}").local == LONG
     assert names["{urn:root}URL"].own == "url"

@@ -48,7 +48,7 @@ from sitemapreader.readers.records.vocabulary import (
 from sitemapreader.urls import find_url_error, has_web_scheme, parse_reference, resolve
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from xml.etree.ElementTree import Element
 
     from sitemapreader.models import Event
@@ -62,9 +62,19 @@ if TYPE_CHECKING:
 _LINK_KEYS = (XHTML, OWN, ATOM)
 
 
-def add_extension(
-    context: RecordContext, found: Found, name: Name, element: Element, url: str
-) -> None:
+def read_parts(
+    context: RecordContext, parts: Iterable[tuple[Name, Element]], url: str
+) -> dict[str, Any]:
+    """Return what elements beside the protocol's own give, by attribute."""
+    found: Found = defaultdict(list)
+    for name, element in parts:
+        _add_part(context, found, name, element, url)
+    news = found["news"][-1] if "news" in found else None
+    values = {slot: tuple(found[slot]) for slot in ("images", "videos", "alternates", "extras")}
+    return {**values, "news": news, "title": news.title if news else None}
+
+
+def _add_part(context: RecordContext, found: Found, name: Name, element: Element, url: str) -> None:
     """Add the value of an element to `found`, under the name of its slot."""
     extension = EXTENSIONS.get(name.key)
     if extension and extension.tag == name.tag:
@@ -416,13 +426,9 @@ def _make_url_entry(context: RecordContext, url: str, part: _Part) -> None:
     entry = UrlEntry(
         url, moment, frequency, priority, sitemap=sitemap, lastmod_text=written, change=change
     )
-    found: defaultdict[str, list[Any]] = defaultdict(list)
-    for name, field in part.others:
-        add_extension(context, found, name, field, url)
-    for slot, extensions in found.items():
-        setattr(entry, slot, extensions[-1] if slot == "news" else tuple(extensions))
-    if entry.news:
-        entry.title = entry.news.title
+    if part.others:
+        for slot, value in read_parts(context, part.others, url).items():
+            setattr(entry, slot, value)
     context.deliver(entry)
 
 

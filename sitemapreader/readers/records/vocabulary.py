@@ -162,9 +162,10 @@ class Name:
 class Names(dict[Any, Name]):
     """Resolver of names, `{uri}local`, each only once; `most` may be extras."""
 
-    def __init__(self, root_uri: str, format_: Format, most: int) -> None:
+    def __init__(self, own_uris: frozenset[str], format_: Format, most: int) -> None:
         super().__init__()
-        self._own_uris = {root_uri, ""}
+        self.own_uris = own_uris
+        """The document's own namespaces; a new set at each change."""
         self._format = format_
         self._most = most
         self._of_extras: set[Any] = set()
@@ -174,16 +175,11 @@ class Names(dict[Any, Name]):
         """Whether the extras of the document have too many names."""
         return len(self._of_extras) > self._most
 
-    @property
-    def own_count(self) -> int:
-        """How many namespaces are the document's own; the number never falls."""
-        return len(self._own_uris)
-
     def add_own(self, uri: str) -> None:
         """Add a namespace as the document's own: a nested root's, or its records'."""
         uri = uri[: MAX_NAMESPACE_CHARS + 1]
-        if uri not in self._own_uris and len(self._own_uris) < MAX_NAMESPACES:
-            self._own_uris.add(uri)
+        if uri not in self.own_uris and len(self.own_uris) < MAX_NAMESPACES:
+            self.own_uris |= {uri}
             self.clear()
 
     def count_extras(self, tags: set[str]) -> bool:
@@ -203,7 +199,7 @@ class Names(dict[Any, Name]):
 
     def find_key(self, uri: str) -> str:
         """Return the key of a namespace."""
-        return OWN if uri in self._own_uris else namespace_key(uri, self._format)
+        return OWN if uri in self.own_uris else namespace_key(uri, self._format)
 
     def __missing__(self, tag: object) -> Name:
         if not isinstance(tag, str):  # a processing instruction, or a mark of the lenient parser

@@ -19,24 +19,25 @@ from sitemapreader.readers.xml.boundaries import (
     Scanner,
     count_lines,
     has_end,
+    is_end,
     pass_nothing,
     swallows_record,
 )
 from sitemapreader.readers.xml.characters import COMMENT_END
 from sitemapreader.readers.xml.lenient import LenientParser
 from sitemapreader.readers.xml.patterns import PatternReader, start_patterns
-from sitemapreader.readers.xml.prolog import NotXmlError, Prolog, PrologReader
 from sitemapreader.readers.xml.tree import TreeReader
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence
     from xml.etree.ElementTree import Element
 
-    from sitemapreader.models import Event, Format
+    from sitemapreader.models import Event
     from sitemapreader.options import Limits
     from sitemapreader.readers.stats import ReadStats
     from sitemapreader.readers.xml.boundaries import Span
     from sitemapreader.readers.xml.markup import RecordBuilder
+    from sitemapreader.readers.xml.prolog import Prolog
     from sitemapreader.rows import Events
 
 _UTF_8 = getincrementaldecoder("utf-8")
@@ -82,7 +83,7 @@ class BatchReader:
         self._pending = ""
         self._position = 0
         """Where what was not read yet begins in `_pending`."""
-        self._names = Names(prolog.uri, prolog.format, limits.names)
+        self._names = Names(frozenset({prolog.uri, ""}), prolog.format, limits.names)
         self._context = RecordContext(stats, self._names, prolog.bases, keeps_deleted=keeps_deleted)
         self._tree = TreeReader(prolog, limits)
         self._patterns = start_patterns(prolog, self._names, self._tree, limits)
@@ -96,7 +97,7 @@ class BatchReader:
         self._pending += text
         if self.finished or not self._has_skipped():
             return
-        if self._patterns and not is_long and self._patterns.end_tag in text:
+        if self._patterns and not is_long and self._patterns.may_read(text):
             yield from self._read_common(self._patterns)
         yield from self._read_complete()
         self._position = pass_nothing(self._pending, self._position)
@@ -115,7 +116,8 @@ class BatchReader:
             return
         if not self._has_skipped():
             self._pending = ""
-        yield from self._read_tail(why)
+        if not self._is_at_end():
+            yield from self._read_tail(why)
         if not self._stats.records and not self._stats.has_errors:
             self._stats.add_issue_once(self._context.events, IssueCode.EMPTY)
         yield self._context.take_events()
@@ -126,7 +128,6 @@ class BatchReader:
 
     def _read_complete(self) -> Iterator[Events]:
         run: list[Span] = []
-        self._scanner.learn_names()
         while not self.finished and (
             record := (yield from self._scanner.find_record(self._pending))
         ):
@@ -134,12 +135,11 @@ class BatchReader:
             if pass_nothing(self._pending, end) != record[0]:
                 yield from self._read_run(run)
                 run = []
+                known = self.prolog.records, self.prolog.namespaces
                 yield from self._read_gap(record[0])
-                if self._scanner.learn_names():  # a nested root, or a prefix that was bound again
+                if known != (self.prolog.records, self.prolog.namespaces):
+                    # a nested root, or a prefix that was bound again
                     self._scanner.reset(record[0])
-                    continue
-                if self._patterns and not self._stats.records:  # it was the head of a feed
-                    yield from self._read_common(self._patterns)
                     continue
             run.append(record)
             if len(run) % _MANY_RECORDS == 0:
@@ -165,13 +165,7 @@ class BatchReader:
 
     def _read_common(self, patterns: PatternReader) -> Iterator[Events]:
         """Read as far as the pattern goes, and the odd records on the way by the tree."""
-        begin = self._position
-        is_head = not (self._stats.records or self.prolog.closed)
-        if is_head and self.prolog.format.is_feed:
-            begin, channel = patterns.find_head(self._pending, begin)
-            if channel:
-                self.prolog.open_wrapper(channel, {})
-        parts, end = patterns.read(self._pending, begin, self._stats.sitemap)
+        parts, end = patterns.read(self._pending, self._position, self._stats.sitemap)
         for entries, odd in parts:
             self._stats.deliver(len(entries))
             yield entries
@@ -304,6 +298,13 @@ class BatchReader:
 
     # -- the end of the document
 
+    def _is_at_end(self) -> bool:
+        """Return whether nothing is left but the end tags of what is open."""
+        if self.prolog.closed or self.prolog.has_nested_root:
+            return False
+        names = [*reversed(self.prolog.wrappers), self.prolog.root]
+        return is_end(self._pending, self._position, names)
+
     def _read_tail(self, why: IssueCode) -> Iterator[list[Event]]:
         """Read what follows the last complete record; `why` is what may have cut it."""
         text = self._pending[self._position :]
@@ -374,69 +375,3 @@ class BatchReader:
                 return False
             del self._skip[0]
         return True
-
-
-class XmlReader:
-    """Reader of urlset, sitemapindex, RSS and Atom, in UTF-8.
-
-    Bytes that are not UTF-8 become lone surrogates: so the record in which they stand is broken,
-    and no other.
-    """
-
-    def __init__(self, stats: ReadStats, limits: Limits, *, keeps_deleted: bool = False) -> None:
-        self._stats = stats
-        self._keeps_deleted = keeps_deleted
-        self._limits = limits
-        self._decoder = _UTF_8("surrogateescape")
-        self._prolog_reader = PrologReader(stats)
-        self._refused = False
-        self._batches: BatchReader | None = None
-
-    @property
-    def format(self) -> Format | None:
-        """The format, once the root element has come."""
-        return self._batches.prolog.format if self._batches else None
-
-    @property
-    def is_window(self) -> bool:
-        """Whether the document may leave out what it has listed before."""
-        return bool(self._batches and self._batches.prolog.is_window)
-
-    @property
-    def finished(self) -> bool:
-        """Whether a limit or a refusal has ended the reading."""
-        return self._batches.finished if self._batches else self._refused
-
-    def feed(self, data: bytes) -> Iterator[Events]:
-        """Read the next bytes; yield, in steps, the events of complete records."""
-        yield from self._take(self._decoder.decode(data), final=False)
-
-    def close(self, cut: IssueCode | None) -> Iterator[Events]:
-        """Yield the last events: complete records, and what the document lacks.
-
-        The markup shows whether the document was cut; `cut` is the cause.
-        """
-        yield from self._take(self._decoder.decode(b"", final=True), final=True)
-        if self._batches:
-            yield from self._batches.close(cut or IssueCode.TRUNCATED)
-
-    def _take(self, text: str, *, final: bool) -> Iterator[Events]:
-        if self._batches:
-            yield from self._batches.feed(text)
-            return
-        events: list[Event] = []
-        try:
-            found = self._prolog_reader.feed(events, text, final=final)
-        except NotXmlError as error:
-            self._stats.add_issue(events, error.code, value=error.value)
-            self._refused = True
-            found = None
-        yield events
-        if found:
-            prolog, end = found
-            start, self._prolog_reader.data = self._prolog_reader.data, ""
-            line = 1 + count_lines(start, 0, end)
-            self._batches = BatchReader(
-                self._stats, self._limits, prolog, line, keeps_deleted=self._keeps_deleted
-            )
-            yield from self._batches.feed(start[end:])

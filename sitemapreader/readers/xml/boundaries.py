@@ -62,30 +62,11 @@ class Scanner:
     def __init__(self, prolog: Prolog, names: Names) -> None:
         self._prolog = prolog
         self._names = names
-        self._learnt: object = None
         self.closing = self.name = ""
         self.position = self._start = self._last_start = self._section = 0
         self._depth = self._checked = 0
         self._open: list[str] = []
         """Elements that are open in the record, but the record itself, up to `_checked`."""
-
-    def learn_names(self) -> bool:
-        """Learn the names of records and foreign prefixes; return whether they changed."""
-        records, namespaces = self._prolog.records, self._prolog.namespaces
-        if self._learnt == (records, namespaces):
-            return False
-        self._learnt = records, namespaces
-        self._tag = re.compile(
-            rf"<(?:!--|\?|!\[CDATA\[|/({_name(records)})\s*+>|({_name(records)})(?=[\s/>]))"
-        )
-        self._end_tag = write_end_pattern(records)
-        is_feed = self._prolog.format.is_feed
-        self._foreign = {
-            prefix
-            for prefix, uri in namespaces.items()
-            if self._names.find_key(uri) not in ((OWN,) if is_feed else (OWN, uri))
-        }
-        return True
 
     def reset(self, position: int = 0) -> None:
         """Forget what is open, and continue from a place between two records."""
@@ -102,12 +83,13 @@ class Scanner:
 
     def find_record(self, text: str) -> Generator[list[Event], None, Span | None]:
         """Return the begin and end of the next complete record, or `None`; with pauses."""
+        tag = _write_markup_pattern(self._prolog.records)
         for tags in count(1):
             if not self._close_section(text):
                 return None
             if tags % _STEP == 0:
                 yield []
-            match = self._tag.search(text, self.position)
+            match = tag.search(text, self.position)
             if match is None:
                 break
             self.position = match.end()
@@ -139,14 +121,16 @@ class Scanner:
 
     def has_begun(self, text: str) -> bool:
         """Return whether a record, or the tag that begins one, is open."""
-        return bool(self.name or self._tag.match(text, self.position))
+        tag = _write_markup_pattern(self._prolog.records)
+        return bool(self.name or tag.match(text, self.position))
 
     def find_hidden_end(self, text: str) -> int:
         """Return where the last record ends in an unclosed section; 0 if none does."""
         first = write_tag_pattern(self._prolog.records).search(text, self._section)
         if not (self.closing and self.name and first and first[0].startswith("</")):
             return 0
-        last = deque(self._end_tag.finditer(text, self._section), maxlen=1)
+        end_tag = write_end_pattern(self._prolog.records)
+        last = deque(end_tag.finditer(text, self._section), maxlen=1)
         return last[0].end() if last else 0
 
     def _pass_start(self, text: str, match: re.Match[str]) -> Span | None:
@@ -180,7 +164,11 @@ class Scanner:
 
     def _is_foreign(self, name: str) -> bool:
         prefix, colon, _ = name.partition(":")
-        return bool(colon) and prefix in self._foreign
+        uri = self._prolog.namespaces.get(prefix) if colon else None
+        if uri is None:
+            return False
+        key = self._names.find_key(uri)
+        return key != OWN and (key != uri or self._prolog.format.is_feed)
 
     def _is_nested(self, text: str, end: int, *, is_empty: bool) -> bool:
         """Return whether a tag with the record's name is inside a foreign element.
@@ -290,6 +278,13 @@ def find_unsound(text: str, spans: list[Span], end: int) -> tuple[set[int], int,
         if has_comment and pass_nothing(text, behind) < following:
             return unsound, place + 1, behind
     return unsound, len(spans), end
+
+
+@lru_cache(maxsize=16)
+def _write_markup_pattern(records: frozenset[str]) -> re.Pattern[str]:
+    """Write the pattern of a record's tags, and of how markup without elements begins."""
+    name = _name(records)
+    return re.compile(rf"<(?:!--|\?|!\[CDATA\[|/({name})\s*+>|({name})(?=[\s/>]))")
 
 
 @lru_cache(maxsize=16)

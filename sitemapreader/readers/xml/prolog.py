@@ -7,6 +7,7 @@ records need the root element's name, and the namespaces that it binds.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from html import escape
 from typing import TYPE_CHECKING
 from xml.parsers import expat
@@ -33,7 +34,14 @@ from sitemapreader.readers.records.vocabulary import (
     XHTML,
     Name,
 )
-from sitemapreader.readers.xml.characters import ATTRIBUTES, CLOSINGS, replace_bad_bytes
+from sitemapreader.readers.stats import ReadStats
+from sitemapreader.readers.xml.characters import (
+    ATTRIBUTES,
+    CLOSINGS,
+    COMMENT,
+    ILLEGAL,
+    replace_bad_bytes,
+)
 from sitemapreader.readers.xml.markup import (
     find_namespaces,
     read_attributes,
@@ -42,7 +50,6 @@ from sitemapreader.readers.xml.markup import (
 
 if TYPE_CHECKING:
     from sitemapreader.models import Event, Format
-    from sitemapreader.readers.stats import ReadStats
 
 MAX_PROLOG_CHARS = 262_144
 """A licence as a comment, a dozen namespaces: no real prolog has a tenth of it."""
@@ -64,6 +71,15 @@ _DOCTYPE = re.compile(
 )
 _DECLARATION = re.compile(r"<\?xml\s[^<>]*+(?:>|(?=<))")
 """The XML declaration: up to its end or, if that is not there, the next tag."""
+_MAX_ROOT_CHARS = 1_000
+_COMMON = re.compile(
+    r"""(?:<\?xml version=(?:"1\.0"|'1\.0')(?: encoding=(?:"(?ai:utf-8)"|'(?ai:utf-8)'))?"""
+    r"""(?: standalone=(?:"(?:yes|no)"|'(?:yes|no)'))? ?\?>)?"""
+    rf"""(?>(?:[ \t\r\n]++|{COMMENT}|<\?xml-stylesheet [^?<>]*+\?>)*)"""
+    r"""(<(?:urlset|sitemapindex|rss|feed|rdf:RDF)"""
+    r"""(?>(?:[ \t\r\n]++[\w:.-]++=(?:"[^"<&]*+"|'[^'<&]*+'))*)[ \t\r\n]*+>)"""
+)
+"""A prolog as most are, and the root's start tag."""
 _MARKUP = re.compile(r"<(?:(!--|\?|!\[CDATA\[)|(!(?i:doctype)\b)|[^\W\d])")
 
 
@@ -202,6 +218,26 @@ class NotXmlError(Exception):
         self.code = code
         self.value = value
         super().__init__(code, value)
+
+
+def read_common_prolog(text: str) -> tuple[Prolog, int] | None:
+    """Return the prolog that a text begins with; `None` unless it is a common one."""
+    found = _COMMON.match(text)
+    if found is None or len(found[1]) > _MAX_ROOT_CHARS or ILLEGAL.search(text, 0, found.start(1)):
+        return None
+    known = _learn_root(found[1])
+    if known is None:
+        return None
+    prolog = Prolog(known.format, known.root, known.records, known.namespaces, known.uri)
+    return prolog, found.end()
+
+
+@lru_cache(maxsize=64)
+def _learn_root(tag: str) -> Prolog | None:
+    """Return what a root's start tag says; `None` if it needs an Issue, or has a base."""
+    events: list[Event] = []
+    found = PrologReader(ReadStats()).feed(events, tag, final=True)
+    return None if found is None or events or found[0].bases else found[0]
 
 
 class PrologReader:

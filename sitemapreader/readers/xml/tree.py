@@ -9,6 +9,7 @@ text. A record with any other one is left to the lenient parser.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element, ParseError, TreeBuilder, XMLParser
@@ -111,10 +112,7 @@ class TreeReader:
         self._limits = limits
         self._namespaces: dict[str, str] | None = None
         self._start_tag = ""
-        self._many_attributes = re.compile(
-            rf"""<[^<>"']*+(?:(?:"[^"<]*+"|'[^'<]*+')[^<>"']*+){{{limits.attributes + 1}}}"""
-        )
-        self._long_tag = re.compile(f"<[^<]{{{limits.attributes * _SHORTEST_ATTRIBUTE}}}")
+        self._long_tag, self._many_attributes = _write_tag_patterns(limits.attributes)
 
     def parse(self, text: str, line: int) -> Generator[list[Event], None, list[Record] | None]:
         """Return the records of a batch whose first line is `line`; with pauses.
@@ -206,6 +204,13 @@ class TreeReader:
         """Return whether a tag has more attributes than a record may have."""
         # A long tag is found in a tenth of the time that it takes to look at attributes
         return bool(self._long_tag.search(text) and self._many_attributes.search(text))
+
+
+@lru_cache(maxsize=16)
+def _write_tag_patterns(most: int) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Write the patterns of tags that may have, and that have, more attributes."""
+    many = rf"""<[^<>"']*+(?:(?:"[^"<]*+"|'[^'<]*+')[^<>"']*+){{{most + 1}}}"""
+    return re.compile(f"<[^<]{{{most * _SHORTEST_ATTRIBUTE}}}"), re.compile(many)
 
 
 class _LineFinder:

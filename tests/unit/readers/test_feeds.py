@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from typing import Any
-from unittest import mock
 
 import pytest
 from each_case import for_each
 from reading import FEED, check_ways, issues, locs, read, read_by_tree
 
 from sitemapreader import Image, IssueCode, Price, Restriction, UrlEntry, Video
-from sitemapreader.readers.xml.batches import BatchReader
 
 PAGE = "https://a.example/1"
 PADDING = b"".join(
@@ -291,12 +289,43 @@ def test_a_value_that_cannot_be_read_has_an_issue(
     assert found == (tuple(images), tuple(videos), [IssueCode.EXTENSION])
 
 
-def test_common_media_are_left_unread() -> None:
-    """The pattern passes media over; they become values when they are asked for."""
-    item = ITEM_MEDIA.format(
-        '<media:content url="/p.jpg" medium="image"/><enclosure url="/q.png"/>'
-    )
-    with mock.patch.object(BatchReader, "_read_tree", side_effect=AssertionError):
-        events = read(RSS.format((item + PLAIN) * 100).encode())
-    entries = [each for each in events if isinstance(each, UrlEntry)]
-    assert [len(each.images) for each in entries] == [2, 0] * 100
+def rss(items: str) -> bytes:
+    return f"<rss><channel><title>A</title>{items}</channel></rss>".encode()
+
+
+def item(number: int, more: str = "") -> str:
+    return f"<item><title>Item {number}</title><link>https://a.b/{number}</link>{more}</item>"
+
+
+def test_what_follows_a_root_without_content_is_no_head() -> None:
+    """Elements behind a root that is closed at once are reported; the entries there are read."""
+    entry = '<entry><link href="https://a.b/1"/></entry>'
+    data = f'<feed xmlns="http://www.w3.org/2005/Atom"/><id>i</id><title>t</title>{entry}'
+    events = read(data.encode())
+    assert locs(events) == ["https://a.b/1"]
+    assert IssueCode.TRAILING_BYTES in issues(events)
+
+
+def test_a_long_body_hides_no_item() -> None:
+    """A body longer than several blocks is passed over; the items around it are there."""
+    body = f"<content><![CDATA[{'<item>&' * 20_000}]]></content>"
+    events = read(rss(item(1) + item(2, body) + item(3)))
+    assert locs(events) == [f"https://a.b/{number}" for number in (1, 2, 3)]
+
+
+def test_a_long_title_is_left_out() -> None:
+    """A title past the limit of a field is no title, though the pattern could read it."""
+    title = f"<title>{'t' * 70_000}</title>"
+    data = rss(item(1) + item(2).replace("<title>Item 2</title>", title))
+    first, second = (event for event in read(data) if isinstance(event, UrlEntry))
+    assert first.title == "Item 1"
+    assert second.title is None
+
+
+@pytest.mark.parametrize("count", [1, 40, 4_000])
+def test_items_without_a_field_that_is_read(count: int) -> None:
+    """Items that are alike and have no link, title or date are dropped, each with its Issue."""
+    data = rss("<item><description>d</description></item>" * count + item(1))
+    events = read(data)
+    assert locs(events) == ["https://a.b/1"]
+    assert set(issues(events)) == {IssueCode.MISSING_LOC}

@@ -26,7 +26,7 @@ from timing import is_linear, least_seconds, slowness
 
 from sitemapreader import Issue, read
 from sitemapreader.readers import reader
-from sitemapreader.readers.xml.patterns import grammar
+from sitemapreader.readers.xml import grammar
 
 MAX_GROWTH = 9.0
 """Four times the size: 4 if time is linear, 16 if it is square; what is between is the machine."""

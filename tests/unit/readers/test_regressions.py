@@ -15,7 +15,6 @@ from sitemapreader.issues import Issue, IssueCode
 from sitemapreader.models import Image, UrlEntry
 from sitemapreader.readers import SitemapReader
 from sitemapreader.readers import reader as sitemap_reader
-from sitemapreader.readers.xml.patterns import grammar
 from sitemapreader.readers.xml.tree import TreeReader
 
 if TYPE_CHECKING:
@@ -192,16 +191,6 @@ FLOODS: dict[str, Callable[[int], bytes]] = {
         b'<url xmlns:p="' + b"u" * size * 3 + b'"><loc>http://a.b/1</loc>' + b"<p:a/>" * 500
     ),
 }
-
-
-def test_only_a_record_is_learnt_as_a_shape() -> None:
-    """Where no whole record begins, a reader that has read many does not learn what is left."""
-    learn = mock.Mock(wraps=grammar.learn_shape)
-    with mock.patch("sitemapreader.readers.xml.patterns.reader.learn_shape", learn):
-        for rest in (url(b"") * 200, b"<url><loc>http://a.b/1</loc>" + b"<a/>" * 9, b"</url>"):
-            check_ways(urlset(rest))
-            check_ways(urlset(b"<url p='x'><loc>http://a.b/1</loc></url>" + rest))
-    assert {call.args[0].strip() for call in learn.mock_calls} == {url(b"").decode()}
 
 
 @pytest.mark.parametrize("name", FLOODS)
