@@ -88,8 +88,7 @@ class PageTable:
         if visit.not_judged is None and visit.status == 200:
             folder = visit.url[: visit.url.rindex("/") + 1]
             is_moved = final != url_key(visit.url)
-            # a page without words is made in the browser, and behind a redirect is a real one
-            text_hash = facts.text_hash if facts and facts.text and not is_moved else None
+            text_hash = facts.text_hash if facts and not is_moved else None  # else a real page's
             row = (url_key(folder), final if is_moved else None, text_hash)
             self._database.insert_rows("probe", [row])
 

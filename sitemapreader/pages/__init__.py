@@ -16,7 +16,6 @@ from sitemapreader.pages.visit import (
 )
 from sitemapreader.readers.decode.charset import HTML_TYPES, page_type_of
 from sitemapreader.readers.pages.facts import PageFacts, read_page
-from sitemapreader.readers.pages.text import hash_text
 
 __all__ = [
     "HTML_TYPES",
@@ -28,7 +27,6 @@ __all__ = [
     "PageVisitor",
     "Redirect",
     "VisitOptions",
-    "hash_text",
     "page_type_of",
     "read_page",
     "visit_folder",

@@ -19,7 +19,8 @@ from sitemapreader.errors import Redirect
 from sitemapreader.fetch.local import FolderFetcher
 from sitemapreader.fetch.request import APART
 from sitemapreader.pages.visit import MAX_REDIRECTS, PageVisit
-from sitemapreader.readers.pages.facts import MAX_PAGE_BYTES, read_page
+from sitemapreader.readers.pages.facts import read_page
+from sitemapreader.readers.pages.links import MAX_PAGE_BYTES
 from sitemapreader.urls import origin_of, parse_url, resolve
 
 if TYPE_CHECKING:
@@ -186,7 +187,7 @@ class PageFolder:
     Args:
         folder: the output of a generator.
         base_url: the URL of the folder on the site; found as `FolderFetcher` finds it.
-        text: whether the main text of pages is read, which takes most of the time.
+        text: whether the text of pages is hashed, which takes most of the time.
 
     Raises:
         NotADirectoryError: `folder` is not a directory.

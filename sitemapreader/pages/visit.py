@@ -10,7 +10,6 @@ import asyncio
 from collections import deque
 from enum import StrEnum
 from math import inf
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import attrs
@@ -22,7 +21,8 @@ from sitemapreader.fetch.retries import HostBreaker
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import ROBOTS_MAX_BYTES, FetchOptions
 from sitemapreader.readers.decode.charset import HTML_TYPES, TEXT_TYPES, page_type_of
-from sitemapreader.readers.pages.facts import MAX_PAGE_BYTES, PageFacts, read_page
+from sitemapreader.readers.pages.facts import PageFacts, read_page
+from sitemapreader.readers.pages.links import MAX_PAGE_BYTES
 from sitemapreader.readers.robots import Robots, parse_robots
 from sitemapreader.urls import origin_of
 
@@ -70,7 +70,6 @@ class PageVisit:
         error: why there is no answer; "" if there is one.
         not_judged: why the answer says nothing about the page; `None` if it does.
         file: of a built folder, relative to it; "" on the network.
-        body: decompressed, if it was to be kept.
     """
 
     url: str
@@ -83,13 +82,11 @@ class PageVisit:
     error: str = ""
     not_judged: NotJudged | None = None
     file: str = ""
-    body: bytes = attrs.field(default=b"", repr=False)
 
 
 ACCEPT = "text/html, application/xhtml+xml;q=0.9, */*;q=0.5"
 VISITS_AT_ONCE = 8
 """Over all hosts; the fetcher bounds those of one."""
-_NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 _LARGE_PAGE = 262_144
 """A larger page is read in a thread: its text takes some hundred milliseconds."""
 _LOOK_SECONDS = 1.0
@@ -113,16 +110,12 @@ class VisitOptions:
     Attributes:
         seconds: for all of them; what is not reached then is not judged.
         slow_seconds: an answer that takes longer is asked for again.
-        text: whether the main text is read.
-        ignore: regular expressions; what they match does not count for the hash of the text.
-        body_bytes: the body of any type is kept, and a larger one is an error; 0: none is kept.
+        text: whether the text is hashed.
     """
 
     seconds: float = 900.0
     slow_seconds: float = 3.0
     text: bool = True
-    ignore: tuple[str, ...] = ()
-    body_bytes: int = 0
 
 
 async def visit_pages(
@@ -237,18 +230,12 @@ class PageVisitor:
         self._breaker = HostBreaker(network, by_document=True)
 
     async def visit(
-        self,
-        url: str,
-        headers: Mapping[str, str] = _NO_HEADERS,
-        *,
-        until: float | None = None,
-        is_again: bool = False,
+        self, url: str, *, until: float | None = None, is_again: bool = False
     ) -> PageVisit:
         """Visit a page.
 
         Args:
             url: of the page.
-            headers: sent besides. With a validator the status may be 304; then nothing is read.
             until: the time of the event loop that no pause of a host may pass; without it,
                 `options.seconds` from now.
             is_again: whether it failed before.
@@ -261,7 +248,7 @@ class PageVisitor:
             await self._wait_for_host(url, until)
             opening = self._client.open(
                 url,
-                headers={"Accept": ACCEPT, **headers},
+                headers={"Accept": ACCEPT},
                 check_redirect=self._rules.check,
                 breaker=breaker,
                 max_redirects=MAX_REDIRECTS,
@@ -303,22 +290,17 @@ class PageVisitor:
             headers=headers,
             seconds=getattr(response, "wait_seconds", None),
         )
-        if response.status == 304:
-            return visit
-        options, data = self._options, b""
-        if options.body_bytes:
-            data = await read_body(response, options.body_bytes)
-            visit = attrs.evolve(visit, body=data)
-        elif page_type_of(headers.get("content-type")) in HTML_TYPES | TEXT_TYPES:
+        data = b""
+        if page_type_of(headers.get("content-type")) in HTML_TYPES | TEXT_TYPES:
             data = await read_body(response, MAX_PAGE_BYTES, cut=True)
         if vendor := find_protection(response.status, headers, data):
             return attrs.evolve(visit, not_judged=NotJudged.PROTECTION, error=vendor)
 
-        def read() -> PageVisit:
-            facts = read_page(data, final, headers, text=options.text, ignore=options.ignore)
-            return attrs.evolve(visit, facts=facts)
+        def read() -> PageFacts:
+            return read_page(data, final, headers, text=self._options.text)
 
-        return read() if len(data) <= _LARGE_PAGE else await asyncio.to_thread(read)
+        facts = read() if len(data) <= _LARGE_PAGE else await asyncio.to_thread(read)
+        return attrs.evolve(visit, facts=facts)
 
 
 def _visit_of_error(url: str, error: FetchError) -> PageVisit:

@@ -18,7 +18,6 @@ from timing import is_below
 
 from sitemapreader import Issue, IssueCode, SitemapReader, UrlEntry, read
 from sitemapreader.readers import reader as reader_module
-from sitemapreader.readers.pages.markup import MAX_TAG_CHARS, TagScanner, unescape_attribute
 from sitemapreader.urls import load_suffixes, resolve
 
 if TYPE_CHECKING:
@@ -109,16 +108,6 @@ def test_blocks_do_not_matter(document: Path, size: int) -> None:
         assert golden.read_document(document) == whole
 
 
-@given(st.text("<>a \"'=/hrefscipt!-&#;\n", max_size=300), st.integers(1, 40))
-def test_the_scanner_in_pieces(text: str, size: int) -> None:
-    """The scanner gives the same tags and lines for any pieces of any text."""
-    whole = list(TagScanner(("a", "base")).feed(text, final=True))
-    scanner = TagScanner(("a", "base"))
-    tags = [tag for i in range(0, len(text), size) for tag in scanner.feed(text[i : i + size])]
-    tags += scanner.feed("", final=True)
-    assert tags == whole
-
-
 @pytest.mark.parametrize(
     ("value", "decoded"),
     [
@@ -129,13 +118,23 @@ def test_the_scanner_in_pieces(text: str, size: int) -> None:
         ("&copy;=1", "©=1"),
         ("&#38;&#x26;&#38", "&&&"),
         ("&nosuch;&", "&nosuch;&"),
-        ("&#" + "9" * 6_000 + ";", "\ufffd"),
     ],
-    ids=range(8),
+    ids=range(7),
 )
 def test_references_in_attributes(value: str, decoded: str) -> None:
     """A parameter that looks like a reference stays one; thousands of digits do not raise."""
-    assert unescape_attribute(value) == decoded
+    href = f"/x{value}" if value.startswith("?") else f"/x?q={value}"
+    reading = golden.read_pieces([f'{HEAD}<a href="{href}">x</a>'.encode()], PAGE)
+    assert reading.locs == [f"https://www.example.org{href.replace(value, decoded)}"]
+
+
+def test_a_reference_that_is_no_character() -> None:
+    """Thousands of digits raise nothing; they stand for nothing in a URL."""
+    digits = "&#" + "9" * 6_000 + ";"
+    body = f"{HEAD}<a href=/{digits}>x</a><a href=/y>{digits}</a>"
+    reading = golden.read_pieces([body.encode()], PAGE)
+    assert links(reading) == [(golden.HOST + "y", "\ufffd")]
+    assert reading.dropped == 1
 
 
 def test_a_password_is_not_repeated() -> None:
@@ -232,9 +231,12 @@ def test_hostile_documents(name: str, body: bytes, url: str) -> None:
     assert is_below(0.05, longest_step)
 
 
-def test_what_a_scanner_holds_is_bounded() -> None:
-    """A tag that never ends is not kept beyond its limit."""
-    scanner = TagScanner(("a",))
-    for _ in range(100):
-        list(scanner.feed("<a " + "x" * 10_000))
-        assert len(scanner._pending) <= 2 * MAX_TAG_CHARS
+def test_a_page_that_is_too_long() -> None:
+    """The links of its first 2 MiB are read, and an error says that there is more."""
+    body = HEAD.encode() + b"<a href=/x>x</a>" + b" " * 2_200_000 + b"<a href=/y>y</a>"
+    for size in (len(body), 65_536):
+        reader = SitemapReader(PAGE, extra_formats={"html"})
+        events = [e for at in range(0, len(body), size) for e in reader.feed(body[at : at + size])]
+        events += reader.close()
+        assert [e.loc for e in events if isinstance(e, UrlEntry)] == [golden.HOST + "x"]
+        assert set(reader.stats.counts) == {IssueCode.HTML_SITEMAP, IssueCode.TOO_LARGE}

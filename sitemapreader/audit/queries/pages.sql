@@ -56,10 +56,10 @@ FROM (
     SELECT key AS redirect_key, any_value(status) AS target_status FROM crawled GROUP BY key
 ) USING (redirect_key)
 
--- load_earlier: a text that several pages have says nothing about one, and no text nothing at all
+-- load_earlier: a text that several pages have says nothing about one
 INSERT INTO earlier
 SELECT min(key), any_value(lastmod), text_hash FROM was.page
-WHERE is_listed AND not_judged IS NULL AND fault IS NULL AND text_hash <> sha256('')
+WHERE is_listed AND not_judged IS NULL AND fault IS NULL
 GROUP BY text_hash HAVING count(DISTINCT key) = 1
 
 -- forget_alike: the same today
@@ -67,8 +67,9 @@ DELETE FROM earlier WHERE text_hash IN (
     SELECT text_hash FROM page GROUP BY text_hash HAVING count(DISTINCT key) > 1
 )
 
--- compared: pages whose texts are known from both audits
-SELECT count(DISTINCT key) FROM earlier JOIN page USING (key) WHERE page.text_hash IS NOT NULL
+-- compared: pages whose texts are known from both audits, by one version of what a text is
+SELECT count(DISTINCT key) FROM earlier JOIN page USING (key)
+WHERE split_part(page.text_hash, '-', 1) = split_part(earlier.text_hash, '-', 1)
 
 -- define_start: {} is the key of the start page of the site, which may be a folder of its host
 CREATE OR REPLACE MACRO is_start(key) AS path_of(key) = '/' OR key = {}

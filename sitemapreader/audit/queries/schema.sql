@@ -196,7 +196,7 @@ CREATE TABLE page (            -- a row a visit
     canonical_differs_by VARCHAR,
     refresh_seconds UINTEGER, refresh_url VARCHAR, refresh_key VARCHAR,
     modified TIMESTAMP,        -- as the page itself says
-    text_hash VARCHAR,         -- of its main text
+    text_hash VARCHAR,         -- of its text; its version, "-", and the hash
     url UBIGINT,               -- the number of its row
     document UINTEGER,         -- the first that lists it
     lastmod TIMESTAMP,         -- the oldest that sitemaps say

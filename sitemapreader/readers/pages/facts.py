@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from collections import defaultdict
 from datetime import UTC, datetime
+from hashlib import sha256
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import attrs
 
@@ -17,20 +19,16 @@ from sitemapreader.readers.decode.charset import (
     HTML_TYPES,
     TEXT_TYPES,
     charset_of,
-    media_type_of,
     page_type_of,
 )
-from sitemapreader.readers.pages.links import decode_page, find_meta_charset, parse_links
+from sitemapreader.readers.pages.links import MAX_PAGE_BYTES, decode_page, parse_links
 from sitemapreader.readers.pages.markup import RAW_ELEMENTS, Token, scan_page
-from sitemapreader.readers.pages.text import extract_text, hash_text
 from sitemapreader.urls import find_url_error, resolve, url_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
 
-MAX_PAGE_BYTES = 2_097_152
-"""Bytes of a page that are read, as many as Googlebot reads of an HTML file."""
 MAX_JSON_CHARS = 65_536
 """Characters of JSON-LD in which a date is looked for."""
 MAX_ROBOTS_CHARS = 65_536
@@ -56,32 +54,28 @@ class PageFacts:
     Attributes:
         url: its address, after redirects.
         title: the text of `<title>`.
-        charset: the encoding that its header or, without one, a `<meta>` declares.
-        language: what `<html lang>` says.
         robots: directives in lower case by crawler, `robots` for all of them; of `<meta>` elements
             and `X-Robots-Tag` headers.
         canonicals: URLs that it calls its canonical one, of the head and of `Link:` headers.
         alternates: pairs of a language code and the URL of that version.
-        markdown: the URL of its version in Markdown.
         refresh: seconds, and the other URL that it leads to after them.
         modified: when its content last changed, as it says itself.
-        text: its main text, a line for each block.
-        text_hash: a hash of that text that white space does not move; `None` for a page that was
-            cut or is neither HTML nor text.
+        text_hash: of the text that it shows, apart from what frames it and from white space, after
+            the version of what counts as such; `None` without a text, and for a page that was cut
+            or is neither HTML nor text.
+        lines: of the elements that say so: of ("canonical", URL), ("alternate", URL), ("refresh",
+            URL) and ("robots", crawler).
     """
 
     url: str
     title: str | None = None
-    charset: str | None = None
-    language: str | None = None
     robots: Mapping[str, frozenset[str]] = MappingProxyType({})
     canonicals: tuple[str, ...] = ()
     alternates: tuple[tuple[str, str], ...] = ()
-    markdown: str | None = None
     refresh: tuple[int, str] | None = None
     modified: datetime | None = None
-    text: str = ""
     text_hash: str | None = None
+    lines: Mapping[tuple[str, str], int] = MappingProxyType({})
 
     def is_noindex(self, *bots: str, now: datetime | None = None) -> bool:
         """Return whether the page keeps itself out of an index.
@@ -104,12 +98,7 @@ class PageFacts:
 
 
 def read_page(
-    data: bytes,
-    url: str,
-    headers: Mapping[str, str] | None = None,
-    *,
-    text: bool = True,
-    ignore: Iterable[str] = (),
+    data: bytes, url: str, headers: Mapping[str, str] | None = None, *, text: bool = True
 ) -> PageFacts:
     """Read what a page says of itself; never raises.
 
@@ -118,40 +107,75 @@ def read_page(
         url: its address, after redirects.
         headers: of the answer. Several lines of `X-Robots-Tag` stand in one value, as lines: a
             crawler's name holds up to the end of its own.
-        text: whether its main text is read, which takes most of the time.
-        ignore: regular expressions; what they match does not count for the hash of the text.
+        text: whether its text is hashed, which takes most of the time.
     """
     fields = {name.lower(): value for name, value in (headers or {}).items()}
     robots = _Robots()
     for line in fields.get("x-robots-tag", "").split("\n"):
         robots.add_line("robots", line)
-    links = parse_links(fields.get("link", ""))
+    links = [Element(link, 0) for link in parse_links(fields.get("link", ""))]
     kind, charset = page_type_of(fields.get("content-type")), charset_of(fields)
     if kind not in HTML_TYPES | TEXT_TYPES:
-        return PageFacts(url, robots=robots.found, **_read_links(links, url))
+        return PageFacts(url, robots=robots.found, **_read_links(links, url, Head(url)))
     data_read = data[:MAX_PAGE_BYTES]
     # In an encoding that nobody knows, most of a page is still ASCII.
     page = decode_page(data_read, charset) or data_read.decode("utf-8", "replace")
     head = read_head(page, url) if kind in HTML_TYPES else Head(url)
-    for meta in head.metas:
+    for meta, line_number in head.metas:
         if _BOT_NAME.fullmatch(name := meta.get("name", "").strip()):
-            robots.add_line(name.lower(), meta.get("content", ""))
-    content = ""
-    if text:
-        content = extract_text(page) if kind in HTML_TYPES else page
-    has_text = text and len(data) <= MAX_PAGE_BYTES
-    return PageFacts(
+            robots.add_line(name.lower(), meta.get("content", ""), line_number)
+    facts = PageFacts(
         url,
         title=head.title or None,
-        charset=charset or (find_meta_charset(data) if kind in HTML_TYPES else None),
-        language=head.language,
         robots=robots.found,
-        refresh=_find_refresh(head, url),
         modified=_find_modified(head, page),
-        text=content,
-        text_hash=hash_text(content, ignore) if has_text else None,
         **_read_links(links, url, head),
     )
+    facts = attrs.evolve(facts, lines={**facts.lines, **robots.lines})
+    if text and len(data) <= MAX_PAGE_BYTES:
+        words = join_text(page) if kind in HTML_TYPES else page
+        facts = attrs.evolve(facts, text_hash=hash_text(words) if words.strip() else None)
+    return facts
+
+
+# -- the text
+
+TEXT_VERSION = 2
+"""Of what counts as text: hashes of two versions cannot be compared."""
+_FRAME = frozenset({"nav", "header", "footer", "aside", "dialog", "button", "select", "svg"})
+_FRAME |= {"template"}
+_INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff"))
+
+
+def join_text(page: str) -> str:
+    """Return the text that a page shows, without nav, header, footer and aside."""
+    texts: list[str] = []
+    frame, depth, is_raw = "", 0, False
+    for token in scan_page(page):
+        name = token.name
+        if frame:
+            if name.removeprefix("/") == frame and not token.source.endswith("/"):
+                depth += -1 if name[0] == "/" else 1
+                frame = frame if depth else ""
+        elif name in _FRAME and not token.source.endswith("/"):
+            frame, depth = name, 1
+        elif not name and not is_raw:
+            texts.append(token.text)
+        is_raw = name in RAW_ELEMENTS
+    return " ".join(texts)
+
+
+def hash_text(text: str) -> str:
+    """Return a hash of a text, behind the version of what is hashed.
+
+    White space, composition (NFC) and soft hyphens do not count.
+    """
+    text = unicodedata.normalize("NFC", text).translate(_INVISIBLE)
+    digest = sha256("".join(text.split()).encode("utf-8", "replace")).hexdigest()
+    return f"{TEXT_VERSION}-{digest}"
+
+
+# -- headers and head
 
 
 class _Robots:
@@ -159,13 +183,16 @@ class _Robots:
 
     def __init__(self) -> None:
         self._found: defaultdict[str, set[str]] = defaultdict(set)
+        self.lines: dict[tuple[str, str], int] = {}
 
     @property
     def found(self) -> dict[str, frozenset[str]]:
         return {bot: frozenset(directives) for bot, directives in self._found.items()}
 
-    def add_line(self, bot: str, line: str) -> None:
-        """Add the directives of one header line or `<meta>`."""
+    def add_line(self, bot: str, line: str, number: int = 0) -> None:
+        """Add the directives of one header line, or of the `<meta>` on a line of the page."""
+        if number:
+            self.lines.setdefault(("robots", bot), number)
         for match in _DIRECTIVE.finditer(line[:MAX_ROBOTS_CHARS].lower()):
             name, value = match[1], match[3].strip()
             if match[2] and name not in _VALUED:  # a crawler's name, up to the end of the line
@@ -175,30 +202,31 @@ class _Robots:
                 self._found[bot].add(directive)
 
 
-def _read_links(
-    links: Iterable[Mapping[str, str]], url: str, head: Head | None = None
-) -> dict[str, Any]:
+def _read_links(links: list[Element], url: str, head: Head) -> dict[str, Any]:
     """Return the fields of a page that are links of its headers and its head."""
     canonicals: dict[str, None] = {}
     alternates: dict[tuple[str, str], None] = {}
-    markdown: list[str] = []
-    of_head = [(head.base, link) for link in head.links] if head else []
-    for base, link in (*((url, link) for link in links), *of_head):
+    lines: dict[tuple[str, str], int] = {}
+    of_headers = ((url, link) for link in links)
+    for base, (link, line) in (*of_headers, *((head.base, link) for link in head.links)):
         relations = link.get("rel", "").lower().split()
-        href = link.get("href", "").strip()
-        target = _resolve_target(base, href)
+        target = _resolve_target(base, link.get("href", "").strip())
         if target is None:
             continue
         if "canonical" in relations:
             canonicals[target] = None
+            lines.setdefault(("canonical", target), line)
         if "alternate" in relations and (code := link.get("hreflang", "").strip().lower()):
             alternates[code, target] = None
-        elif "alternate" in relations and media_type_of(link.get("type", "")) == "text/markdown":
-            markdown.append(target)
+            lines.setdefault(("alternate", target), line)
+    refresh, line = _find_refresh(head, url)
+    if refresh:
+        lines["refresh", refresh[1]] = line
     return {
         "canonicals": tuple(canonicals),
         "alternates": tuple(alternates),
-        "markdown": markdown[0] if markdown else None,
+        "refresh": refresh,
+        "lines": {name: line for name, line in lines.items() if line},
     }
 
 
@@ -208,8 +236,9 @@ def _resolve_target(base: str, href: str) -> str | None:
     return target if target is not None and find_url_error(target) is None else None
 
 
-def _find_refresh(head: Head, url: str) -> tuple[int, str] | None:
-    for meta in head.metas:
+def _find_refresh(head: Head, url: str) -> tuple[tuple[int, str] | None, int]:
+    """Return seconds and target of a refresh that leads to another page, and its line."""
+    for meta, line in head.metas:
         if meta.get("http-equiv", "").strip().lower() == "refresh":
             match = _REFRESH.match(meta.get("content", ""))
             if match is None:
@@ -218,12 +247,13 @@ def _find_refresh(head: Head, url: str) -> tuple[int, str] | None:
             href = (match[3].partition(quote)[0] if quote else match[3]).strip()
             target = _resolve_target(head.base, href)
             if target is not None:
-                return None if url_key(target) == url_key(url) else (int(match[1]), target)
-    return None
+                is_own = url_key(target) == url_key(url)
+                return None if is_own else (int(match[1]), target), line
+    return None, 0
 
 
 def _find_modified(head: Head, page: str) -> datetime | None:
-    for meta in head.metas:
+    for meta, _ in head.metas:
         if meta.get("property", "").strip().lower() == "article:modified_time":
             return parse_lastmod(meta.get("content", "").strip())
     dates: dict[bool, set[datetime]] = {True: set(), False: set()}
@@ -279,37 +309,43 @@ _WITH_TEXT = frozenset({"title", "style", "script", "noscript", "noframes"})
 _BODY_ENDS = frozenset({"/body", "/html", "/br"})
 
 
+class Element(NamedTuple):
+    """The attributes of an element, and its line; 0 for what stands in a header."""
+
+    attributes: dict[str, str]
+    line: int
+
+
 @attrs.define
 class Head:
-    """What the head of a page says of it: links and metas by their attributes."""
+    """What the head of a page says of it: its links and metas."""
 
     base: str
-    language: str | None = None
     title: str | None = None
-    links: list[dict[str, str]] = attrs.field(factory=list)
-    metas: list[dict[str, str]] = attrs.field(factory=list)
+    links: list[Element] = attrs.field(factory=list)
+    metas: list[Element] = attrs.field(factory=list)
 
 
 def read_head(text: str, url: str) -> Head:
     """Read the head of a page; never raises."""
     head = Head(url)
     has_base = False
+    line, counted = 1, 0
     tokens = _belonging(scan_page(text))
     for token in tokens:
+        line, counted = line + text.count("\n", counted, token.start), token.start
         match token.name:
-            case "html":
-                head.language = head.language or token.attributes().get("lang", "").strip() or None
             case "title":
                 content = next(tokens, None)
                 if head.title is None and content is not None:
-                    head.title = " ".join(content.source.split())
-            case "base" if not has_base and (href := token.attributes().get("href")) is not None:
+                    head.title = " ".join(content.text.split())
+            case "base" if not has_base and (href := token.attributes.get("href")) is not None:
                 is_short = len(href) < PROTOCOL_MAX_LOC_CHARS
                 head.base, has_base = (is_short and resolve(url, href.strip())) or url, True
             case "link" if len(head.links) < MAX_HEAD_LINKS:
-                head.links.append(token.attributes())
+                head.links.append(Element(token.attributes, line))
             case "meta" if len(head.metas) < MAX_HEAD_LINKS:
-                head.metas.append(token.attributes())
+                head.metas.append(Element(token.attributes, line))
     return head
 
 
@@ -323,15 +359,15 @@ def _belonging(tokens: Iterator[Token]) -> Iterator[Token]:
             templates = max(templates + (-1 if name[0] == "/" else 1), 0)
         elif templates:
             continue
-        elif not name and token.source.strip(" \t\n\r\f"):
+        elif not name and token.text.strip(" \t\n\r\f"):
             return
         elif name in _WITH_TEXT and not (is_closed and name == "noscript"):
             yield token
             if name in RAW_ELEMENTS and (content := next(tokens, None)) is not None:
                 yield content
-        elif name in _EMPTY or name == "html":
+        elif name in _EMPTY:
             yield token
         elif name == "/head":
             is_closed = True
-        elif name in _BODY_ENDS or (name and name[0] != "/" and name != "head"):
+        elif name in _BODY_ENDS or (name and name[0] != "/" and name not in ("head", "html")):
             return

@@ -7,23 +7,28 @@ feed is how HTML names a feed.
 
 from __future__ import annotations
 
-import codecs
 import re
+from functools import lru_cache, partial
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from sitemapreader.issues import IssueCode
 from sitemapreader.models import Event, Format, SitemapEntry, UrlEntry, Via
-from sitemapreader.options import PROTOCOL_MAX_LOC_CHARS, Limits
+from sitemapreader.options import PROTOCOL_MAX_LOC_CHARS
 from sitemapreader.readers.decode.charset import media_type_of, start_transcoder
-from sitemapreader.readers.pages.markup import Tag, TagScanner
+from sitemapreader.readers.pages.markup import RAW_ELEMENTS, UNFINISHED, scan_page
 from sitemapreader.readers.stats import ReadStats
 from sitemapreader.urls import find_url_error, resolve, same_hosts, url_key, url_warnings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
+    from sitemapreader.options import Limits
 
+MAX_PAGE_BYTES = 2_097_152
+"""Bytes of a page that are read, as many as Googlebot reads of an HTML file."""
+MAX_LINK_TEXT_CHARS = 2_048
+"""A longer text of a link is not a title."""
 MAX_HINTS = 100
 """Sitemaps of one page that are used."""
 MAX_LINKS = 1_000
@@ -43,6 +48,47 @@ _LINK_PARAMETER = re.compile(
 )
 
 
+class Tag(NamedTuple):
+    """A start tag by its name in lower case; `text` is what an `<a>` holds.
+
+    The last one is `UNFINISHED` where a tag or comment without an end took the rest of the page.
+    """
+
+    name: str
+    attributes: dict[str, str]
+    line: int
+    text: str = ""
+
+
+def find_tags(page: str, names: Collection[str]) -> Iterator[Tag]:
+    """Yield the start tags of some elements, but none that a template holds."""
+    link: Tag | None = None
+    text, templates, line, counted = "", 0, 1, 0
+    is_raw = False
+    for token in scan_page(page, scripts=False):
+        name = token.name
+        is_wanted = name in names or name == UNFINISHED
+        if link and (is_wanted or name == "/a" or len(text) > MAX_LINK_TEXT_CHARS):
+            fits = len(text) <= MAX_LINK_TEXT_CHARS
+            yield link._replace(text=" ".join(text.split()) if fits else "")
+            link = None
+        if name.removeprefix("/") == "template":
+            templates = max(templates + (-1 if name[0] == "/" else 1), 0)
+        elif is_wanted and not templates:
+            line += page.count("\n", counted, token.start)
+            counted = token.start
+            tag = Tag(name, token.attributes if name != UNFINISHED else {}, line)
+            if name == "a":
+                link, text = tag, ""
+            else:
+                yield tag
+        elif link and not name and not is_raw:
+            text += token.text
+        is_raw = name in RAW_ELEMENTS
+    if link:
+        yield link._replace(text=" ".join(text.split()))
+
+
 def read_page_hints(
     data: bytes, url: str, *, charset: str | None = None, feeds: bool = False
 ) -> list[SitemapEntry]:
@@ -53,7 +99,7 @@ def read_page_hints(
     text = decode_page(data, charset)
     base = url
     links = []
-    for tag in islice(TagScanner(("link", "base")).feed(text, final=True), MAX_LINKS):
+    for tag in islice(find_tags(text, ("link", "base")), MAX_LINKS):
         if tag.name == "link":
             links.append(tag.attributes)
         elif base is url and tag.attributes.get("href"):  # the first one counts
@@ -125,94 +171,12 @@ def decode_page(data: bytes, charset: str | None) -> str:
 
 # -- HTML site maps
 
-MAX_REMEMBERED_LINKS = 65_536
-"""Links that are remembered, as hashes of 5 MB altogether, to deduplicate them."""
-_MAX_REMEMBERED_ORIGINS = 1_024
 _MAX_ORIGIN_CHARS = 300
 """A host name has at most 253 (RFC 1035, section 2.3.4)."""
 _ORIGIN = re.compile(r"https?://([^/?#]*)", re.IGNORECASE)
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _USERINFO = re.compile(r"((?:[A-Za-z][A-Za-z0-9+.-]{0,20}:)?//)[^/?#]*@")
 _MARKUP = re.compile(r'[<"]')
-
-
-class PageLinks:
-    """The links of one document; each page of its own site becomes one entry.
-
-    A fragment is not part of a page's URL and is removed. A link without a target, or to a place on
-    the page itself, is ignored. Every other link is dropped with an Issue.
-    """
-
-    def __init__(self, stats: ReadStats, limits: Limits) -> None:
-        self._stats = stats
-        self._max_chars = limits.field_chars
-        self._site = stats.sitemap
-        self._seen: set[int] = set()
-        self._origins: dict[str, bool] = {}
-
-    def add(
-        self, events: list[Event], text: str, *, base: str = "", title: str = "", line: int
-    ) -> None:
-        """Append the entry of a link, or the Issue of its drop."""
-        text = text.strip()
-        if not text or text.startswith("#"):
-            return
-        url = resolve(base or self._stats.sitemap, text) or ""
-        code = self._find_error(text, url)
-        if code is not None:
-            self.drop_link(events, code, text, line)
-            return
-        url = url.partition("#")[0]
-        if not self._is_of_site(url):
-            self.drop_link(events, IssueCode.LINK_NOT_TAKEN, text, line)
-        elif self._is_new(url):
-            for warning in url_warnings(url):
-                self._stats.add_issue(events, warning, line=line, url=url)
-            self._stats.deliver()
-            events.append(UrlEntry(url, sitemap=self._stats.sitemap, title=title or None))
-
-    def drop_link(self, events: list[Event], code: IssueCode, text: str, line: int) -> None:
-        """Drop a link with an Issue."""
-        # SECURITY: a password in the URL must not appear in reports.
-        value = _USERINFO.sub(r"\1", text.strip())
-        self._stats.drop_record(events, code, line=line, value=value or None)
-
-    def _find_error(self, text: str, url: str) -> IssueCode | None:
-        if len(text) > self._max_chars:
-            return IssueCode.FIELD_TOO_LONG
-        if error := find_url_error(text) or find_url_error(url):
-            return error
-        if _MARKUP.search(text):  # a quote was lost, and with it the link's end
-            return IssueCode.MALFORMED
-        if url:
-            return None
-        if _SCHEME.match(text):
-            return IssueCode.LINK_NOT_TAKEN
-        return IssueCode.MALFORMED if self._stats.sitemap else IssueCode.MISSING_BASE
-
-    def _is_of_site(self, url: str) -> bool:
-        """Return whether a URL is of the document's site; without a site every URL is."""
-        origin = _ORIGIN.match(url)
-        if origin is None or "@" in origin[1] or len(origin[0]) > _MAX_ORIGIN_CHARS:
-            return False
-        if not self._site:
-            return True
-        known = self._origins.get(origin[0])
-        if known is None:
-            if len(self._origins) >= _MAX_REMEMBERED_ORIGINS:
-                self._origins.clear()
-            known = self._origins[origin[0]] = same_hosts("site", self._site, f"{origin[0]}/")
-        return known
-
-    def _is_new(self, url: str) -> bool:
-        if len(self._seen) >= MAX_REMEMBERED_LINKS:
-            self._seen.clear()
-        before = len(self._seen)
-        # SECURITY: hashes of strings are keyed by process, so nobody can craft URLs that collide.
-        self._seen.add(hash(url))
-        return len(self._seen) > before
-
-
 _NO_BASE = "about:invalid"
 """Stands for an unusable base, so that relative links are dropped: no URL, or one too long."""
 _STEP = 200
@@ -220,36 +184,48 @@ _STEP = 200
 
 
 class HtmlReader:
-    """Reader of the links of a page, `<a href>` and `<area href>`, with `<base>`."""
+    """Reader of the links of a page, once it has come as a whole.
+
+    Each page of its own site becomes one entry. A fragment is not part of a page's URL and is
+    removed. A link without a target, or to a place on the page itself, is ignored. Every other link
+    is dropped with an Issue.
+    """
 
     format = Format.HTML
-    finished = False
 
     def __init__(self, stats: ReadStats, limits: Limits) -> None:
+        self.finished = False
         self._stats = stats
-        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        self._scanner = TagScanner(("a", "area", "base"))
-        self._links = PageLinks(stats, limits)
+        self._max_chars = limits.field_chars
+        self._data = bytearray()
         self._base = ""
+        self._seen: set[str] = set()
+        self._is_ours = lru_cache(maxsize=1_024)(partial(same_hosts, "site", stats.sitemap))
 
     def feed(self, data: bytes) -> Iterator[list[Event]]:
-        """Read the next bytes; yield, in steps, the events of complete links."""
-        events: list[Event] = []
-        self._stats.add_issue_once(events, IssueCode.HTML_SITEMAP)
-        yield events
-        yield from self._read_text(self._decoder.decode(data), final=False)
+        """Keep the next bytes; read what there is if they are too many."""
+        self._data += data
+        if len(self._data) > MAX_PAGE_BYTES:
+            yield from self._read()
+            events: list[Event] = []
+            self._stats.add_issue(events, IssueCode.TOO_LARGE, value=f"{MAX_PAGE_BYTES} bytes")
+            self.finished = True
+            yield events
 
     def close(self, cut: IssueCode | None) -> Iterator[list[Event]]:
-        """Yield the last events; a tag without an end is dropped."""
-        yield from self._read_text(self._decoder.decode(b"", final=True), final=True)
+        """Read the page; `cut` is why it was cut."""
+        yield from self._read()
         events: list[Event] = []
         if cut is None and not self._stats.records:
             self._stats.add_issue_once(events, IssueCode.EMPTY)
         yield events
 
-    def _read_text(self, text: str, *, final: bool) -> Iterator[list[Event]]:
+    def _read(self) -> Iterator[list[Event]]:
         events: list[Event] = []
-        for number, tag in enumerate(self._scanner.feed(text, final=final), 1):
+        self._stats.add_issue_once(events, IssueCode.HTML_SITEMAP)
+        page = self._data[:MAX_PAGE_BYTES].decode("utf-8", "replace")
+        self._data.clear()
+        for number, tag in enumerate(find_tags(page, ("a", "area", "base")), 1):
             self._read_tag(events, tag)
             if number % _STEP == 0:
                 yield events
@@ -257,15 +233,56 @@ class HtmlReader:
         yield events
 
     def _read_tag(self, events: list[Event], tag: Tag) -> None:
-        href = tag.attributes.get("href", "")
-        if tag.name == "base":
-            if not self._base and href.strip() and tag.is_whole:  # the first one counts
-                base = resolve(self._stats.sitemap, href.strip())
-                is_usable = base is not None and len(base) < PROTOCOL_MAX_LOC_CHARS
-                self._base = base if base is not None and is_usable else _NO_BASE
-        elif not tag.is_whole:
-            self._links.drop_link(events, IssueCode.MALFORMED, href, tag.line)
-        elif "nofollow" in tag.attributes.get("rel", "").lower().split():
-            self._links.drop_link(events, IssueCode.LINK_NOT_TAKEN, href, tag.line)
-        else:
-            self._links.add(events, href, base=self._base, title=tag.text, line=tag.line)
+        href = tag.attributes.get("href", "").strip()
+        if tag.name == UNFINISHED:
+            self._drop(events, IssueCode.MALFORMED, "", tag.line)
+        elif tag.name != "base":
+            self._read_link(events, tag, href)
+        elif not self._base and href:  # the first one counts
+            base = resolve(self._stats.sitemap, href)
+            is_usable = base is not None and len(base) < PROTOCOL_MAX_LOC_CHARS
+            self._base = base if base is not None and is_usable else _NO_BASE
+
+    def _read_link(self, events: list[Event], tag: Tag, href: str) -> None:
+        if not href or href.startswith("#"):
+            return
+        url = resolve(self._base or self._stats.sitemap, href) or ""
+        code = self._find_error(href, url)
+        if code is None and "nofollow" in tag.attributes.get("rel", "").lower().split():
+            code = IssueCode.LINK_NOT_TAKEN
+        url = url.partition("#")[0]
+        if code is None and not self._is_of_site(url):
+            code = IssueCode.LINK_NOT_TAKEN
+        if code is not None:
+            self._drop(events, code, href, tag.line)
+        elif url not in self._seen:
+            self._seen.add(url)
+            for warning in url_warnings(url):
+                self._stats.add_issue(events, warning, line=tag.line, url=url)
+            self._stats.deliver()
+            events.append(UrlEntry(url, sitemap=self._stats.sitemap, title=tag.text or None))
+
+    def _drop(self, events: list[Event], code: IssueCode, href: str, line: int) -> None:
+        # SECURITY: a password in the URL must not appear in reports.
+        value = _USERINFO.sub(r"\1", href)
+        self._stats.drop_record(events, code, line=line, value=value or None)
+
+    def _find_error(self, href: str, url: str) -> IssueCode | None:
+        if len(href) > self._max_chars:
+            return IssueCode.FIELD_TOO_LONG
+        if error := find_url_error(href) or find_url_error(url):
+            return error
+        if _MARKUP.search(href):  # a quote was lost, and with it the link's end
+            return IssueCode.MALFORMED
+        if url:
+            return None
+        if _SCHEME.match(href):
+            return IssueCode.LINK_NOT_TAKEN
+        return IssueCode.MALFORMED if self._stats.sitemap else IssueCode.MISSING_BASE
+
+    def _is_of_site(self, url: str) -> bool:
+        """Return whether a URL is of the page's site; without a site every URL is."""
+        origin = _ORIGIN.match(url)
+        if origin is None or "@" in origin[1] or len(origin[0]) > _MAX_ORIGIN_CHARS:
+            return False
+        return not self._stats.sitemap or self._is_ours(f"{origin[0]}/")

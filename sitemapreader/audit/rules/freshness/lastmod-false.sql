@@ -3,7 +3,7 @@
 -- unit: pages
 -- needs: pages
 -- detects: The sitemap's lastmod is more than a day newer than the date that the page itself gives; or it is
---   of a later day than in the audit of --since-audit, and the main text is the same. Texts that several
+--   of a later day than in the audit of --since-audit, and the text of the page is the same. Texts that several
 --   pages have are left out.
 -- meaning: Search engines ignore dates that they find to be false.
 -- advice: Take the date from the content, not from the build.

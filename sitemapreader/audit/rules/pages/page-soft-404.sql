@@ -2,7 +2,7 @@
 -- severity: warning
 -- unit: pages
 -- needs: pages
--- detects: The page answers 200 with the main text of a made-up path of its folder, or both redirect to
+-- detects: The page answers 200 with the text of a made-up path of its folder, or both redirect to
 --   one page. In a built folder its file is 404.html, at the top or in a language's folder.
 -- meaning: Error pages are indexed, or the page is dropped as one.
 -- advice: Answer 404 where there is no page, and take the page out of the sitemap.

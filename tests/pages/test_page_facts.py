@@ -83,9 +83,8 @@ def test_canonicals(head: str, found: tuple[str, ...]) -> None:
 
 
 def test_links_of_headers_count_beside_those_of_the_head() -> None:
-    """A canonical, a version in another language and one in Markdown may stand in `Link:`."""
+    """A canonical and a version in another language may stand in `Link:`; they have no line."""
     link = '</c>; rel="canonical", </de>; rel=alternate; hreflang=DE'
-    link += ', </m.md>; rel=alternate; type="text/markdown"'
     facts = read_head(
         "<link rel=alternate hreflang=x-default href=/><link rel=canonical href=/d>", Link=link
     )
@@ -94,7 +93,26 @@ def test_links_of_headers_count_beside_those_of_the_head() -> None:
         ("de", "https://example.org/de"),
         ("x-default", "https://example.org/"),
     )
-    assert facts.markdown == "https://example.org/m.md"
+    assert facts.lines == {
+        ("alternate", "https://example.org/"): 1,
+        ("canonical", "https://example.org/d"): 1,
+    }
+
+
+def test_lines_of_what_findings_name() -> None:
+    """Directives, canonicals, other languages and a refresh have the line of their element."""
+    head = (
+        "\n<meta name=robots content=noindex>\n<meta name=googlebot content=none>\n"
+        "<link rel=canonical\nhref=/x>\n<link rel=canonical href=/y><link rel=canonical href=/x>\n"
+        "<meta http-equiv=refresh content='0;url=/z'>"
+    )
+    assert read_head(head).lines == {
+        ("robots", "robots"): 2,
+        ("robots", "googlebot"): 3,
+        ("canonical", "https://example.org/x"): 4,
+        ("canonical", "https://example.org/y"): 6,
+        ("refresh", "https://example.org/z"): 7,
+    }
 
 
 @for_each(
@@ -145,10 +163,9 @@ def test_what_is_not_html_has_the_facts_of_its_headers() -> None:
     """A PDF may be kept out of the index, and a text has a hash."""
     pdf = read_page(b"%PDF", URL, {"Content-Type": "application/pdf", "X-Robots-Tag": "noindex"})
     assert pdf.is_noindex()
-    assert (pdf.text, pdf.text_hash) == ("", None)
-    markdown = read_page(b"# T\n\n<b>", URL, {"Content-Type": "text/markdown; charset=utf-8"})
-    assert markdown.text == "# T\n\n<b>"
-    assert markdown.charset == "utf-8"
+    assert pdf.text_hash is None
+    texts = (read_page(each, URL, {"Content-Type": "text/markdown"}) for each in (b"# T", b"# U"))
+    assert len({text.text_hash for text in texts} - {None}) == 2
 
 
 def test_a_page_that_is_too_long_has_facts_but_no_hash() -> None:

@@ -44,7 +44,7 @@ ONE = ["https://example.org/s.xml"]
         ("<base href=/a/><base href=/b/><link rel=sitemap href=s>", ["https://example.org/a/s"]),
         ('<link rel=sitemap href=/s.xml><link rel=sitemap href="HTTPS://example.ORG/s.xml">', ONE),
         ("<body><p>x</p><link rel=sitemap href=/s.xml>", ONE),
-        ('<link rel=sitemap href="/s.xml"', ONE),
+        ('<link rel=sitemap href="/s.xml"', []),
         ("<!-- <link rel=sitemap href=/no.xml> --><link rel=sitemap href=/s.xml>", ONE),
         ('<script>"<link rel=sitemap href=/no.xml>"</script><link rel=sitemap href=/s.xml>', ONE),
         ("<style><link rel=sitemap href=/no.xml></style>", []),
