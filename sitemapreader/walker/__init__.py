@@ -40,7 +40,7 @@ if TYPE_CHECKING:
         Sitemaps,
         Undated,
     )
-    from sitemapreader.walker.queues import Order
+    from sitemapreader.walker.frontier import Order
 
 __all__ = [
     "BlockingWalk",

@@ -25,7 +25,7 @@ from sitemapreader.options import FetchOptions, Limits, one_of
 from sitemapreader.outcomes import Document
 from sitemapreader.readers.records.vocabulary import check_formats
 from sitemapreader.urls import Hosts, check_url
-from sitemapreader.walker.queues import Order
+from sitemapreader.walker.frontier import Order
 
 if TYPE_CHECKING:
     from sitemapreader.dates import When

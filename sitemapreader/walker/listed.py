@@ -16,7 +16,7 @@ from sitemapreader.options import MAX_URL_CHARS
 from sitemapreader.outcomes import NOT_DUE, NOT_FOLLOWED, NOT_MODIFIED, BodyHasher, Document
 from sitemapreader.rows import EntryColumns, Rows, take_rows
 from sitemapreader.urls import resolve, same_hosts, url_key
-from sitemapreader.walker.queues import PackedEntry, SitemapQueue, pack_entry, unpack_entry
+from sitemapreader.walker.frontier import SitemapQueue
 
 if TYPE_CHECKING:
     from sitemapreader.discovery.context import WalkContext
@@ -57,7 +57,7 @@ class Children:
         self._job = job
         self._document = document
         self._number = 0
-        self._held: SitemapQueue[PackedEntry] = SitemapQueue(
+        self._held: SitemapQueue[SitemapEntry] = SitemapQueue(
             parts.config.order, parts.context.limits.documents
         )
         self._is_held = bool(job.depth) or parts.config.order == "newest"
@@ -96,9 +96,8 @@ class Children:
             await self.report(IssueCode.DUPLICATE_DOCUMENT)
         if digest is not None:
             parts.digests.add(digest)
-        for packed in self._take_held():
+        for entry in self._take_held():
             await parts.context.loop_share.yield_if_due()
-            entry = unpack_entry(packed)
             parts.frontier.free(entry.loc)
             if is_duplicate:
                 parts.frontier.skip(entry, IssueCode.DUPLICATE_DOCUMENT)
@@ -107,12 +106,12 @@ class Children:
         for code, number in self._skipped.items():
             await self.report(code, self._first_skipped[code], value=f"{number} children")
 
-    def _take_held(self) -> list[PackedEntry]:
+    def _take_held(self) -> list[SitemapEntry]:
         """Remove the children that were held; of those without a date, the last first."""
         held = [self._held.pop() for _ in range(len(self._held))]
         if self._parts.config.order == "document":
             return held
-        dates = [lastmod for _, lastmod, *_ in held]
+        dates = [entry.lastmod for entry in held]
         dated = len(dates) - dates.count(None)
         return held[:dated] + held[dated:][::-1]
 
@@ -128,7 +127,7 @@ class Children:
         if not frontier.reserve(entry.loc):
             self._skip(entry, IssueCode.BUDGET_MEMORY)
             return
-        for surplus in map(unpack_entry, self._held.push(entry, pack_entry(entry))):
+        for surplus in self._held.push(entry, entry):
             frontier.free(surplus.loc)
             self._skip(surplus, IssueCode.BUDGET_DOCUMENTS)
 

@@ -20,7 +20,7 @@ from sitemapreader.event_loop import contain, find_first
 from sitemapreader.issues import IssueCode, make_issue
 from sitemapreader.outcomes import ALREADY_READ, LEFT_EARLY, Role, Status, make_document
 from sitemapreader.walker.filters import EntryFilter
-from sitemapreader.walker.frontier import Frontier, Job
+from sitemapreader.walker.frontier import Frontier
 from sitemapreader.walker.listed import WalkParts, deliver_sample
 from sitemapreader.walker.sampling import Sample
 from sitemapreader.walker.visit import Visit
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from sitemapreader.outcomes import Document
     from sitemapreader.readers.robots import Robots
     from sitemapreader.walker.config import WalkConfig
+    from sitemapreader.walker.frontier import Job
     from sitemapreader.walker.state_writer import StateWriter
     from sitemapreader.walker.tracker import DocumentTracker
 
@@ -151,14 +152,10 @@ class WalkRunner:
         for entry in entries:
             if not self._config.reads:  # the next one is requested if this one is no sitemap
                 self._frontier.add_root(entry)
-            known = self._frontier.find(entry.loc)
-            if isinstance(known, Job):
-                if await known.wait_until_known():
-                    return ProbeResult.FOUND
-                known = known.document
-            elif known is not None and known.format is not None:
+            job = self._frontier.find(entry.loc)
+            if job is not None and await job.wait_until_known():
                 return ProbeResult.FOUND
-            failures.append(known)
+            failures.append(job.document if job is not None else None)
         return judge_failures(failures)
 
     async def _add_roots(self, entries: Iterable[SitemapEntry]) -> None:
@@ -183,7 +180,6 @@ class WalkRunner:
                 self._context.breaker.end_trial(job.entry.loc)
                 if job.is_started:  # else it was postponed
                     job.resolve(is_sitemap=False)
-                    self._frontier.finish_job(job)
                 self._frontier.release()
             await self._context.loop_share.yield_if_due()
         self._idle_workers += 1
@@ -291,14 +287,14 @@ class WalkRunner:
         while self._duplicates:
             job, visit = self._duplicates.pop(0)
             document, original = visit.document, job.find_original()
-            if isinstance(original, Job):
+            if original is None:
                 report.end_document(document, Status.FAILED, IssueCode.REDIRECT_LOOP)
             elif original.status in (Status.FAILED, Status.PARTIAL):
                 report.end_document(document, original.status, original.reason)
             else:
                 report.end_document(document, Status.SKIPPED, ALREADY_READ)
             if document.status is not Status.SKIPPED or visit.is_new:
-                self._frontier.relist(job)
+                job.is_relisted = True
             yield visit
 
     def _end_skipped(self) -> Iterator[None]:

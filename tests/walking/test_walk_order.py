@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from aiohttp import web
 from commands import run, serving
-from hypothesis import given
-from hypothesis import strategies as st
 from serving import serve
 from walking import ROBOTS, SITE, Pages, index, urlset, walk_all
 
@@ -18,7 +16,6 @@ from sitemapreader import SitemapEntry, Via, to_dataframe, walk, walk_sync
 from sitemapreader.fetch.local import MemoryFetcher
 from sitemapreader.options import FetchOptions, Limits
 from sitemapreader.outcomes import Status
-from sitemapreader.walker.queues import Order, SitemapQueue
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -135,34 +132,6 @@ async def test_the_newest_are_kept_where_not_all_have_room() -> None:
     assert walked.report.statuses[Status.COMPLETE] == 10
     assert walked.outcome(TOP) == ("partial", "budget-documents")
     assert not walked.report.complete
-
-
-@given(
-    st.lists(st.tuples(st.sampled_from(list(Via)), st.integers(2021, 2024) | st.none())),
-    st.integers(1, 12),
-    st.sampled_from(["document", "newest"]),
-)
-def test_the_queue(items: list[tuple[Via, int | None]], capacity: int, order: Order) -> None:
-    """The queue gives what a stable sort gives, and gives up only what that has last."""
-    entries = [
-        SitemapEntry(str(number), datetime(year, 1, 1, tzinfo=UTC) if year else None, via)
-        for number, (via, year) in enumerate(items)
-    ]
-
-    def rank(entry: SitemapEntry) -> int:
-        if order == "document":
-            return 0
-        if entry.lastmod is not None:
-            return 3000 - entry.lastmod.year
-        return 9999 if entry.via is Via.INDEX else 0
-
-    queue: SitemapQueue[SitemapEntry] = SitemapQueue(order, capacity)
-    surplus = [each for entry in entries for each in queue.push(entry, entry)]
-    assert len(queue) <= capacity + capacity // 4
-    left = [queue.pop() for _ in range(len(queue))]
-    wanted = sorted(entries, key=rank)
-    assert left[:capacity] == wanted[:capacity]
-    assert sorted([*left, *surplus], key=lambda entry: int(entry.loc)) == entries
 
 
 async def test_over_http_with_all_workers() -> None:

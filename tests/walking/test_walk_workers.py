@@ -79,21 +79,6 @@ async def test_sitemaps_are_read_at_once_as_far_as_options_allow(
     assert len(fetcher.tasks) <= children + 1
 
 
-async def test_a_worker_is_asked_for_each_sitemap() -> None:
-    """The frontier asks for one worker a sitemap, not for one that is known; none waits for it."""
-    asked: list[None] = []
-    frontier = Frontier(10, start_worker=lambda: asked.append(None))
-    assert await frontier.take_job() is None
-    for name in ("a", "b", "a"):
-        frontier.add_root(SitemapEntry(f"{SITE}{name}.xml"))
-    assert len(asked) == 2
-    for _ in range(2):
-        assert await frontier.take_job() is not None
-        frontier.release()
-    assert await frontier.take_job() is None
-    assert len(asked) == 2
-
-
 async def test_workers_come_back_after_a_pause() -> None:
     """When a host that was paused answers, its sitemaps are read by more than one worker again."""
     asked: list[None] = []
