@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import sys
 import threading
 from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext, suppress
-from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -140,68 +138,17 @@ def run_blocking(work: Coroutine[Any, Any, T]) -> T:
 
 async def run_in_daemon(work: Callable[[], T]) -> T:
     """Run work that nothing can interrupt in a thread; leave it when cancelled."""
-    loop = asyncio.get_running_loop()
-    result: asyncio.Future[T] = loop.create_future()
+    result: Future[T] = Future()
+    result.set_running_or_notify_cancel()  # so that the thread's result may come too late
 
     def run() -> None:
-        outcome: Future[T] = Future()
         try:
-            outcome.set_result(work())
+            result.set_result(work())
         except BaseException as error:  # raised where the result is awaited
-            outcome.set_exception(error)
-        with suppress(RuntimeError):  # the loop is closed already
-            loop.call_soon_threadsafe(pass_on, outcome)
-
-    def pass_on(outcome: Future[T]) -> None:
-        if result.done():  # cancelled
-            return
-        if (error := outcome.exception()) is not None:
             result.set_exception(error)
-        else:
-            result.set_result(outcome.result())
 
-    _start_daemon(run)
-    return await result
-
-
-_IDLE: list[SimpleQueue[Callable[[], None]]] = []
-"""Of each thread that waits for work. To start one takes longer than most writes to a pipe: for
-each batch anew, it took a fifth of the program's time."""
-_IDLE_SECONDS = 1.0
-if hasattr(os, "register_at_fork"):  # not on Windows, which has no forks
-    os.register_at_fork(after_in_child=_IDLE.clear)  # the threads stay with the parent
-
-
-def _start_daemon(run: Callable[[], None]) -> None:
-    """Run work in a thread that waits for some, or in a new one."""
-    try:
-        work = _IDLE.pop()
-    except IndexError:
-        work = SimpleQueue()
-        threading.Thread(
-            target=_serve, args=(work,), name="sitemapreader.wait", daemon=True
-        ).start()
-    work.put(run)
-
-
-def _serve(work: SimpleQueue[Callable[[], None]]) -> None:
-    """Do work after work, until there has been none for a while."""
-    run: Callable[[], None] | None = work.get()
-    while run is not None:
-        run()
-        del run  # it holds what it has read or written
-        _IDLE.append(work)
-        run = _wait_for_work(work)
-
-
-def _wait_for_work(work: SimpleQueue[Callable[[], None]]) -> Callable[[], None] | None:
-    try:
-        return work.get(timeout=_IDLE_SECONDS)
-    except Empty:
-        with suppress(ValueError):
-            _IDLE.remove(work)
-            return None
-        return work.get()  # somebody has just taken it from the list
+    threading.Thread(target=run, name="sitemapreader.wait", daemon=True).start()
+    return await asyncio.wrap_future(result)
 
 
 async def run_in_thread(work: Callable[[], T], interrupt: Callable[[], object]) -> T:

@@ -143,7 +143,7 @@ def _make_child(entry: SitemapEntry, key: str, parent: Job) -> Job:
 
 
 def _rank(entry: SitemapEntry, order: Order) -> tuple[int, float]:
-    """With "newest", rank roots first, as they lead to the children; undated ones last."""
+    """With "newest", rank roots first, which lead to children; undated ones last."""
     if order == "document":
         return 0, 0.0
     if entry.lastmod is not None:
