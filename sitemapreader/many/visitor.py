@@ -279,6 +279,10 @@ class SiteVisitor:
             await self._read(site, walked)
         except StateError:  # of the disk or the file: nothing more can be remembered
             raise
+        except asyncio.CancelledError:
+            if walked.is_stopped and (visit := asyncio.current_task()):
+                visit.cancel()  # by `settle`: the visit ends with its walk, and that is no bug
+            raise
         except UnreadableError as error:
             site.fault = str(error)
             return SiteStatus.FAILED

@@ -203,6 +203,7 @@ class TaskStream(Generic[B]):
         self._task: asyncio.Task[None] | None = None
         self._last: B | None = None
         self._fault_is_known = False
+        self.is_stopped = False
 
     async def __aenter__(self) -> Self:
         self._usage.enter()
@@ -228,6 +229,7 @@ class TaskStream(Generic[B]):
 
     async def stop(self) -> None:
         """End all tasks early; what was read can still be taken."""
+        self.is_stopped = True
         await end_task(self._get_task())
 
     def _get_task(self) -> asyncio.Task[None]:
