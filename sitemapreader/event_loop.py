@@ -7,6 +7,7 @@ import sys
 import threading
 from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext, suppress
+from functools import wraps
 from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -134,6 +135,21 @@ def run_blocking(work: Coroutine[Any, Any, T]) -> T:
         return get_result(thread.call(lambda: work))
     finally:
         thread.end()  # cancels the work if Ctrl-C has interrupted the wait for it
+
+
+def without_await(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
+    """Make a function that does what a coroutine function does, without `await`.
+
+    Inside a running event loop, as in a notebook, it runs in a thread of its own.
+    """
+
+    @wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> T:
+        return run_blocking(function(*args, **kwargs))
+
+    call.__name__ = call.__qualname__ = f"{function.__name__}_sync"
+    call.__doc__ = f"Do what `{function.__name__}` does, without `await`; in notebooks, too."
+    return call
 
 
 async def run_in_daemon(work: Callable[[], T]) -> T:

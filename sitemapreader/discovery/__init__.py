@@ -247,12 +247,12 @@ class SiteSearch:
             return _SearchResult(ProbeResult.NOT_FOUND)
         for url in (search.site, robots.url):
             self.context.report.tally.note_home(url)
+        refusal = judge_failures([rules.find_failed(search.site)])
         named = await self.try_entries(robots.sitemaps)
         found, probed = named is ProbeResult.FOUND, ProbeResult.NOT_FOUND
         may_probe, always = robots.complete or not search.respect_robots, search.probe in _ALWAYS
         if may_probe and (always or (search.probe in ("auto", "few") and not found)):
-            is_refused = rules.requires_login(search.site) or rules.is_blocked(search.site)
-            probed = await self._probe(is_refused + (named in _REFUSED))
+            probed = await self._probe((refusal in _REFUSED) + (named in _REFUSED))
             found |= probed is ProbeResult.FOUND
         is_out_of_reach = probed in _REFUSED or rules.is_unreachable(search.site)
         wants_page = search.feeds or always or not found
@@ -264,7 +264,7 @@ class SiteSearch:
             found |= await self.probe_platforms(linked.page)
         if found:
             return _SearchResult(ProbeResult.FOUND)
-        if ProbeResult.BLOCKED in (named, linked.result) or rules.is_blocked(search.site):
+        if ProbeResult.BLOCKED in (named, linked.result, refusal):
             return _SearchResult(ProbeResult.BLOCKED)
         return _SearchResult(probed, linked.moved_to)
 

@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from sitemapreader.discovery.download import SmallBody, fetch_body
-from sitemapreader.errors import LOGIN_STATUSES, FetchError
+from sitemapreader.errors import FetchError
 from sitemapreader.issues import Issue, IssueCode, make_issue
 from sitemapreader.models import SitemapEntry, Via
 from sitemapreader.options import ROBOTS_MAX_BYTES
@@ -53,8 +53,7 @@ class RobotsRules:
         self._cache: dict[str, tuple[Robots, int]] = {}
         self._fetching: dict[str, asyncio.Lock] = {}
         self._unreachable: dict[str, tuple[Issue, Document]] = {}
-        self._login_required: set[str] = set()
-        self._blocked: set[str] = set()
+        self._failed: dict[str, Document] = {}
 
     async def check_fetch(
         self, entry: SitemapEntry, referrers: Sequence[str], hosts: Hosts
@@ -138,13 +137,9 @@ class RobotsRules:
             await self._context.report_issue(*unreachable)
         return unreachable is not None
 
-    def requires_login(self, url: str) -> bool:
-        """Return whether the host of a URL demanded a login for its robots.txt."""
-        return origin_of(url) in self._login_required
-
-    def is_blocked(self, url: str) -> bool:
-        """Return whether a bot protection refused the request for robots.txt."""
-        return origin_of(url) in self._blocked
+    def find_failed(self, url: str) -> Document | None:
+        """Return the outcome of the robots.txt of a URL's host if it was refused."""
+        return self._failed.get(origin_of(url))
 
     async def _is_listed(self, place: str, url: str) -> bool:
         """Return whether the robots.txt of `place` lists `url`: a proven cross-submit.
@@ -218,10 +213,7 @@ class RobotsRules:
         is_redirected = origin_of(error.url) != origin
         if error.http_status in _NOT_OF_THE_HOST and not absent and not is_redirected:
             self._unreachable[origin] = issue_from_error(error, document), document
-        if error.code is IssueCode.BLOCKED_BY_SITE:
-            self._blocked.add(origin)
-        if error.http_status in LOGIN_STATUSES:
-            self._login_required.add(origin)
+        self._failed[origin] = document
         if error.code in _LEADS_NOWHERE:
             await self._context.report_issue(make_issue(error.code, document.url), document)
         elif not absent:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from types import MappingProxyType
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING
 
 import attrs
 
-from sitemapreader.event_loop import run_blocking
+from sitemapreader.event_loop import without_await
 from sitemapreader.fetch.client import find_settings
 from sitemapreader.models import SitemapEntry
 from sitemapreader.readers.robots import Robots
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BlockingWalk",
-    "DiscoverArguments",
     "Discovery",
     "Walk",
     "WalkArguments",
@@ -206,24 +205,6 @@ def walk_sync(site: str | None = None, **arguments: Unpack[WalkArguments]) -> Bl
     return BlockingWalk(walk(site, **arguments))
 
 
-class DiscoverArguments(TypedDict, total=False):
-    """The keyword arguments of `discover`, for `discover_sync`.
-
-    A test compares names and types with the signature of `discover`, which explains them.
-    """
-
-    fetcher: Fetcher | None
-    options: FetchOptions | None
-    limits: Limits | None
-    probe: Probe
-    extra_paths: Iterable[str]
-    feeds: bool
-    map_hosts: Mapping[str, str]
-    respect_robots: bool
-    extra_formats: ExtraFormats
-    trusted: bool
-
-
 @attrs.frozen(eq=False)
 class Discovery:
     """The result of a search.
@@ -310,14 +291,4 @@ async def discover(
     return Discovery(tuple(sitemaps.values()), robots, issues, report.counts, documents)
 
 
-def discover_sync(site: str, **arguments: Unpack[DiscoverArguments]) -> Discovery:
-    """Find the sitemaps of a site as `discover` does, but without `await`.
-
-    Args:
-        site: its URL, as `discover` takes it.
-        arguments: the keyword arguments of `discover`.
-
-    Inside a running event loop, as in a notebook, it runs in a thread of its own. Raises what
-    `discover` raises.
-    """
-    return run_blocking(discover(site, **arguments))
+discover_sync = without_await(discover)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Unpack
 import attrs
 
 from sitemapreader.dates import TOLERANCE, LastmodKind, LastmodTally, latest_moment
-from sitemapreader.event_loop import run_blocking
+from sitemapreader.event_loop import without_await
 from sitemapreader.fetch.client import find_settings
 from sitemapreader.models import SitemapEntry, UrlEntry
 from sitemapreader.outcomes import NOT_NEWER, OVER_LIMIT
@@ -211,12 +211,4 @@ async def newest(
     )
 
 
-def newest_sync(
-    site: str | None = None,
-    number: int = 10,
-    *,
-    documents: int = 20,
-    **arguments: Unpack[WalkArguments],
-) -> Newest:
-    """Find the newest URLs as `newest` does, but without `await`."""
-    return run_blocking(newest(site, number, documents=documents, **arguments))
+newest_sync = without_await(newest)

@@ -9,10 +9,20 @@ from typing import TYPE_CHECKING, Any, ForwardRef
 import pytest
 
 import sitemapreader
-from sitemapreader import FetchOptions, HttpFetcher, Limits, discover, walk, walk_many, walk_sync
+from sitemapreader import (
+    FetchOptions,
+    HttpFetcher,
+    Limits,
+    discover,
+    discover_sync,
+    newest,
+    newest_sync,
+    walk,
+    walk_many,
+    walk_sync,
+)
 from sitemapreader.fetch.client import find_settings
 from sitemapreader.many import RunArguments
-from sitemapreader.walker import DiscoverArguments
 from sitemapreader.walker.config import SharedArguments, WalkArguments
 
 if TYPE_CHECKING:
@@ -23,18 +33,25 @@ def written(annotation: Any) -> str:
     return annotation.__forward_arg__ if isinstance(annotation, ForwardRef) else str(annotation)
 
 
-@pytest.mark.parametrize(
-    ("function", "arguments"), [(walk, WalkArguments), (discover, DiscoverArguments)]
-)
-def test_the_list_is_that_of_the_signature(
-    function: Callable[..., Any], arguments: type[WalkArguments | DiscoverArguments]
-) -> None:
-    """`WalkArguments` has the names and types that the signature of `walk` has; so for discover."""
-    parameters = [*inspect.signature(function).parameters.values()][1:]
+def test_the_list_is_that_of_the_signature() -> None:
+    """`WalkArguments` has the names and types that the signature of `walk` has."""
+    parameters = [*inspect.signature(walk).parameters.values()][1:]
     assert all(parameter.kind is parameter.KEYWORD_ONLY for parameter in parameters)
     expected = {parameter.name: parameter.annotation for parameter in parameters}
-    listed = {name: written(kind) for name, kind in arguments.__annotations__.items()}
+    listed = {name: written(kind) for name, kind in WalkArguments.__annotations__.items()}
     assert listed == expected
+
+
+@pytest.mark.parametrize(
+    ("blocking", "function"), [(discover_sync, discover), (newest_sync, newest)]
+)
+def test_what_blocks_has_the_same_signature(
+    blocking: Callable[..., Any], function: Callable[..., Any]
+) -> None:
+    """`discover_sync` takes what `discover` takes, with a name and words of its own."""
+    assert inspect.signature(blocking) == inspect.signature(function)
+    assert blocking.__name__ == f"{function.__name__}_sync"
+    assert f"what `{function.__name__}` does, without" in (blocking.__doc__ or "")
 
 
 def test_walk_many_sync_takes_what_walk_many_takes() -> None:

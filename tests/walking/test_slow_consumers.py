@@ -25,7 +25,6 @@ from sitemapreader import (
     walk_many,
     walk_sync,
 )
-from sitemapreader.discovery import context
 from sitemapreader.discovery.context import LoopShare
 from sitemapreader.discovery.download import read_events
 from sitemapreader.fetch import MemoryFetcher, StoredResponse
@@ -73,45 +72,6 @@ async def test_one_reader_at_a_time_reads_a_chunk() -> None:
             rest += len(batch)
         assert await asyncio.wait_for(waiting, 60)
     assert rest > COUNT / 2
-
-
-async def test_a_reader_that_is_left_lets_the_next_one_read() -> None:
-    """However the reading of a document ends, the others can read."""
-    share = LoopShare()
-    async with aclosing(read(share)) as first, aclosing(read(share)) as second:
-        await anext(first)
-        waiting = asyncio.ensure_future(anext(second))
-        await asyncio.sleep(0)
-        await first.aclose()
-        assert await asyncio.wait_for(waiting, 60)
-
-
-async def test_a_reader_that_is_cancelled_while_it_waits_holds_up_nobody() -> None:
-    """Of two readers that wait, one is cancelled; the other one reads."""
-    share = LoopShare()
-    async with aclosing(read(share)) as first, aclosing(read(share)) as third:
-        await anext(first)
-        waiting = [asyncio.ensure_future(anext(each)) for each in (read(share), third)]
-        await asyncio.sleep(0)
-        waiting[0].cancel()
-        await first.aclose()
-        assert await asyncio.wait_for(waiting[1], 60)
-
-
-async def test_a_loop_yields_only_when_its_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Other tasks run after the interval of a loop, not before, and then not at once again."""
-    monkeypatch.setattr(context, "_INTERVAL_SECONDS", 600)
-    share = LoopShare()
-    ran: list[str] = []
-    asyncio.get_running_loop().call_soon(ran.append, "other")
-    await share.yield_if_due()
-    states = [bool(ran)]
-    share._interval.due_at = 0.0  # as if it had worked for so long
-    await share.yield_if_due()
-    states.append(bool(ran))
-    asyncio.get_running_loop().call_soon(ran.append, "other")
-    await share.yield_if_due()
-    assert (states, ran) == ([False, True], ["other"])
 
 
 async def test_all_loops_together_take_one_interval_in_a_round(
@@ -311,17 +271,10 @@ async def test_a_body_that_broke_off_is_fetched_again() -> None:
     assert response.opened > 1
 
 
-async def test_a_body_that_has_changed_meanwhile() -> None:
-    """If the second answer begins in another way the document stays cut: nothing comes twice."""
-    other = ["https://example.org/new", *LOCS]
-    locs, document = await read_slowly(Impatient(TOP, urlset(*LOCS), later=urlset(*other)))
-    assert locs == LOCS[: len(locs)]
-    assert (document.status, document.reason, document.tries) == ("partial", "body-cut", 2)
-
-
-async def test_a_body_that_is_shorter_now() -> None:
-    """Nor is anything made of an answer that ends before the place that was reached."""
-    locs, document = await read_slowly(Impatient(TOP, urlset(*LOCS), later=urlset(*LOCS[:9])))
+@pytest.mark.parametrize("later", [["https://example.org/new", *LOCS], LOCS[:9]])
+async def test_a_body_that_has_changed_meanwhile(later: list[str]) -> None:
+    """Nothing comes of an answer that begins otherwise, or ends before what was read."""
+    locs, document = await read_slowly(Impatient(TOP, urlset(*LOCS), later=urlset(*later)))
     assert locs == LOCS[: len(locs)]
     assert (document.status, document.reason, document.tries) == ("partial", "body-cut", 2)
 

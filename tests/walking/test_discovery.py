@@ -334,22 +334,6 @@ async def test_a_robots_txt_that_redirects_to_a_host_out_of_reach_is_no_silence(
     assert found.codes == ["robots-unreachable"]
 
 
-@pytest.mark.parametrize("target", ["http://10.0.0.1/robots.txt", "http://127.0.0.1:9/robots.txt"])
-async def test_a_start_page_beside_a_robots_txt_that_redirects_to_a_blocked_address(
-    target: str,
-) -> None:
-    """The same with a server on loopback, whose redirect to a refused address is not followed."""
-
-    def pages(base: str) -> dict[str, Page]:
-        return {"/robots.txt": target, "/": PAGE, "/hinted.xml": urlset(f"{base}/page")}
-
-    async with serve(pages) as served:
-        found = await discover(served.base)
-    assert served.requested == ["/robots.txt", "/", "/hinted.xml"]
-    assert [entry.loc for entry in found.sitemaps] == [f"{served.base}/hinted.xml"]
-    assert found.counts == {IssueCode.ROBOTS_UNREACHABLE: 1}
-
-
 @pytest.mark.parametrize("probe", ["auto", "never"])
 async def test_no_sitemap_is_said_after_a_loop(probe: Probe) -> None:
     """Where there is none, the end says so, and not that the host gave no answer."""
@@ -513,15 +497,6 @@ async def test_of_a_long_page_the_beginning_is_read() -> None:
     assert served <= 5 * 65_536
 
 
-async def test_robots_that_is_damaged_gzip() -> None:
-    """Of a robots.txt whose compression is damaged, the lines that inflate count."""
-    lines = b"".join(b"Sitemap: https://example.org/%d.xml\n" % n for n in range(900))
-    found = await search({ROBOTS: gzip.compress(lines)[:-400], SITE: b""})
-    assert 10 < len(found.urls) < 900
-    assert found.codes[0] == "robots-unreachable"
-    assert found.outcomes[ROBOTS] == ("partial", "compression-truncated")
-
-
 async def test_relative_lines_follow_the_redirect() -> None:
     """A relative Sitemap line is resolved against where robots.txt came from in the end."""
     pages: Pages = {ROBOTS: moved("https://www.example.org/robots.txt", b"Sitemap: a.xml")}
@@ -558,27 +533,8 @@ async def test_misuse(arguments: Any, error: type[Exception], words: str) -> Non
     assert fetcher.requested == []
 
 
-async def test_a_site_that_wants_a_login_has_a_lost_document() -> None:
-    """Who looks for what was lost sees the start page, though it was not requested."""
-    walked = await walk_all(locked(ROBOTS, *PROBES, SITE))
-    lost = [(each.url, each.reason) for each in walked.report.documents if each.is_lost]
-    assert lost == [(SITE, "login-required")]
-    assert SITE not in walked.requested
-    assert not walked.report.complete
-    assert walked.codes == ["login-required"]
-
-
 FOLDER_SITE = "https://www.example.org/"
 FOLDER = package.ROOT / "testdata" / "site"
-
-
-def test_it_finds_what_discover_finds() -> None:
-    """Without a running event loop it makes one."""
-    found = discover_sync(FOLDER_SITE, fetcher=FolderFetcher(FOLDER))
-    assert [entry.loc for entry in found.sitemaps] == [
-        f"{FOLDER_SITE}sitemap_index.xml",
-        f"{FOLDER_SITE}shop/sitemap.xml",
-    ]
 
 
 async def test_it_works_inside_a_running_event_loop() -> None:
@@ -652,13 +608,6 @@ async def test_a_copy_that_names_the_original(sitemap: str) -> None:
     walked = await walk_all(pages_of(STAGING, sitemap, *locs), STAGING)
     assert len(walked.locs) == 78
     assert said(walked) == ["all 78 URLs are on www.acme.example"]
-
-
-async def test_several_other_hosts() -> None:
-    """If there are several hosts, the one with the most URLs is named."""
-    locs = ["https://a.example/1", "https://b.example/1", "https://b.example/2"]
-    walked = await walk_all(pages_of(STAGING, f"{STAGING}s.xml", *locs), STAGING)
-    assert said(walked) == ["2 of 3 URLs are on b.example"]
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,6 @@ from walking import ROBOTS, SITE, Pages, Walked, fault, index, moved, status, ur
 from sitemapreader import FetchOptions, HttpFetcher, IssueCode, Severity, discover, urls, walk
 from sitemapreader.fetch.local import MemoryFetcher
 from sitemapreader.models import SitemapEntry, Via
-from sitemapreader.walker import walk_sync
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -77,14 +76,6 @@ async def test_a_site_over_http() -> None:
         assert not entries.report.complete
 
 
-async def test_discovery_over_http() -> None:
-    """A discovery over HTTP looks at one sitemap, and leaves its body."""
-    async with serve(make_site) as served:
-        found = await discover(served.base, options=OPTIONS)
-        assert [entry.loc for entry in found.sitemaps] == [f"{served.base}/i.xml"]
-        assert served.requested == ["/robots.txt", "/i.xml"]
-
-
 async def test_probing_over_http() -> None:
     """Well-known paths are tried by GET, and the one that is a sitemap is read on."""
     async with serve(lambda base: {"/sitemap.txt": f"{base}/x\n".encode()}) as served:
@@ -92,14 +83,6 @@ async def test_probing_over_http() -> None:
             assert [entry.loc async for entry in entries] == [f"{served.base}/x"]
         assert served.requested[-1] == "/sitemap.txt"
         assert len(served.requested) == 11
-
-
-async def test_a_given_fetcher_stays_open() -> None:
-    """A fetcher of the caller's can be used for one walk after the other."""
-    async with serve(make_site) as served, HttpFetcher(OPTIONS) as fetcher:
-        for _ in range(2):
-            async with walk(sitemaps=[f"{served.base}/a.xml"], fetcher=fetcher) as entries:
-                assert len([entry async for entry in entries]) == 5_000
 
 
 @pytest.mark.slow
@@ -179,17 +162,6 @@ async def test_a_server_that_is_not_there() -> None:
     assert (str(document.status), document.reason) == ("failed", "connect")
 
 
-async def test_walk_sync_over_http() -> None:
-    """The blocking walk reads the same site from another thread, while this loop serves it."""
-    async with serve(make_site) as served:
-
-        def count() -> int:
-            with walk_sync(served.base, options=OPTIONS) as entries:
-                return sum(1 for _ in entries)
-
-        assert await asyncio.to_thread(count) == 10_003
-
-
 def test_aiohttp_is_imported_for_http_only() -> None:
     """A walk with a fetcher of one's own imports no HTTP client."""
     code = (
@@ -238,23 +210,6 @@ async def test_hosts(child: str, on_host: bool, on_site: bool) -> None:
         assert ("cross-host-child" in walked.codes) is not fetched
         if not fetched:
             assert walked.outcome(child) == ("skipped", "cross-host-child")
-
-
-async def test_the_list_of_suffixes_is_read_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Once, for all workers that need it at the same time, and not in the event loop's thread."""
-    threads = []
-
-    def read(self: PublicSuffixList) -> None:
-        threads.append(threading.current_thread())
-        init(self)
-
-    init = PublicSuffixList.__init__
-    monkeypatch.setattr(PublicSuffixList, "__init__", read)
-    urls._load.cache_clear()
-    tops = [f"https://{n}.example.co.uk/top.xml" for n in range(8)]
-    await walk_all(dict.fromkeys(tops, index("https://example.co.uk/c.xml")), None, sitemaps=tops)
-    assert len(threads) == 1
-    assert threads[0] is not threading.main_thread()
 
 
 async def test_the_list_of_suffixes_holds_nobody_up(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -591,14 +546,3 @@ async def test_requests_beside_a_walk_have_its_trust_while_it_runs() -> None:
         async with walk(served.base, fetcher=fetcher) as entries:
             async for _ in entries:
                 assert await open_and_fail(fetcher, url) == "opened"
-
-
-async def test_a_fetcher_keeps_nothing_of_walks_that_are_over() -> None:
-    """The trust of a walk goes with it: a fetcher for a thousand walks does not grow."""
-    async with serve(make_pages) as served, HttpFetcher() as fetcher:
-        assert await read(served.base, fetcher, trusted=True) == (1, set())
-        # Connections that are kept have the context of the walk that made them.
-        await fetcher.aclose()
-        await asyncio.sleep(0.01)
-        gc.collect()
-        assert len(fetcher._walks) == 0
