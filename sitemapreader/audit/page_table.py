@@ -68,6 +68,7 @@ _ROWS_AT_ONCE = 500
 _OF_THE_PAGE = (
     *("title", "is_noindex", "canonical", "canonical_key", "canonicals", "canonical_differs_by"),
     *("refresh_seconds", "refresh_url", "refresh_key", "modified", "text_hash"),
+    *("noindex_line", "canonical_line", "refresh_line", "alternate_line"),
 )
 """Columns of what a page says of itself."""
 _TEMPORARY = frozenset({302, 303, 307})
@@ -138,8 +139,10 @@ class PageTable:
         if key is None and keys:
             key = final_key
         seconds, target = facts.refresh or (None, None)
+        noindex = facts.find_noindex(*self._robots)
+        line_of = facts.lines.get
         values = (
-            *(facts.title, facts.is_noindex(*self._robots)),
+            *(facts.title, noindex is not None),
             *(key and keys[key], key, len(keys), key and name_difference(final_key, key)),
             *(
                 seconds,
@@ -148,6 +151,12 @@ class PageTable:
                 facts.modified and facts.modified.replace(tzinfo=None),
             ),
             facts.text_hash,
+            *(noindex and line_of(noindex), key and line_of(("canonical", keys[key]))),
+            target and line_of(("refresh", target)),
+            min(
+                (line for (name, _), line in facts.lines.items() if name == "alternate"),
+                default=None,
+            ),
         )
         return dict(zip(_OF_THE_PAGE, values, strict=True))
 

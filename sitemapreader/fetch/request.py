@@ -140,7 +140,11 @@ class RedirectChain:
     def follow(self, location: str, *, status: int = 301, sets_cookie: bool = False) -> None:
         """Make the `Location` of a redirect the target, or raise FetchError."""
         source = self.target
-        target = self._read(location)
+        try:
+            target = self._read(location)
+        except FetchError:
+            self.redirects.append(Redirect(str(source), location, status, sets_cookie))
+            raise
         self.redirects.append(Redirect(str(source), str(target), status, sets_cookie))
         if target.key in self._seen:
             raise FetchError(IssueCode.REDIRECT_LOOP, str(source), f"to {target}")

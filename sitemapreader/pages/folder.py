@@ -175,7 +175,7 @@ _REWRITERS = frozenset({b".htaccess", b"web.config", b"_worker.js", b"staticweba
 _SITEMAP = re.compile(rb"(?:.*/)?[^/]*sitemap[^/]*\.xml(?:\.gz)?", re.DOTALL | re.IGNORECASE)
 # Error and offline pages, searches, indexes of words, and files that prove who owns the site.
 _NO_PAGE = re.compile(
-    rb"(?:.*/)?(?:(?:404|50x|5\d\d|offline|(?:search|genindex(?:-\w+)?|[a-z]+-modindex)(?:/index)?)"
+    rb"(?:.*/)?(?:(?:404|50x|5\d\d|offline|search|genindex(?:-\w+)?|[a-z]+-modindex)(?:/index)?"
     rb"\.html?|google[0-9a-f]{16}\.html|yandex_\w+\.html)",
     re.DOTALL | re.IGNORECASE,
 )

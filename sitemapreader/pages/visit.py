@@ -24,7 +24,7 @@ from sitemapreader.readers.decode.charset import HTML_TYPES, TEXT_TYPES, page_ty
 from sitemapreader.readers.pages.facts import PageFacts, read_page
 from sitemapreader.readers.pages.links import MAX_PAGE_BYTES
 from sitemapreader.readers.robots import Robots, parse_robots
-from sitemapreader.urls import origin_of
+from sitemapreader.urls import has_web_scheme, origin_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterable, Mapping
@@ -315,6 +315,8 @@ def _visit_of_error(url: str, error: FetchError) -> PageVisit:
     elif asks_to_wait and reason is None:
         reason = NotJudged.ASKED_TO_WAIT
     final = error.redirects[-1].target if error.redirects else url
+    if not has_web_scheme(final) or error.code is IssueCode.INVALID_URL:
+        final = error.url  # where the redirect to no URL stands
     # A redirect from https to http is not followed, and says where the page is all the same.
     is_told = error.http_status is not None or error.code is IssueCode.DOWNGRADE
     return PageVisit(

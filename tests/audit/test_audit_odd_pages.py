@@ -102,7 +102,7 @@ async def test_redirects_of_a_folder_in_a_circle(tmp_path: Path) -> None:
     texts = {"_redirects": rules, "d.html": page(), "sitemap.xml": list_pages(BASE, "a", "c0", "d")}
     with await judge(build(tmp_path, **texts), None) as result:
         said = "redirects in a circle, or too many"
-        assert hits(result) == {"page-error": [("a", said), ("c0", said)]}
+        assert hits(result) == {"page-error": [("a", f"301 {said}"), ("c0", f"301 {said}")]}
 
 
 @pytest.mark.slow

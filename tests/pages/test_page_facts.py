@@ -107,8 +107,8 @@ def test_lines_of_what_findings_name() -> None:
         "<meta http-equiv=refresh content='0;url=/z'>"
     )
     assert read_head(head).lines == {
-        ("robots", "robots"): 2,
-        ("robots", "googlebot"): 3,
+        ("robots", "noindex"): 2,
+        ("googlebot", "none"): 3,
         ("canonical", "https://example.org/x"): 4,
         ("canonical", "https://example.org/y"): 6,
         ("refresh", "https://example.org/z"): 7,

@@ -108,15 +108,17 @@ WHERE not_judged IS NULL AND file = ''
     HAVING 2 * count(*) FILTER (status < 500) < count(*) OR bool_or(error LIKE 'host-down%')
 )
 
--- distrust_probes: pages that are made in the browser are all alike
+-- distrust_probes: pages that are made in the browser are all alike; where three others have texts of
+-- their own, the server makes them
 DELETE FROM probe WHERE text_hash IS NOT NULL AND folder IN (
     SELECT first_folder(p.key) AS place FROM page p JOIN probe q ON q.folder = first_folder(p.key)
     WHERE p.not_judged IS NULL AND p.status = 200
     GROUP BY place HAVING 2 * count(*) FILTER (p.text_hash = q.text_hash) >= count(*)
+        AND count(DISTINCT p.text_hash) FILTER (p.text_hash <> q.text_hash) < 3
 )
 
 -- find_soft_errors: pages that are as one that does not exist
-UPDATE page SET is_soft_404 = regexp_matches(file, '^([a-z]{2}(-[a-z]{2})?/)?404\.html?$') OR EXISTS (
+UPDATE page SET is_soft_404 = regexp_matches(file, '^([a-z]{2}(-[a-z]{2})?/)?404(/index)?\.html?$') OR EXISTS (
     SELECT 1 FROM probe WHERE probe.folder = first_folder(page.key) AND (
         -- a start page that is shown for all that is not there is none of that
         probe.text_hash = page.text_hash
@@ -131,7 +133,7 @@ UPDATE page SET fault = CASE
     WHEN file = '' AND status = 404 AND EXISTS (SELECT 1 FROM built) THEN 'page-missing'
     WHEN status = 404 THEN 'page-not-found'
     WHEN status = 410 THEN 'page-gone'
-    WHEN status BETWEEN 500 AND 599 OR error <> '' THEN 'page-error'
+    WHEN status BETWEEN 300 AND 399 OR status BETWEEN 500 AND 599 OR error <> '' THEN 'page-error'
     WHEN status IN (401, 407) OR leads_to_login THEN 'page-login'
     WHEN status >= 400 THEN 'page-forbidden'
     WHEN is_soft_404 THEN 'page-soft-404'

@@ -197,6 +197,8 @@ CREATE TABLE page (            -- a row a visit
     refresh_seconds UINTEGER, refresh_url VARCHAR, refresh_key VARCHAR,
     modified TIMESTAMP,        -- as the page itself says
     text_hash VARCHAR,         -- of its text; its version, "-", and the hash
+    noindex_line UINTEGER, canonical_line UINTEGER,         -- of its source; NULL for headers
+    refresh_line UINTEGER, alternate_line UINTEGER,
     url UBIGINT,               -- the number of its row
     document UINTEGER,         -- the first that lists it
     lastmod TIMESTAMP,         -- the oldest that sitemaps say

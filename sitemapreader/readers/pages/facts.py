@@ -63,8 +63,8 @@ class PageFacts:
         text_hash: of the text that it shows, apart from what frames it and from white space, after
             the version of what counts as such; `None` without a text, and for a page that was cut
             or is neither HTML nor text.
-        lines: of the elements that say so: of ("canonical", URL), ("alternate", URL), ("refresh",
-            URL) and ("robots", crawler).
+        lines: of the elements that say so, from 1: of ("canonical", URL), ("alternate", URL),
+            ("refresh", URL), and of a crawler and its directive. A header has none.
     """
 
     url: str
@@ -78,7 +78,11 @@ class PageFacts:
     lines: Mapping[tuple[str, str], int] = MappingProxyType({})
 
     def is_noindex(self, *bots: str, now: datetime | None = None) -> bool:
-        """Return whether the page keeps itself out of an index.
+        """Return whether the page keeps itself out of an index; as `find_noindex` has it."""
+        return self.find_noindex(*bots, now=now) is not None
+
+    def find_noindex(self, *bots: str, now: datetime | None = None) -> tuple[str, str] | None:
+        """Return the crawler and the directive by which the page is kept out of an index.
 
         Args:
             bots: crawlers, in lower case, whose own directives count beside those for all.
@@ -86,15 +90,15 @@ class PageFacts:
         """
         moment = now or datetime.now(UTC)
         for bot in ("robots", "*", *bots):
-            for directive in self.robots.get(bot, ()):
+            for directive in sorted(self.robots.get(bot, ())):
                 name, _, value = directive.partition(":")
                 if name in ("noindex", "none"):
-                    return True
+                    return bot, directive
                 if name == "unavailable_after":
                     end = parse_lastmod(value.strip())
                     if end is not None and end < moment:
-                        return True
-        return False
+                        return bot, directive
+        return None
 
 
 def read_page(
@@ -191,8 +195,6 @@ class _Robots:
 
     def add_line(self, bot: str, line: str, number: int = 0) -> None:
         """Add the directives of one header line, or of the `<meta>` on a line of the page."""
-        if number:
-            self.lines.setdefault(("robots", bot), number)
         for match in _DIRECTIVE.finditer(line[:MAX_ROBOTS_CHARS].lower()):
             name, value = match[1], match[3].strip()
             if match[2] and name not in _VALUED:  # a crawler's name, up to the end of the line
@@ -200,6 +202,8 @@ class _Robots:
             if name:
                 directive = f"{name}:{value}" if name in _VALUED else name
                 self._found[bot].add(directive)
+                if number:
+                    self.lines.setdefault((bot, directive), number)
 
 
 def _read_links(links: list[Element], url: str, head: Head) -> dict[str, Any]:

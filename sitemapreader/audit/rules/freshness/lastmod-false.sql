@@ -10,7 +10,7 @@
 -- source: https://developers.google.com/search/docs/crawling-indexing/sitemaps/build-sitemap
 SELECT p.loc AS url, p.document, p.lastmod::DATE || CASE
            WHEN e.key IS NULL THEN ', the page says ' || p.modified::DATE
-           ELSE ', with the text of ' || e.lastmod::DATE END AS detail
+           ELSE ', with the text of ' || e.lastmod::DATE END AS detail, nullif(p.file, '') AS file
 FROM page p LEFT JOIN earlier e
   ON e.key = p.key AND e.text_hash = p.text_hash AND e.lastmod::DATE < p.lastmod::DATE
 WHERE p.not_judged IS NULL AND p.is_listed AND p.fault IS NULL

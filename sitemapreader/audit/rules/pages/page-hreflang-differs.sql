@@ -6,9 +6,10 @@
 -- meaning: Search engines drop versions that contradict each other.
 -- advice: Make both from one source.
 -- source: https://developers.google.com/search/docs/specialty/international/localized-versions
-SELECT p.loc AS url, p.pairs || ' on the page, ' || s.pairs || ' in the sitemap' AS detail, p.document
+SELECT p.loc AS url, p.pairs || ' on the page, ' || s.pairs || ' in the sitemap' AS detail, p.document,
+       nullif(p.file, '') AS file, p.alternate_line AS file_line
 FROM (
-    SELECT page.loc, page.url, page.document, count(DISTINCT (a.hreflang, a.key)) AS pairs,
+    SELECT page.loc, page.url, page.document, page.file, page.alternate_line, count(DISTINCT (a.hreflang, a.key)) AS pairs,
            list(DISTINCT a.hreflang || ' ' || a.key ORDER BY a.hreflang || ' ' || a.key) AS links
     FROM page JOIN page_alternate a ON a.page = page.key
     WHERE not_judged IS NULL AND is_listed AND fault IS NULL GROUP BY ALL

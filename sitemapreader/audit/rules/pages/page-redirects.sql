@@ -13,5 +13,7 @@ SELECT loc AS url, concat_ws(' ',
     'to', CASE WHEN final_key <> key THEN final_url ELSE refresh_url END,
     CASE WHEN differs_by <> '' AND final_key <> key THEN '(' || differs_by || ')' END,
     CASE WHEN final_key <> key AND final_key IN (SELECT key FROM url) THEN 'which is listed' END
-) AS detail, document
+) AS detail, document,
+    CASE WHEN final_key = key THEN nullif(file, '') END AS file,
+    CASE WHEN final_key = key THEN refresh_line END AS file_line
 FROM page WHERE fault = 'page-redirects'

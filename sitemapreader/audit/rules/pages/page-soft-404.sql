@@ -8,5 +8,6 @@
 -- advice: Answer 404 where there is no page, and take the page out of the sitemap.
 -- source: https://developers.google.com/search/docs/crawling-indexing/http-network-errors, https://docs.squirrelscan.com/rules/crawl
 -- search-console: Soft 404
-SELECT loc AS url, CASE WHEN final_key <> key THEN 'to ' || final_url ELSE '' END AS detail, document
+SELECT loc AS url, CASE WHEN final_key <> key THEN trim(statuses || ' to ' || final_url) ELSE '' END AS detail,
+       document, nullif(file, '') AS file
 FROM page WHERE fault = 'page-soft-404'

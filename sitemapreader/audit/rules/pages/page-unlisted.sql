@@ -8,7 +8,7 @@
 -- meaning: Search engines find it late.
 -- advice: List it, if it is to be indexed.
 -- source: https://www.screamingfrog.co.uk/guides/sitemaps/
-SELECT loc AS url, file AS detail, NULL AS document FROM page
+SELECT loc AS url, file AS detail, NULL AS document, file FROM page
 WHERE NOT is_listed AND not_judged IS NULL AND title IS NOT NULL AND NOT is_noindex
-  AND refresh_url IS NULL AND (canonical_key IS NULL OR canonical_key = final_key)
+  AND refresh_url IS NULL AND (canonical_key IS NULL OR canonical_key = final_key OR canonical_differs_by = 'slash')
   AND statuses = '' AND key NOT IN (SELECT key FROM url)

@@ -1,0 +1,141 @@
+"""What findings about pages say: statuses, files, lines, and which pages they leave alone."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from aiohttp import web
+from page_audits import WORDS, build, hits, judge, list_pages, page, publish
+from page_server import answer, serve_pages
+
+from sitemapreader.audit.rules import load_rules
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+BASE = "https://example.org/"
+FINE: dict[str, Any] = {f"fine/{number}": page(text=f"{WORDS} {number}") for number in range(8)}
+
+
+async def test_the_status_of_a_redirect_is_told() -> None:
+    """Wherever it leads, to an error, in a circle, or to nowhere: the finding begins with it."""
+    answers = FINE | {
+        "nowhere": answer(301),
+        "mail": answer(302, Location="mailto:me@example.org"),
+        "circle": answer(307, Location="/circle"),
+        "lost": answer(308, Location="/none"),
+        "broken": answer(301, Location="/error"),
+        "hop": answer(301, Location="/hop2"),
+        "hop2": answer(302, Location="/fine/1"),
+        "error": answer(500),
+    }
+    async with serve_pages(**answers) as server:
+        publish(server, *(path for path in answers if path not in ("hop2", "error")))
+        with await judge(server.base) as result:
+            found = hits(result)
+    said = {path: detail for each in found.values() for path, detail in each}
+    assert said.pop("mail").startswith("302 invalid-url: redirect to mailto:")
+    assert said == {
+        "nowhere": "301",
+        "circle": f"307 redirect-loop: to {server.base}circle",
+        "lost": "308 404",
+        "broken": "301 500",
+        "hop": f"301 302 to {server.base}fine/1 which is listed",
+    }
+    assert [path for path, _ in found["page-error"]] == ["broken", "circle", "mail", "nowhere"]
+
+
+@pytest.mark.parametrize("soft", [1, 5, 9])
+async def test_soft_errors_of_one_section(soft: int) -> None:
+    """A shop that answers 200 for what it has not, with a nonce, is known by four real pages."""
+    nonces = itertools.count()
+
+    def say_no(request: web.Request) -> Any:
+        if not request.path.startswith("/shop/"):
+            return web.Response(status=404)
+        script = f"<script>var nonce = 'n{next(nonces)}'</script>"
+        return page(script, f"Sorry, we no longer have this. {WORDS}")
+
+    shop = {f"shop/{number}": page(text=f"{WORDS} thing {number}") for number in range(4)}
+    gone = [f"shop/gone{number}" for number in range(soft)]
+    async with serve_pages(**FINE, **shop) as server:
+        server.fallback = say_no
+        publish(server, *FINE, *shop, *gone)
+        with await judge(server.base) as result:
+            assert hits(result) == {"page-soft-404": [(path, "") for path in gone]}
+
+
+async def test_pages_that_are_made_in_the_browser() -> None:
+    """Where all pages of a section have the words of a made-up one, nothing is said."""
+    shell = page(text="Loading the application, one moment")
+    start = {"app/help": page(text=f"{WORDS} help"), "app/about": page(text=f"{WORDS} about")}
+    async with serve_pages(**FINE, **start) as server:
+        server.fallback = lambda request: shell if request.path.startswith("/app/") else None
+        publish(server, *FINE, *start, *(f"app/{number}" for number in range(6)))
+        with await judge(server.base) as result:
+            assert hits(result) == {}
+
+
+async def test_two_canonicals_are_told(tmp_path: Path) -> None:
+    """Of two canonicals that differ the finding says that there are two."""
+    two = "<link rel=canonical href=/a/1><link rel=canonical href=/a/2>"
+    texts = {f"a/{number}.html": page() for number in range(4)}
+    texts |= {"one.html": page("<link rel=canonical href=/a/1>"), "two.html": page(two)}
+    listed = [name.removesuffix(".html") for name in texts]
+    site = build(tmp_path, **texts, **{"sitemap.xml": list_pages(BASE, *listed)})
+    with await judge(site, None) as result:
+        assert hits(result) == {
+            "page-canonical-elsewhere": [
+                ("one", f"{BASE}a/1"),
+                ("two", f"2 different ones, {BASE}a/1"),
+            ]
+        }
+
+
+async def test_pages_of_a_folder_that_no_sitemap_lists(tmp_path: Path) -> None:
+    """A page whose canonical is its own URL without the slash is one; an error page is none."""
+    own = page("<link rel=canonical href=https://example.org/own>")
+    texts = {f"a/{number}.html": page() for number in range(4)}
+    texts |= {"404/index.html": page(), "de/404.html": page(), "500.html": page()}
+    texts |= {"own/index.html": own, "copy/index.html": own}
+    listed = [f"a/{number}" for number in range(4)]
+    site = build(tmp_path, **texts, **{"sitemap.xml": list_pages(BASE, *listed)})
+    with await judge(site, None) as result:
+        assert hits(result) == {"page-unlisted": [("own/", "own/index.html")]}
+
+
+async def test_the_file_to_mend_is_known(tmp_path: Path) -> None:
+    """In a built folder each finding about what a page says has its HTML file and line."""
+    texts = {f"a/{number}.html": page() for number in range(9)}
+    texts |= {
+        "noindex.html": page("\n<meta charset=utf-8>\n<meta name=robots content='noindex'>"),
+        "other.html": page("\n<link rel=icon href=x>\n\n<link rel=canonical href=/a/1>"),
+        "refresh.html": page("\n<meta http-equiv=refresh content='0; url=/a/2'>"),
+        "header.html": page(),
+        "unlisted.html": page(),
+        "404.html": page(),
+        "_headers": "/header\n  X-Robots-Tag: noindex\n",
+    }
+    listed = [
+        name.removesuffix(".html") for name in texts if name not in ("_headers", "unlisted.html")
+    ]
+    site = build(tmp_path, **texts, **{"sitemap.xml": list_pages(BASE, *listed)})
+    rules = {rule.rule.code: rule.query for rule in load_rules()}
+    codes = ("page-noindex", "page-canonical-elsewhere", "page-redirects")
+    with await judge(site, None) as result:
+        found = {
+            row
+            for code in codes
+            for row in result.sql(f"SELECT file, file_line FROM ({rules[code]})").fetchall()  # noqa: S608 (rules of the package)
+        }
+        files = {
+            row
+            for code in ("page-unlisted", "page-soft-404")
+            for row in result.sql(f"SELECT file FROM ({rules[code]})").fetchall()  # noqa: S608 (rules of the package)
+        }
+    assert found == {
+        *(("noindex.html", 3), ("header.html", None), ("other.html", 4), ("refresh.html", 2)),
+    }
+    assert files == {("unlisted.html",), ("404.html",)}
