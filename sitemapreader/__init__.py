@@ -22,8 +22,8 @@ async def main():
 asyncio.run(main())
 ```
 
-Public are the names that docs/api.md has, those in `__all__` of `sitemapreader.audit`,
-`distributed` and `fetch.httpx`, and the modules of `sitemapreader.recipes` with the names that
+Public are the names that docs/api.md has, those in `__all__` of `sitemapreader.audit`
+and `distributed`, and the modules of `sitemapreader.recipes` with the names that
 their documentation shows. Everything else is internal and may change in any version.
 """
 

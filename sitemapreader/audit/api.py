@@ -36,7 +36,7 @@ from sitemapreader.audit.sources import (
 )
 from sitemapreader.audit.visits import SiteVisits
 from sitemapreader.event_loop import run_blocking
-from sitemapreader.fetch import FolderFetcher, MappedFetcher
+from sitemapreader.fetch import FolderFetcher
 from sitemapreader.issues import Severity
 from sitemapreader.models import Via
 from sitemapreader.options import FetchOptions, Limits
@@ -151,7 +151,7 @@ class AuditRun:
             await self._read(online if self._is_http else arguments)
             fetcher = cast("Fetcher", source.fetcher or online["fetcher"])
             if self._is_http and (hosts := arguments.get("map_hosts")):
-                fetcher = MappedFetcher(fetcher, hosts, network.user_agent)
+                fetcher = cast("HttpFetcher", fetcher).client(hosts)
             if self._is_http and self._needs_robots():
                 self._robots |= await fetch_robots(
                     self._database, fetcher, self._robots, network.user_agent

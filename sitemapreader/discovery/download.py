@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from sitemapreader.discovery.context import Budget, LoopShare, WalkContext
     from sitemapreader.fetch.client import Opening, Response
-    from sitemapreader.fetch.request import CheckRedirect
+    from sitemapreader.fetch.urls import CheckRedirect
     from sitemapreader.models import Format
     from sitemapreader.readers.reader import SitemapReader
 
@@ -240,7 +240,7 @@ async def fetch_body(
             fault = error
             with suppress(DecompressionError):  # a consequence of the fault
                 fill(data, decompressor.close(), max_bytes)
-        if blocked := find_blocking_page(response, bytes(data)):
+        if blocked := find_blocking_page(response):
             raise blocked
         del data[max_bytes + 1 :]  # one byte more shows that it is longer
         document.final_url, document.http_status = response.url, response.status
@@ -250,9 +250,9 @@ async def fetch_body(
         return SmallBody(response.url, response.headers, bytes(data), is_permanent, fault)
 
 
-def find_blocking_page(response: Response, page: bytes) -> FetchError | None:
+def find_blocking_page(response: Response) -> FetchError | None:
     """Return the error for a page of a bot protection, also one with status 200."""
-    vendor = find_protection(response.status, response.headers, page)
+    vendor = find_protection(response.status, response.headers)
     if not vendor:
         return None
     return FetchError(IssueCode.BLOCKED_BY_SITE, response.url, vendor, http_status=response.status)

@@ -1,7 +1,7 @@
 """The network: a Fetcher opens URLs, a Response has their bytes.
 
 Anything that satisfies these two protocols can feed a walk: an HTTP client, a folder, a dict of
-bytes, an archive. Nothing is parsed here. `sitemapreader.fetch.httpx` fetches by a client of httpx.
+bytes, an archive. Nothing is parsed here.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ __all__ = [
     "Fetcher",
     "FolderFetcher",
     "HttpFetcher",
-    "MappedFetcher",
     "MemoryFetcher",
     "Response",
     "StoredResponse",
@@ -33,7 +32,6 @@ _HOMES = {
     "Fetcher": "client",
     "FolderFetcher": "local",
     "HttpFetcher": "http",
-    "MappedFetcher": "mapping",
     "MemoryFetcher": "local",
     "Response": "client",
     "StoredResponse": "local",

@@ -7,11 +7,14 @@ one walk named is a stranger to the others.
 # A crawler requests URLs that strangers wrote, from a place that may reach more than strangers can
 # (a metadata service, a router, a database on loopback). A check of names does not protect: names
 # resolve to whatever their owner likes, and literal addresses never see a resolver. So literals are
-# checked before each request, and names by the addresses that they have then (see `transport`): the
-# client is given these, and resolves nothing itself.
+# checked before each request, and names by the addresses that they have then: aiohttp is given
+# these, and resolves nothing itself. Names are looked up once a minute.
 
 from __future__ import annotations
 
+import asyncio
+import socket
+import time
 from functools import lru_cache
 from ipaddress import (
     IPv4Address,
@@ -21,10 +24,18 @@ from ipaddress import (
     ip_address,
     ip_network,
 )
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
+
+from sitemapreader.errors import FetchError
+from sitemapreader.issues import IssueCode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Coroutine, Iterable
+
+    from aiohttp.abc import ResolveResult
+
+Addresses: TypeAlias = "tuple[ResolveResult, ...]"
+"""The addresses of a host that may be connected to, in the order of the resolver."""
 
 WEB_PORTS = frozenset({80, 443})
 
@@ -211,3 +222,91 @@ class TrustSet:
     def find_login(self, origin: str) -> str:
         """Return the userinfo that was named with an origin, or ""."""
         return next(filter(None, (trust.find_login(origin) for trust in self.trusts)), "")
+
+
+# -- the addresses of names
+
+_KEPT_SECONDS = 60
+"""How long the addresses of a name are kept."""
+_MOST_NAMES = 1_000
+
+
+def make_address(name: str, host: str, port: int) -> ResolveResult:
+    """Make an address of a name, as aiohttp's resolvers do."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    return {
+        "hostname": name,
+        "host": host,
+        "port": port,
+        "family": family,
+        "proto": 0,
+        "flags": socket.AI_NUMERICHOST,
+    }
+
+
+class AddressBook:
+    """The addresses of names, as `look_up` finds them; failures are not kept."""
+
+    def __init__(
+        self,
+        look_up: Callable[[str, int], Coroutine[None, None, list[ResolveResult]]],
+        policy: AddressPolicy,
+    ) -> None:
+        self._look_up = look_up
+        self._policy = policy
+        self._found: dict[tuple[str, int], tuple[float, asyncio.Task[list[ResolveResult]]]] = {}
+
+    async def find(self, url: str, name: str, port: int, trust: TrustSet) -> Addresses:
+        """Return the addresses that a URL may go to; raise FetchError if there is none."""
+        host = name.lower().rstrip(".")
+        # A final dot says that it is no name of a search domain. RFC 6761, section 6.3: all names
+        # below `localhost` are loopback.
+        asked = "localhost" if host.endswith(".localhost") else host + "." * name.endswith(".")
+        try:
+            if read_address(host) is not None:
+                found = [make_address(host, host, port)]
+            else:
+                found = self._get_known(asked, port) or await self._resolve(asked, port)
+        except TimeoutError:
+            raise
+        except (OSError, UnicodeError) as error:
+            code = IssueCode.DNS if isinstance(error, OSError) else IssueCode.INVALID_URL
+            said = getattr(error, "strerror", None) or str(error)
+            raise FetchError(code, url, said.lower()) from error
+        allowed = tuple(
+            each for each in found if self._policy.allows(host, str(each["host"]), trust.trusts)
+        )
+        if not found:
+            raise FetchError(IssueCode.DNS, url, "the name has no address")
+        if not allowed:
+            raise FetchError(IssueCode.BLOCKED_ADDRESS, url, f"{host} is {found[0]['host']}")
+        return allowed
+
+    def _get_known(self, host: str, port: int) -> list[ResolveResult]:
+        """Return the addresses that are kept, which takes neither a timer nor a future."""
+        until, task = self._found.get((host, port), (0.0, None))
+        is_known = task is not None and task.done() and until > time.monotonic()
+        return task.result() if task is not None and is_known else []
+
+    async def _resolve(self, host: str, port: int) -> list[ResolveResult]:
+        key, now = (host, port), time.monotonic()
+        until, task = self._found.get(key, (0.0, None))
+        if task is None or until < now:
+            task = asyncio.create_task(self._look_up(host, port))
+            task.add_done_callback(lambda _: self._forget_failure(key))
+            self._found.pop(key, None)
+            self._found[key] = now + _KEPT_SECONDS, task
+            if len(self._found) > _MOST_NAMES:
+                del self._found[next(iter(self._found))]
+        return await asyncio.shield(task)  # others may wait for it as well
+
+    def _forget_failure(self, key: tuple[str, int]) -> None:
+        _, task = self._found.get(key, (0.0, None))
+        if task is not None and task.done() and (task.cancelled() or task.exception()):
+            del self._found[key]
+
+    def close(self) -> None:
+        """Wait for no answer any more."""
+        for _, task in self._found.values():
+            task.cancel()
+        self._found.clear()

@@ -6,26 +6,26 @@ from __future__ import annotations
 
 import asyncio
 import re
+import socket
 import time
-import tomllib
 from contextlib import suppress
-from functools import cache
-from importlib.resources import files
-from typing import TYPE_CHECKING, Protocol, TypeVar
-
-import attrs
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, TypeVar
 
 from sitemapreader.errors import LOGIN_STATUSES, FetchError
-from sitemapreader.fetch.retries import read_retry_after
-from sitemapreader.issues import IssueCode
+from sitemapreader.fetch.urls import parse_date
+from sitemapreader.issues import IssueCode, make_issue
 from sitemapreader.options import FetchOptions, Limits
 from sitemapreader.readers.decode.codings import Decompressor, decode_start, fill, read_codings
 from sitemapreader.readers.decode.streams import DecompressionError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Mapping
+    from collections.abc import AsyncIterator, Awaitable, Mapping
 
     from sitemapreader.fetch.client import Response
+    from sitemapreader.fetch.hosts import Slot
+    from sitemapreader.fetch.session import Answer
+    from sitemapreader.fetch.urls import RedirectChain
 
 T = TypeVar("T")
 
@@ -60,73 +60,100 @@ class DeadlineClock:
             self.waited += time.monotonic() - begin
 
 
-class ByteSource(Protocol):
-    """The bytes of a body, as the client gives them."""
+class HttpResponse:
+    """A response whose headers have been read, and whose body has not.
 
-    async def read(self) -> bytes:
-        """Return the next bytes, b"" at the end; raise FetchError if the body breaks off."""
-        ...
+    Attributes:
+        headers: by lower-case name; several of one name are joined by a comma, those of
+            X-Robots-Tag and Set-Cookie by a line feed.
+        issues: repairs of URLs on the way here (`userinfo-removed`), and, at the latest at the end
+            of the body, what the server sent besides (`surplus-bytes`).
+        is_permanent: whether all redirects on the way were permanent (301, 308).
+        tries: the number of attempts, redirects not counted.
+        address: the first address of the host; "" behind a proxy, which resolves names itself.
+    """
 
-    def is_complete(self) -> bool:
-        """Return whether the body has been read to its end."""
-        ...
+    def __init__(
+        self,
+        answer: Answer,
+        chain: RedirectChain,
+        slot: Slot,
+        *,
+        clock: DeadlineClock,
+        began: float,
+        options: FetchOptions,
+        max_bytes: int,
+        address: str = "",
+    ) -> None:
+        self.url = str(chain.name)
+        self.status = answer.status
+        self.headers = answer.headers
+        self.issues = chain.issues
+        self.redirects = tuple(chain.redirects)
+        self.is_permanent = chain.is_permanent
+        self.tries = 1
+        self.address = address
+        self._answer = answer
+        self._slot = slot
+        self._clock = clock
+        self._began = began
+        self._waited_before = clock.waited
+        self._options = options
+        self._left = max_bytes
+        self._received = 0
+        self._failure: FetchError | None = None
+        self._note_surplus()
+        slot.pause()
 
-    def take_buffered(self) -> bytes:
-        """Return what has arrived and was not read, also after a failure."""
-        ...
+    @property
+    def wait_seconds(self) -> float:
+        """The seconds of waiting for the server in the last try, redirects included."""
+        return self._clock.waited - self._began
 
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """Yield the body as it arrives, never decompressed; iterate once only.
 
-async def read_start(
-    source: ByteSource, clock: DeadlineClock, max_bytes: int, seconds: float
-) -> bytes:
-    """Return the beginning of a body, as much as arrives in time; ignore failures."""
-    data, until = bytearray(), time.monotonic() + seconds
-    with suppress(FetchError, TimeoutError):
-        while len(data) < max_bytes and (left := until - time.monotonic()) > 0:
-            piece = await clock.wait(source.read(), left)
+        Raises:
+            FetchError: the body broke off; everything that had arrived was yielded before.
+        """
+        while True:
+            await self._slot.resume()
+            try:
+                piece = await self._next_piece()
+            finally:
+                self._slot.pause()
+                self._note_surplus()
             if not piece:
                 break
-            data += piece
-    return bytes(data[:max_bytes])
+            yield piece
+        await self.aclose()
 
+    async def aclose(self) -> None:
+        """Release the slot and the connection; leaving `open` does so too."""
+        self._slot.release()
+        await self._answer.aclose()
 
-@attrs.define(eq=False)
-class Body:
-    """One body within its bounds; what arrives before a failure is given first."""
-
-    _source: ByteSource
-    _url: str
-    clock: DeadlineClock
-    _options: FetchOptions
-    _left: int = attrs.field(alias="max_bytes")
-    _received: int = attrs.field(default=0, init=False)
-    _waited_before: float = attrs.field(init=False)
-    _failure: FetchError | None = attrs.field(default=None, init=False)
-
-    def __attrs_post_init__(self) -> None:
-        self._waited_before = self.clock.waited
-
-    async def next_piece(self) -> bytes:
-        """Return the next bytes, b"" at the end; raise FetchError where the body is cut."""
+    async def _next_piece(self) -> bytes:
+        """Return the next bytes, b"" at the end; a failure comes after all that arrived."""
         if self._failure is not None:
             raise self._failure
-        piece = self._source.take_buffered()  # a small body is there with its headers
+        piece = self._answer.take_buffered()  # a small body is there with its headers
         if piece:
             return self._measure(piece)
         try:
-            reading = self._source.read()
-            if self._source.is_complete():
+            reading = self._answer.read()
+            if self._answer.is_complete():
                 return await reading
-            piece = await self.clock.wait(reading, self._options.idle_seconds)
+            piece = await self._clock.wait(reading, self._options.idle_seconds)
         except (FetchError, TimeoutError) as error:
             self._failure = error if isinstance(error, FetchError) else self._time_out(error)
-            piece = self._source.take_buffered()
+            piece = self._answer.take_buffered()
             if not piece:
                 raise self._failure from self._failure.__cause__
         return self._measure(piece)
 
     def _time_out(self, error: TimeoutError) -> FetchError:
-        code = IssueCode.TIMEOUT if self.clock.is_over else IssueCode.STALLED
+        code = IssueCode.TIMEOUT if self._clock.is_over else IssueCode.STALLED
         failure = self._make_failure(code)
         failure.__cause__ = error
         return failure
@@ -139,18 +166,22 @@ class Body:
             piece = piece[: self._left]
             if not piece:
                 raise self._failure
-        elif self._is_too_slow() and not self._source.is_complete():
+        elif self._is_too_slow() and not self._answer.is_complete():
             self._failure = self._failure or self._make_failure(IssueCode.TOO_SLOW)
         self._left -= len(piece)
         return piece
 
     def _is_too_slow(self) -> bool:
-        waited = self.clock.waited - self._waited_before
+        waited = self._clock.waited - self._waited_before
         needed = waited * self._options.min_bytes_per_second
         return waited > self._options.slow_grace_seconds and self._received < needed
 
     def _make_failure(self, code: IssueCode) -> FetchError:
-        return FetchError(code, self._url, f"after {self._received} bytes")
+        return FetchError(code, self.url, f"after {self._received} bytes")
+
+    def _note_surplus(self) -> None:
+        if self._answer.take_surplus():
+            self.issues.append(make_issue(IssueCode.SURPLUS_BYTES, url=self.url))
 
 
 async def read_body(response: Response, max_bytes: int, *, cut: bool = False) -> bytes:
@@ -186,81 +217,116 @@ async def read_body(response: Response, max_bytes: int, *, cut: bool = False) ->
 
 # -- answers without a document: bot protections, logins, errors
 
-MAX_REFUSAL_BYTES = 32_768
-"""How much of an answer without a document is read; a challenge page has some 10 KB."""
-REFUSAL_SECONDS = 1.0
+_MAX_REFUSAL_BYTES = 32_768
+"""How much of an answer without a document is read, to see whether it is a sitemap."""
+_REFUSAL_SECONDS = 1.0
 """How long to wait for the body of such an answer: it explains the failure, no more."""
-MAX_PAGE_BYTES = 8_192
-"""Longer pages with status 200 are not taken for a challenge."""
-
-_REFUSING = frozenset({202, 403, 405, 406, 429, 503})
-"""202 and 405 are AWS WAF's, by its documentation; the others are used by all vendors."""
-_WEAK_REFUSING = frozenset({403, 429})
-_EMPTY_PAGE_BYTES = 2_048
-"""Longer pages have more than a script."""
 _SITEMAP = re.compile(rb"<(?:[\w.-]{1,40}:)?(?:urlset|sitemapindex)[\s>]", re.IGNORECASE)
 _FIRST_TAGS_BYTES = 2_048
+_EXPLAINED = frozenset({202, *range(400, 1_000)})
+"""The statuses beside which a body may be a sitemap all the same."""
+
+_PROTECTIONS = (
+    # Sent with refusals only, so that the status does not matter. Documented: "Detect a challenge
+    # page response" of developers.cloudflare.com, "How the CAPTCHA and Challenge actions work" of
+    # docs.aws.amazon.com/waf
+    ("cf-mitigated", "challenge", "Cloudflare", None),
+    ("x-amzn-waf-action", "captcha|challenge", "AWS WAF", None),
+    # Observed: challenge with 403 and 429, deny with 403; "FBP007"
+    ("x-vercel-mitigated", "challenge|deny", "Vercel", None),
+    ("x-sucuri-block", ".+", "Sucuri", None),
+    # Sent with every answer of the vendor: a refusal beside a status that says so. All observed.
+    ("x-datadome", ".+", "DataDome", {403, 429}),
+    ("server", "akamaighost", "Akamai", {403, 429}),
+    ("server", "sucuri/cloudproxy", "Sucuri", {403, 429}),
+    ("server", "ddos-guard", "DDoS-Guard", {403, 429}),
+)
+"""How bot protections show: name of a header, its value, the vendor, statuses if not all."""
+
+RETRY_AFTER_STATUSES = frozenset({429, 503})
+"""The statuses whose Retry-After is an order (RFC 6585, section 4; RFC 9110, section 15.6.4)."""
+_SECONDS = re.compile(r"[0-9]+", re.ASCII)
+_MAX_DIGITS = 10
+"""Three hundred years; more digits mean "never" and are not worth reading."""
 
 
-@cache
-def load_protections() -> dict[str, list[list[str]]]:
-    """Return the marks of bot protections: of headers, and of pages."""
-    return tomllib.loads(files(__package__).joinpath("protections.toml").read_text("utf-8"))
-
-
-def find_protection(status: int, headers: Mapping[str, str], page: bytes = b"") -> str:
+def find_protection(status: int, headers: Mapping[str, str]) -> str:
     """Return the bot protection that refused a request, with the evidence, or ""."""
-    marks = load_protections()
-    is_weak = status in _WEAK_REFUSING
-    for name, value, vendor in marks["headers"] + marks["headers-beside-a-status"] * is_weak:
-        if re.fullmatch(value, headers.get(name, ""), re.IGNORECASE):
-            return f"{vendor} ({name}: {headers[name][:40]})"
-    if status not in _REFUSING and not (status == 200 and _is_short_html(page)):
-        return ""
-    text = page.decode("latin-1").lower()
-    texts = marks["pages"] + marks["empty-pages"] * (len(page) <= _EMPTY_PAGE_BYTES)
-    return next((f"{vendor} (its page)" for mark, vendor in texts if mark in text), "")
+    for name, value, vendor, statuses in _PROTECTIONS:
+        said = headers.get(name, "")
+        if (not statuses or status in statuses) and re.fullmatch(value, said, re.IGNORECASE):
+            return f"{vendor} ({name}: {said[:40]})"
+    return ""
 
 
-def _is_short_html(page: bytes) -> bool:
-    start = page[:_FIRST_TAGS_BYTES].lstrip().lower()
-    return len(page) <= MAX_PAGE_BYTES and start.startswith(b"<") and b"<html" in start
+async def make_refusal(
+    answer: Answer, url: str, clock: DeadlineClock, max_wait_seconds: float
+) -> FetchError:
+    """Return the error for an answer; RETRY_LATER if its Retry-After is too long."""
+    status, headers = answer.status, answer.headers
+    detail = f"{status} {answer.reason}".rstrip()
+    wait = None
+    if status in RETRY_AFTER_STATUSES and "retry-after" in headers:
+        wait = parse_retry_after(headers["retry-after"], datetime.now(UTC))
+    code = IssueCode.HTTP_STATUS
+    is_late = wait is not None and wait > max_wait_seconds
+    if status in LOGIN_STATUSES:
+        code = IssueCode.LOGIN_REQUIRED
+    elif status in _EXPLAINED and await _is_sitemap(answer, clock):
+        # A Retry-After says more of the next request than the body does.
+        code = IssueCode.RETRY_LATER if is_late else IssueCode.SITEMAP_WITH_ERROR_STATUS
+    elif vendor := find_protection(status, headers):
+        code, detail = IssueCode.BLOCKED_BY_SITE, f"{detail}, {vendor}"
+    elif is_late:
+        code = IssueCode.RETRY_LATER
+    return FetchError(code, url, detail, http_status=status, retry_after_seconds=wait)
 
 
-def holds_sitemap(page: bytes) -> bool:
-    """Return whether a body begins as a sitemap does."""
+async def _is_sitemap(answer: Answer, clock: DeadlineClock) -> bool:
+    """Return whether a body begins as a sitemap does; read no more than tells so."""
+    data, until = bytearray(), time.monotonic() + _REFUSAL_SECONDS
+    with suppress(FetchError, TimeoutError):
+        while len(data) < _MAX_REFUSAL_BYTES and (left := until - time.monotonic()) > 0:
+            piece = await clock.wait(answer.read(), left)
+            if not piece:
+                break
+            data += piece
+    page = decode_start(
+        bytes(data[:_MAX_REFUSAL_BYTES]), read_codings(answer.headers), _FIRST_TAGS_BYTES
+    )
     return _SITEMAP.search(page[:_FIRST_TAGS_BYTES]) is not None
 
 
-def wants_page(status: int) -> bool:
-    """Return whether the body of an answer can explain its status."""
-    return (status >= 400 and status not in LOGIN_STATUSES) or status in _REFUSING
+def parse_retry_after(text: str, now: datetime) -> float | None:
+    """Parse a Retry-After header: seconds from `now`, or `None`.
+
+    RFC 9110, section 10.2.3.
+
+    A date in the past is 0. Anything else, such as a negative or non-ASCII number, is ignored.
+    """
+    text = text.strip(" \t")
+    if _SECONDS.fullmatch(text):
+        return float(text if len(text) <= _MAX_DIGITS else "9" * _MAX_DIGITS)
+    moment = parse_date(text)
+    return None if moment is None else max(0.0, (moment - now).total_seconds())
 
 
-@attrs.frozen
-class Refusal:
-    """An answer without a document."""
+# -- another try
 
-    url: str
-    status: int
-    reason: str
-    headers: Mapping[str, str]
-    raw: bytes = b""
 
-    def make_error(self, max_wait_seconds: float) -> FetchError:
-        """Return the error for this answer; RETRY_LATER if its Retry-After is too long."""
-        detail = f"{self.status} {self.reason}".rstrip()
-        page = decode_start(self.raw, read_codings(self.headers), MAX_REFUSAL_BYTES)
-        wait = read_retry_after(self.status, self.headers)
-        code = IssueCode.HTTP_STATUS
-        if self.status in LOGIN_STATUSES:
-            code = IssueCode.LOGIN_REQUIRED
-        elif holds_sitemap(page):
-            # A Retry-After says more of the next request than the body does.
-            is_late = wait is not None and wait > max_wait_seconds
-            code = IssueCode.RETRY_LATER if is_late else IssueCode.SITEMAP_WITH_ERROR_STATUS
-        elif vendor := find_protection(self.status, self.headers, page):
-            code, detail = IssueCode.BLOCKED_BY_SITE, f"{detail}, {vendor}"
-        elif wait is not None and wait > max_wait_seconds:
-            code = IssueCode.RETRY_LATER
-        return FetchError(code, self.url, detail, http_status=self.status, retry_after_seconds=wait)
+def wait_before_retry(error: BaseException | None) -> bool | float:
+    """Return whether a retry can help; return seconds if the server has named them.
+
+    Failures of the connection and of the server pass; a refusal of the request does not.
+    """
+    if not isinstance(error, FetchError):
+        return False
+    if error.code is IssueCode.HTTP_STATUS:
+        if error.retry_after_seconds is not None:
+            return error.retry_after_seconds
+        status = error.http_status or 0
+        return status in RETRY_AFTER_STATUSES or 500 <= status < 600
+    if error.code is IssueCode.DNS:
+        return getattr(error.__cause__, "errno", None) == socket.EAI_AGAIN
+    # Not TIMEOUT: it has cost its time, and an overloaded server has no use for more requests.
+    return error.code is IssueCode.CONNECT

@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping
     from contextlib import AbstractAsyncContextManager
 
-    from sitemapreader.fetch.request import CheckRedirect
-    from sitemapreader.fetch.retries import HostBreaker
+    from sitemapreader.fetch.breaker import HostBreaker
+    from sitemapreader.fetch.mapping import HostMap
+    from sitemapreader.fetch.urls import CheckRedirect
 
 _LIMITS, _OPTIONS = Limits(), FetchOptions()
 """The defaults, made once: their checks take a tenth of the walk over a tiny site."""
@@ -137,10 +138,18 @@ def _ignore(*_: object) -> None:
     """Do nothing: a folder has no hosts."""
 
 
-def make_client(fetcher: Fetcher, user_agent: str) -> Client:
-    """Return a fetcher as one walk uses it; `user_agent` is its name if it has none."""
-    make: Callable[[], Client] | None = getattr(fetcher, "client", None)
-    return PlainClient(fetcher, user_agent) if make is None else make()
+def make_client(fetcher: Fetcher, user_agent: str, hosts: HostMap | None = None) -> Client:
+    """Return a fetcher as one walk uses it; `user_agent` is its name if it has none.
+
+    Raises:
+        TypeError: there are mapped hosts, and the fetcher is none of ours.
+    """
+    make: Callable[..., Client] | None = getattr(fetcher, "client", None)
+    if not hosts:
+        return PlainClient(fetcher, user_agent) if make is None else make()
+    if make is None:
+        raise TypeError("`map_hosts` needs an HttpFetcher: let `open` of yours ask other hosts")
+    return make(hosts)
 
 
 def find_settings(
@@ -152,7 +161,7 @@ def find_settings(
         kind = fetcher if is_class else type(fetcher)
         raise TypeError(
             f"fetcher must be an object with the method `open` of `Fetcher`, not {kind}: write "
-            "fetcher=HttpFetcher(options), or HttpxFetcher(client) for a client of httpx"
+            "fetcher=HttpFetcher(options), or an object of yours around another client"
         )
     own_limits, own_options = getattr(fetcher, "limits", None), getattr(fetcher, "options", None)
     if not (isinstance(own_limits, Limits) and isinstance(own_options, FetchOptions)):

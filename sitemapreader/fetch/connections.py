@@ -40,12 +40,14 @@ class OneAnswer(ResponseHandler):
     Attributes:
         uses: how many requests were sent.
         has_surplus: whether more has arrived than the answers to them.
+        is_told: whether an Issue says so.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__(loop)
         self.uses = 0
         self.has_surplus = False
+        self.is_told = False
         self._awaits_head = True
         self._held = bytearray()
         self._body: aiohttp.StreamReader | None = None
@@ -202,8 +204,8 @@ class CleanConnector(aiohttp.TCPConnector):
         super()._release(key, protocol, should_close=should_close)
 
     def _note(self, key: ConnectionKey, protocol: ResponseHandler) -> None:
-        if getattr(protocol, "has_surplus", False):
-            self._out_of_step.setdefault(key, False)
+        if isinstance(protocol, OneAnswer) and protocol.has_surplus:
+            self._out_of_step.setdefault(key, protocol.is_told)
             if len(self._out_of_step) > _MOST_HOSTS:
                 del self._out_of_step[next(iter(self._out_of_step))]
 

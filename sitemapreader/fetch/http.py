@@ -1,48 +1,113 @@
 """HttpFetcher: an HTTP client that is polite, bounded, and safe with any URL.
 
-A request passes these modules in turn: `request` checks its URL, `addresses` its port. `throttle`
-makes it wait for slots, of its host and of the address that `transport` finds and checks. That of
-`aiohttp` sends it, or that of `httpx` for a client of yours. `exchange` follows redirects one at a
-time, `retries` repeats what failed, and `answers` bounds the body while it arrives.
+An exchange is all that is requested for one document: `urls` checks a URL and follows redirects,
+`hosts` makes a request wait for its turn, `addresses` finds and checks where it may go, `session`
+sends it over a connection that gives one answer a request, and `answers` bounds the body while it
+arrives. What failed is requested again here.
 """
 
 from __future__ import annotations
 
+import asyncio
+import random
+from base64 import b64encode
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import TYPE_CHECKING, Self, Unpack
+from typing import TYPE_CHECKING, Self, TypeVar, Unpack
 from weakref import WeakSet
 
+import attrs
+
 from sitemapreader.errors import FetchError
-from sitemapreader.fetch.addresses import Trust, TrustSet
-from sitemapreader.fetch.exchange import Exchange, HttpResponse, Network
-from sitemapreader.fetch.request import CheckRedirect, find_user_agent, parse_request_url
+from sitemapreader.fetch.addresses import (
+    AddressBook,
+    Addresses,
+    AddressPolicy,
+    Trust,
+    TrustSet,
+    literal_address,
+)
+from sitemapreader.fetch.answers import (
+    DeadlineClock,
+    HttpResponse,
+    make_refusal,
+    wait_before_retry,
+)
+from sitemapreader.fetch.hosts import HostThrottle, LongWaitError, Slot
+from sitemapreader.fetch.mapping import HostMap, HostPairs
+from sitemapreader.fetch.urls import (
+    REDIRECTS,
+    CheckRedirect,
+    RedirectChain,
+    RequestUrl,
+    is_conditional,
+    make_headers,
+    parse_request_url,
+)
+from sitemapreader.issues import IssueCode, make_issue
+from sitemapreader.logs import log_request
 from sitemapreader.options import ROBOTS_MAX_CRAWL_DELAY_SECONDS, FetchOptions, Limits
 from sitemapreader.urls import host_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
+    from collections.abc import AsyncIterator, Awaitable, Mapping
 
     from aiohttp.abc import AbstractResolver
 
+    from sitemapreader.fetch.breaker import HostBreaker
     from sitemapreader.fetch.client import Opening
-    from sitemapreader.fetch.transport import Transport
+    from sitemapreader.fetch.session import Answer
+
+T = TypeVar("T")
 
 KEEPALIVE_SECONDS = 15.0
+_TOO_MANY_REQUESTS = 429
 
 
-class NetworkFetcher:
-    """Open URLs by a transport; the base of `HttpFetcher` and `HttpxFetcher`.
+class HttpFetcher:
+    """Open URLs over HTTP, politely, within limits, and only where requests may go.
+
+    Use it as an async context manager, or call `aclose` at the end; one fetcher belongs to one
+    event loop. At most `options.per_host` responses of one host are open at once: another `open`
+    waits until one of them is closed or read to its end. A task that opens more than that at once
+    waits for ever. The number of open responses in all is not bounded.
+
+    A walk and its consumer may share a fetcher. A response that is not read for 0.2 s lends its
+    place to a request of the other side. Reading continues when there is room again. A host never
+    gets more than `per_host` requests at once.
+
+    Args:
+        options: how the network is used.
+        resolver: resolves names in place of the system's resolver, or of aiodns (in the extra
+            `speedups`) where that is installed. The addresses that it gives are checked like any
+            others. It is not closed here.
+        keepalive_seconds: how long connections stay open for another request.
+        limits: how much is read of one document.
+
+    Raises:
+        ValueError: `options.allow_networks` contains something that is not a network.
 
     Attributes:
         options: how the network is used.
         limits: how much is read of one document.
-        network: what its requests share.
     """
 
-    def __init__(self, options: FetchOptions, limits: Limits, transport: Transport) -> None:
+    def __init__(
+        self,
+        options: FetchOptions = FetchOptions(),  # noqa: B008 (a frozen value)
+        *,
+        resolver: AbstractResolver | None = None,
+        keepalive_seconds: float = KEEPALIVE_SECONDS,
+        limits: Limits = Limits(),  # noqa: B008 (a frozen value)
+    ) -> None:
+        from sitemapreader.fetch.session import Sessions  # noqa: PLC0415 (150 ms)
+
         self.options = options
         self.limits = limits
-        self.network = Network(options, limits, transport)
+        self.policy = AddressPolicy(options.allow_networks, options.allow_ports)
+        self.throttle = HostThrottle(options.per_host, options.delay_seconds)
+        self.addresses = HostThrottle(options.per_address, 0.0)
+        self.sessions = Sessions(options, resolver, keepalive_seconds)
+        self.book = AddressBook(self.sessions.look_up, self.policy)
         self._own_trust = Trust()
         self._walks: WeakSet[Trust] = WeakSet()
         self._is_selective = False
@@ -54,18 +119,18 @@ class NetworkFetcher:
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Close the connections that the fetcher made; further calls do nothing."""
-        self.network.book.close()
-        await self.network.transport.aclose()
+        """Close the connections; further calls do nothing."""
+        self.book.close()
+        await self.sessions.aclose()
 
     @property
     def user_agent(self) -> str:
         """The User-Agent header that is sent to origins that you name."""
-        return find_user_agent(self.options, self.network.transport.own_headers)
+        return make_headers(self.options, {}, same_origin=True)["User-Agent"]
 
-    def client(self) -> WalkClient:
-        """Return the fetcher as one walk uses it, with a trust and a place in the queue."""
-        return WalkClient(self)
+    def client(self, hosts: HostMap | HostPairs = ()) -> WalkClient:
+        """Return the fetcher as one walk uses it, with the hosts that are mapped."""
+        return WalkClient(self, hosts if isinstance(hosts, HostMap) else HostMap(hosts))
 
     def trust(self, url: str) -> None:
         """Treat `url` as named by the caller, not by a document.
@@ -103,7 +168,7 @@ class NetworkFetcher:
         The delay is at most 60 and at least `options.delay_seconds`; NaN counts as the latter.
         """
         if host := host_of(host_url):
-            self.network.throttle.set_delay(host, min(seconds, ROBOTS_MAX_CRAWL_DELAY_SECONDS))
+            self.throttle.set_delay(host, min(seconds, ROBOTS_MAX_CRAWL_DELAY_SECONDS))
 
     def open(
         self,
@@ -122,8 +187,7 @@ class NetworkFetcher:
             FetchError: there is no document; `code` says why, and `url` where.
             RuntimeError: the fetcher is closed, or belongs to another event loop.
         """
-        trust = self.find_trust(None)
-        return Exchange(self.network, url, trust, headers, check_redirect).open()
+        return Exchange(self, url, self.find_trust(None), headers, check_redirect).open()
 
     @asynccontextmanager
     async def turn(self, url: str) -> AsyncIterator[None]:
@@ -141,8 +205,8 @@ class NetworkFetcher:
             FetchError: `url` cannot be requested.
             RuntimeError: the fetcher is closed, or belongs to another event loop.
         """
-        self.network.transport.check()
-        slot = await self.network.throttle.acquire(parse_request_url(url).host)
+        self.sessions.check()
+        slot = await self.throttle.acquire(parse_request_url(url).host)
         try:
             yield
         finally:
@@ -150,68 +214,235 @@ class NetworkFetcher:
 
 
 class WalkClient:
-    """A fetcher as one walk uses it: with its trust and its place in the queue."""
+    """A fetcher as one walk uses it: its trust, place in the queue, mapped hosts."""
 
-    def __init__(self, fetcher: NetworkFetcher) -> None:
+    def __init__(self, fetcher: HttpFetcher, hosts: HostMap) -> None:
         self._fetcher = fetcher
+        self._hosts = hosts
         self._trust = Trust()
+        for _, target in hosts.names:  # the caller has typed it
+            self.trust(target)
 
     @property
     def user_agent(self) -> str:
         """The User-Agent header that is sent to origins that the walk's caller named."""
         return self._fetcher.user_agent
 
+    def client(self) -> WalkClient:
+        """Return a client with the same mapped hosts."""
+        return WalkClient(self._fetcher, self._hosts)
+
     def trust(self, url: str) -> None:
-        """Trust a URL as `NetworkFetcher.trust` does, for this walk."""
-        self._fetcher.add_trust(self._trust, url)
+        """Trust the place of a URL as `HttpFetcher.trust` does, for this walk."""
+        self._fetcher.add_trust(self._trust, self._hosts.find(url) or url)
 
     def set_crawl_delay(self, host_url: str, seconds: float) -> None:
-        """Keep the Crawl-delay of a host, for all walks."""
-        self._fetcher.set_crawl_delay(host_url, seconds)
+        """Keep the Crawl-delay of the host that is asked, for all walks."""
+        self._fetcher.set_crawl_delay(self._hosts.find(host_url) or host_url, seconds)
 
     def open(self, url: str, **how: Unpack[Opening]) -> AbstractAsyncContextManager[HttpResponse]:
-        """Open a URL as `NetworkFetcher.open` does.
+        """Open a URL as `HttpFetcher.open` does.
 
         With a breaker, which counts failures, a host that is paused raises FetchError, and so does
         one that asks for a wait of more than a minute.
         """
         trust = self._fetcher.find_trust(self._trust)
-        return Exchange(self._fetcher.network, url, trust, requester=self, **how).open()
+        exchange = Exchange(self._fetcher, url, trust, requester=self, hosts=self._hosts, **how)
+        return exchange.open()
 
 
-class HttpFetcher(NetworkFetcher):
-    """Open URLs over HTTP, politely, within limits, and only where requests may go.
+@attrs.define(eq=False)
+class Exchange:
+    """The requests for one document: redirects, retries, slots."""
 
-    Use it as an async context manager, or call `aclose` at the end; one fetcher belongs to one
-    event loop. At most `options.per_host` responses of one host are open at once: another `open`
-    waits until one of them is closed or read to its end. A task that opens more than that at once
-    waits for ever. The number of open responses in all is not bounded.
+    _fetcher: HttpFetcher
+    _url: str
+    _trust: TrustSet
+    _headers: Mapping[str, str] | None = None
+    _check_redirect: CheckRedirect | None = None
+    _requester: object = None
+    _hosts: HostMap | None = None
+    _breaker: HostBreaker | None = None
+    _max_redirects: int | None = None
+    """Those of the options if it is `None`."""
+    _clock: DeadlineClock = attrs.field(init=False)
+    _addresses: Addresses = attrs.field(default=(), init=False)
+    """Those of the request that is made now."""
+    _began: float = attrs.field(default=0.0, init=False)
+    """The time of the clock when it began, by resolving the name."""
 
-    A walk and its consumer may share a fetcher. A response that is not read for 0.2 s lends its
-    place to a request of the other side. Reading continues when there is room again. A host never
-    gets more than `per_host` requests at once. For a client of your own, with its cookies, TLS
-    context and proxy, see `sitemapreader.fetch.httpx`.
+    def __attrs_post_init__(self) -> None:
+        self._clock = DeadlineClock(self._fetcher.options.total_seconds)
 
-    Args:
-        options: how the network is used.
-        resolver: resolves names in place of the system's resolver, or of aiodns (in the extra
-            `speedups`) where that is installed. The addresses that it gives are checked like any
-            others. It is not closed here.
-        keepalive_seconds: how long connections stay open for another request.
-        limits: how much is read of one document.
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator[HttpResponse]:
+        """Give the response."""
+        response = await self._try_often()
+        try:
+            yield response
+        finally:
+            await response.aclose()
 
-    Raises:
-        ValueError: `options.allow_networks` contains something that is not a network.
-    """
+    async def _try_often(self) -> HttpResponse:
+        """Request the document until it succeeds or a retry cannot help."""
+        options, attempts = self._fetcher.options, 0
+        while True:
+            attempts += 1
+            try:
+                response = await self._fetch()
+            except FetchError as error:
+                error.tries = attempts
+                asked = wait_before_retry(error)
+                if asked is False:  # not 0, for which a server may ask
+                    raise
+                if self._breaker is not None:
+                    self._breaker.note_attempt(self._url, error)
+                if attempts >= options.max_attempts:
+                    raise
+            else:
+                response.tries = attempts
+                return response
+            await asyncio.sleep(_choose_wait(attempts, options) if asked is True else asked)
 
-    def __init__(
-        self,
-        options: FetchOptions = FetchOptions(),  # noqa: B008 (a frozen value)
-        *,
-        resolver: AbstractResolver | None = None,
-        keepalive_seconds: float = KEEPALIVE_SECONDS,
-        limits: Limits = Limits(),  # noqa: B008 (a frozen value)
-    ) -> None:
-        from sitemapreader.fetch.aiohttp import AiohttpTransport  # noqa: PLC0415 (150 ms)
+    async def _fetch(self) -> HttpResponse:
+        """Make one attempt: follow redirects to the document."""
+        start, began, options = (
+            parse_request_url(self._url),
+            self._clock.waited,
+            self._fetcher.options,
+        )
+        chain = RedirectChain(
+            start, options, self._check_redirect, self._max_redirects, self._hosts
+        )
+        if start.userinfo and start.userinfo != self._trust.find_login(chain.start.origin):
+            chain.issues.append(make_issue(IssueCode.USERINFO_REMOVED, url=str(start)))
+        try:
+            return await self._follow(chain, began)
+        except FetchError as error:
+            error.url = chain.find_name(error.url)
+            error.redirects = tuple(chain.redirects)
+            raise
 
-        super().__init__(options, limits, AiohttpTransport(options, resolver, keepalive_seconds))
+    async def _follow(self, chain: RedirectChain, began: float) -> HttpResponse:
+        fetcher = self._fetcher
+        while True:
+            slot = await self._acquire_slot(chain)
+            answer = None
+            try:
+                answer = await self._request(chain)
+                location = await self._find_redirect(answer, chain)
+                if location is None:
+                    return HttpResponse(
+                        answer,
+                        chain,
+                        slot,
+                        clock=self._clock,
+                        began=began,
+                        options=fetcher.options,
+                        max_bytes=fetcher.limits.raw_bytes,
+                        address=str(self._addresses[0]["host"]) if self._addresses else "",
+                    )
+            except BaseException:
+                await _discard(answer, slot)
+                raise
+            await _discard(answer, slot)
+            await chain.follow_if_allowed(
+                location, status=answer.status, sets_cookie="set-cookie" in answer.headers
+            )
+
+    async def _acquire_slot(self, chain: RedirectChain) -> Slot:
+        """Wait for a slot; for a breaker, raise FetchError instead of a long wait."""
+        fetcher, breaker, place, trust = self._fetcher, self._breaker, chain.place, self._trust
+        fetcher.sessions.check()
+        if not fetcher.policy.allows_port(place.port, trust.trusts):
+            raise FetchError(IssueCode.BLOCKED_PORT, str(place), f"port {place.port}")
+        literal = literal_address(place.host)
+        if literal is not None and not fetcher.policy.allows(place.host, literal, trust.trusts):
+            raise FetchError(IssueCode.BLOCKED_ADDRESS, str(place), literal)
+
+        async def join() -> Slot | None:
+            self._addresses, self._began = (), self._clock.waited
+            if fetcher.options.proxy is not None:
+                return None
+            found = fetcher.book.find(str(place), place.url.raw_host or "", place.port, trust)
+            self._addresses = await self._wait(found, place, fetcher.options.headers_seconds)
+            # One address stands for all names of a server: the first in order.
+            address = min(str(each["host"]) for each in self._addresses)
+            return await fetcher.addresses.acquire(address, self._requester)
+
+        if breaker is None:
+            return await fetcher.throttle.acquire(place.host, self._requester, join=join)
+        breaker.check(self._url)
+        try:
+            slot = await fetcher.throttle.acquire(
+                place.host, self._requester, max_wait=ROBOTS_MAX_CRAWL_DELAY_SECONDS, join=join
+            )
+        except LongWaitError as error:
+            breaker.postpone(self._url, error.seconds)
+            raise FetchError(IssueCode.HOST_REFUSES, self._url, str(error)) from error
+        try:
+            breaker.check(self._url)  # again: the host may have failed during the wait
+        except FetchError:
+            slot.release()
+            raise
+        return slot
+
+    async def _request(self, chain: RedirectChain) -> Answer:
+        fetcher, trust, origin = self._fetcher, self._trust, chain.start.origin
+        is_home = not trust.is_selective or trust.has_origin(origin)
+        userinfo = trust.find_login(origin)
+        headers = make_headers(
+            fetcher.options,
+            self._headers or {},
+            same_origin=chain.same_origin and is_home,
+            authorization=f"Basic {b64encode(userinfo.encode()).decode()}" if userinfo else "",
+        )
+        with log_request(str(chain.name)) as request:
+            is_trusted = any(chain.place.host in hosts for hosts in trust.trusts)
+            sent = fetcher.sessions.get(
+                chain.place, headers, self._addresses, is_trusted=is_trusted
+            )
+            left = fetcher.options.headers_seconds - (self._clock.waited - self._began)
+            answer = await self._wait(sent, chain.place, left)
+            request.status = answer.status
+        return answer
+
+    async def _wait(self, work: Awaitable[T], place: RequestUrl, seconds: float) -> T:
+        try:
+            return await self._clock.wait(work, seconds)
+        except TimeoutError as error:
+            raise FetchError(IssueCode.TIMEOUT, str(place), str(error)) from error
+
+    async def _find_redirect(self, answer: Answer, chain: RedirectChain) -> str | None:
+        """Return the Location of a redirect, `None` for a document; raise for the rest."""
+        throttle, options = self._fetcher.throttle, self._fetcher.options
+        status, headers, host = answer.status, answer.headers, chain.place.host
+        if status == 200 or (status == 304 and is_conditional(self._headers or {})):
+            throttle.speed_up(host)
+            return None
+        if status == _TOO_MANY_REQUESTS:
+            throttle.slow_down(host)
+        if status in REDIRECTS and "location" in headers:
+            return headers["location"]
+        error = await make_refusal(
+            answer, str(chain.name), self._clock, options.retry_after_seconds
+        )
+        wait = error.retry_after_seconds
+        if wait is not None and wait <= options.retry_after_seconds:
+            throttle.defer(host, wait)
+        raise error
+
+
+async def _discard(answer: Answer | None, slot: Slot) -> None:
+    """Close an answer without reading its body: that of a redirect can be endless."""
+    slot.release()
+    if answer is not None:
+        await answer.aclose()
+
+
+def _choose_wait(attempts: int, options: FetchOptions) -> float:
+    """Return the seconds to wait where the server asks for none: they double."""
+    first = options.retry_wait_seconds
+    # The random part keeps clients that failed together from coming back together.
+    wait = first * 2.0 ** min(attempts - 1, 60) + random.uniform(0, first)  # noqa: S311 (no secret)
+    return min(wait, max(first, options.retry_after_seconds))

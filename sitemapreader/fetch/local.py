@@ -18,7 +18,7 @@ from urllib.parse import unquote_to_bytes
 import attrs
 
 from sitemapreader.errors import FetchError
-from sitemapreader.fetch.request import is_current
+from sitemapreader.fetch.urls import is_current
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import ROBOTS_MAX_BYTES
 from sitemapreader.urls import origin_of, parse_url

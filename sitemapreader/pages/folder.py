@@ -17,7 +17,7 @@ import attrs
 
 from sitemapreader.errors import Redirect
 from sitemapreader.fetch.local import FolderFetcher
-from sitemapreader.fetch.request import APART
+from sitemapreader.fetch.urls import APART
 from sitemapreader.pages.visit import MAX_REDIRECTS, PageVisit
 from sitemapreader.readers.pages.facts import read_page
 from sitemapreader.readers.pages.links import MAX_PAGE_BYTES

@@ -16,8 +16,8 @@ import attrs
 
 from sitemapreader.errors import FetchError, Redirect
 from sitemapreader.fetch.answers import find_protection, read_body
+from sitemapreader.fetch.breaker import HostBreaker
 from sitemapreader.fetch.client import Fetcher, PlainClient, Response, make_client
-from sitemapreader.fetch.retries import HostBreaker
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import ROBOTS_MAX_BYTES, FetchOptions
 from sitemapreader.readers.decode.charset import HTML_TYPES, TEXT_TYPES, page_type_of
@@ -293,7 +293,7 @@ class PageVisitor:
         data = b""
         if page_type_of(headers.get("content-type")) in HTML_TYPES | TEXT_TYPES:
             data = await read_body(response, MAX_PAGE_BYTES, cut=True)
-        if vendor := find_protection(response.status, headers, data):
+        if vendor := find_protection(response.status, headers):
             return attrs.evolve(visit, not_judged=NotJudged.PROTECTION, error=vendor)
 
         def read() -> PageFacts:

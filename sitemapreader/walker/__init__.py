@@ -171,8 +171,8 @@ def walk(
         fetcher: opens URLs; it is not closed. Without one, an HttpFetcher is made, and closed. You
             may fetch with the same one inside the loop: documents that wait for you lend you their
             slots at a host.
-        limits: how much is read; those of an HttpFetcher or HttpxFetcher are given to it alone.
-        options: how the network is used; those of an HttpFetcher or HttpxFetcher are given to it
+        limits: how much is read; those of an HttpFetcher are given to it alone.
+        options: how the network is used; those of an HttpFetcher are given to it
             alone. With another fetcher: how many documents are read at once; and, if it has no
             `user_agent`, the name whose rules in robots.txt are kept.
 

@@ -162,8 +162,8 @@ def is_function(value: object) -> bool:
 
 _INSTEAD = {
     "timeout": "options=FetchOptions(total_seconds=...)",
-    "session": "fetcher=HttpxFetcher(client), with a client of httpx",
-    "client": "fetcher=HttpxFetcher(client)",
+    "session": "fetcher=..., an object with `open` around it",
+    "client": "fetcher=..., an object with `open` around it",
     "limit": "max_urls=..., or leave the loop with `break`",
     "url": "the site as the first argument, or sitemaps=[url]",
     **{name: f"limits=Limits({name}=...)" for name in attrs.fields_dict(Limits)},

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Generic, Literal, TypeAlias, TypeVar
 
 import attrs
 
-from sitemapreader.fetch.retries import HostBreaker
+from sitemapreader.fetch.breaker import HostBreaker
 from sitemapreader.issues import IssueCode
 from sitemapreader.models import SitemapEntry, Via
 from sitemapreader.options import FRONTIER_BYTES_PER_DOCUMENT, FetchOptions

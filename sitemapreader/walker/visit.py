@@ -18,9 +18,8 @@ from sitemapreader.discovery.download import (
     read_patiently,
 )
 from sitemapreader.errors import LOGIN_STATUSES, FetchError
-from sitemapreader.fetch.answers import MAX_REFUSAL_BYTES
-from sitemapreader.fetch.request import read_etag, select_validators
-from sitemapreader.fetch.retries import HOST_CODES
+from sitemapreader.fetch.breaker import HOST_CODES
+from sitemapreader.fetch.urls import read_etag, select_validators
 from sitemapreader.issues import Issue, IssueCode
 from sitemapreader.models import Event, Format, SitemapEntry, UrlEntry, Via
 from sitemapreader.outcomes import (
@@ -35,7 +34,7 @@ from sitemapreader.outcomes import (
     make_document,
 )
 from sitemapreader.readers.decode.charset import charset_of
-from sitemapreader.readers.decode.codings import decode_start, read_codings
+from sitemapreader.readers.decode.codings import read_codings
 from sitemapreader.readers.reader import SitemapReader
 from sitemapreader.rows import EntryColumns, Events, Rows
 from sitemapreader.urls import folder_of, has_suffixes, load_suffixes
@@ -89,7 +88,6 @@ class Visit:
         self._held: list[Event] = []
         self._outcome: tuple[Status, str] | None = None
         self._response: Response | None = None
-        self._start = b""
         self._guessed = bool(document.via and document.via.is_guess)
         if self._guessed:
             context.breaker.note_guess(document.url)
@@ -283,8 +281,6 @@ class Visit:
         return formats
 
     def _record_chunk(self, chunk: bytes) -> None:
-        if self.document.format is None:
-            self._start += chunk[: MAX_REFUSAL_BYTES - len(self._start)]
         if self._prior is not None or self.document.format in (None, Format.INDEX):
             self._hasher.add(chunk)
 
@@ -398,9 +394,7 @@ class Visit:
                 return fault
             await self._context.loop_share.yield_if_due()
         if self.document.format is None and self._response is not None:
-            codings = read_codings(self._response.headers)
-            page = decode_start(self._start, codings, MAX_REFUSAL_BYTES)
-            fault = fault or find_blocking_page(self._response, page)
+            fault = fault or find_blocking_page(self._response)
         is_blocked = fault is not None and fault.code is IssueCode.BLOCKED_BY_SITE
         if not self._is_wrong_guess(fault) and not is_blocked:
             await self._deliver(self._held)

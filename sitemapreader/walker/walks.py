@@ -11,7 +11,6 @@ import attrs
 from sitemapreader.discovery.context import Batch, Budget, UrlAllowance, WalkContext, borrow_fetcher
 from sitemapreader.event_loop import contain
 from sitemapreader.fetch.client import Fetcher, make_client
-from sitemapreader.fetch.mapping import MappedFetcher
 from sitemapreader.issues import IssueCode, make_issue, show_url
 from sitemapreader.models import Change, Event, UrlEntry, Via
 from sitemapreader.report import Report
@@ -214,9 +213,8 @@ class Walk(TaskStream[Batch]):
             budget = Budget(limits, UrlAllowance(urls) if isinstance(urls, int) else urls)
             self._channel.pause = budget.paused
             hosts, agent = self._config.map_hosts, self._options.user_agent
-            mapped = MappedFetcher(fetcher, hosts, agent) if hosts else fetcher
             context = WalkContext(
-                client=self._keep(make_client(mapped, agent)),
+                client=self._keep(make_client(fetcher, agent, hosts)),
                 options=self._options,
                 limits=limits,
                 budget=budget,

@@ -10,7 +10,7 @@ from clock import DAY, SetClock
 from walking import SITE, Pages, Walked, fault, index, moved, urlset, walk_all
 
 from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
-from sitemapreader.fetch.request import select_validators
+from sitemapreader.fetch.urls import select_validators
 from sitemapreader.issues import IssueCode
 from sitemapreader.state import State
 from sitemapreader.walker import walk, walk_sync

@@ -111,12 +111,9 @@ COOKIE = {"Location": "/circle", "Set-Cookie": "a=1"}
     ("found", "reason"),
     [
         (answer(403, cf_mitigated="challenge"), NotJudged.PROTECTION),
-        (wall(503, "<title>Just a moment...</title>"), NotJudged.PROTECTION),
         (wall(403, "", server="AkamaiGHost"), NotJudged.PROTECTION),
         (answer(403, x_datadome="protected"), NotJudged.PROTECTION),
-        (wall(200, "Incapsula incident ID: 1"), NotJudged.PROTECTION),
         (answer(429, x_vercel_mitigated="challenge"), NotJudged.PROTECTION),
-        (wall(200, '<i id="anubis_challenge">'), NotJudged.PROTECTION),
         (answer(429), NotJudged.ASKED_TO_WAIT),
         (answer(503, Retry_After="1"), NotJudged.ASKED_TO_WAIT),
         (answer(503, Retry_After="99999"), NotJudged.ASKED_TO_WAIT),

@@ -10,7 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sitemapreader.errors import FetchError
-from sitemapreader.fetch.request import (
+from sitemapreader.fetch.answers import parse_retry_after
+from sitemapreader.fetch.urls import (
     RedirectChain,
     is_conditional,
     is_current,
@@ -18,7 +19,6 @@ from sitemapreader.fetch.request import (
     parse_request_url,
     read_headers,
 )
-from sitemapreader.fetch.retries import parse_retry_after
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import MAX_URL_CHARS, FetchOptions
 
@@ -69,7 +69,7 @@ def test_any_location_is_followed_or_refused(text: str) -> None:
     except FetchError as error:
         refusal = error
     if refusal is None:
-        assert chain.target.url.scheme == "https"
+        assert chain.place.url.scheme == "https"
     else:
         assert refusal.code in REFUSALS
         assert refusal.url == "https://site.example/a/b?c"

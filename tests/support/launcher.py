@@ -32,7 +32,7 @@ import attrs
 
 import sitemapreader
 from sitemapreader.cli import main
-from sitemapreader.fetch import retries
+from sitemapreader.fetch import http
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -260,14 +260,14 @@ def run_here(order: Order, streams: Sequence[int]) -> Ended:
 @contextmanager
 def shorten_waits() -> Iterator[None]:
     """Shorten waits between attempts that are our choice; those that a server asks for stay."""
-    choose_wait = retries._choose_wait
-    retries._choose_wait = lambda attempts, options: choose_wait(
+    choose_wait = http._choose_wait
+    http._choose_wait = lambda attempts, options: choose_wait(
         attempts, attrs.evolve(options, retry_wait_seconds=0.01)
     )
     try:
         yield
     finally:
-        retries._choose_wait = choose_wait
+        http._choose_wait = choose_wait
 
 
 def launch(
@@ -432,8 +432,6 @@ def _import_all() -> None:
     names = {module.name for module in pkgutil.walk_packages(sitemapreader.__path__, PREFIX)}
     if sys.flags.dev_mode:  # it runs blocks of documentation
         names.update(LIBRARIES)
-    else:
-        names.remove(f"{PREFIX}fetch.httpx")
     for name in sorted({*names, "brotli", "protego"}):
         with suppress(ImportError):
             if not name.startswith(f"{PREFIX}recipes."):

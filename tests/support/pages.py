@@ -35,7 +35,7 @@ NEEDS = {
     "import trafilatura": "trafilatura",
     "recipes.scrapy": "scrapy",
     "from crawlee": "crawlee",
-    "fetch.httpx": "httpx",
+    "import httpx": "httpx",
 }
 """What a block uses, and the library that it needs for this."""
 OFFLINE = ("FolderFetcher", "MemoryFetcher")

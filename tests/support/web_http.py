@@ -13,9 +13,9 @@ from web_table import QUICK, faulty, row
 
 from sitemapreader.errors import FetchError
 from sitemapreader.fetch.addresses import AddressPolicy, Trust
+from sitemapreader.fetch.answers import parse_retry_after
 from sitemapreader.fetch.http import HttpFetcher
-from sitemapreader.fetch.request import RedirectChain, parse_request_url
-from sitemapreader.fetch.retries import parse_retry_after
+from sitemapreader.fetch.urls import RedirectChain, parse_request_url
 from sitemapreader.options import FetchOptions
 
 if TYPE_CHECKING:

@@ -26,7 +26,6 @@ SHORT_KEYS = {
     "audit.report.html._load_template": "has no key",
     "audit.rules.load_rules": "has no key",
     "discovery.load_platforms": "has no key",
-    "fetch.answers.load_protections": "has no key",
     "fetch.addresses._parse_address": "texts of up to 45 characters",
     "fetch.addresses.is_public": "addresses",
     "output.arrow.make_schema": "columns of ours, those of 16 outputs",

@@ -57,7 +57,6 @@ CONFINED = {
     "duckdb": {"audit"},
     "feedparser": {"readers"},
     "fsspec": {"distributed"},
-    "httpx": {"fetch"},
     "jinja2": {"audit"},
     "mcp": {"mcp"},
     "protego": {"readers"},

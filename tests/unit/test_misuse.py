@@ -56,7 +56,7 @@ def test_on_site_is_no_coroutine() -> None:
         ("user_agent", r"write options=FetchOptions\(user_agent=...\)"),
         ("concurrency", r"write options=FetchOptions\(concurrency=...\)"),
         ("walk_seconds", r"write limits=Limits\(walk_seconds=...\)"),
-        ("session", r"write fetcher=HttpxFetcher\(client\)"),
+        ("session", r"an object with `open`"),
         ("limit", r"write max_urls=..."),
         ("excludes", r"did you mean exclude\?"),
         ("qqq", "see its documentation"),

@@ -13,9 +13,9 @@ from answering import Answer, Site, make_index, make_urlset, read_site, serve_si
 from timing import Clock
 
 from sitemapreader.errors import FetchError
-from sitemapreader.fetch import retries as breakers
-from sitemapreader.fetch.retries import HostBreaker
-from sitemapreader.fetch.throttle import HostThrottle, LongWaitError
+from sitemapreader.fetch import breaker as breakers
+from sitemapreader.fetch.breaker import HostBreaker
+from sitemapreader.fetch.hosts import HostThrottle, LongWaitError
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import FetchOptions, Limits
 from sitemapreader.outcomes import Status

@@ -312,7 +312,7 @@ async def leave_in(way: Callable[[FaultServer, HttpFetcher], Awaitable[None]]) -
                 assert done, f"{way} hangs after {steps} steps"
                 if not task.cancelled():
                     task.result()
-                hosts = fetcher.network.throttle._hosts.values()
+                hosts = fetcher.throttle._hosts.values()
                 assert not any(host.users for host in hosts), f"{way}: a turn is lost"
             if steps is not None and not task.cancelled():
                 break  # it had ended before: there is nothing more to cancel
@@ -360,7 +360,7 @@ def test_nothing_is_left_behind() -> None:
         ("sitemapreader.fetch", "False"),
         ("sitemapreader.fetch.local", "False"),
         ("sitemapreader.fetch.http", "False"),
-        ("sitemapreader.fetch.aiohttp", "True"),
+        ("sitemapreader.fetch.session", "True"),
     ],
 )
 def test_aiohttp_is_imported_by_its_transport_alone(module: str, expected: str) -> None:
@@ -428,15 +428,3 @@ async def test_the_name_is_what_servers_see(site: Site) -> None:
             async with fetcher.open(f"{site.base}/note"):
                 names.append(fetcher.user_agent)
     assert seen == names
-
-
-async def test_a_client_of_httpx_has_a_name_too(site: Site) -> None:
-    """Its own header, unless that is httpx's default."""
-    httpx = pytest.importorskip("httpx", reason="no httpx: pip install .[httpx]")
-    from sitemapreader.fetch.httpx import HttpxFetcher  # noqa: PLC0415 (it needs the extra)
-
-    async with httpx.AsyncClient(headers={"User-Agent": "named"}) as client:
-        assert await count_found(site, HttpxFetcher(client, OTHER)) == 0
-    async with httpx.AsyncClient() as client:
-        assert await count_found(site, HttpxFetcher(client, OTHER)) == 1
-        assert HttpxFetcher(client, NAMED).user_agent == "named/1"

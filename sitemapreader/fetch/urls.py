@@ -19,11 +19,12 @@ from sitemapreader.options import MAX_URL_CHARS, FetchOptions
 from sitemapreader.urls import has_web_scheme, origin_of, parse_url, resolve, url_key
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+    from collections.abc import Awaitable, Callable, Iterable, Mapping
 
     from multidict import CIMultiDict
     from yarl import URL
 
+    from sitemapreader.fetch.mapping import HostMap
 
 CheckRedirect: TypeAlias = "Callable[[str], Awaitable[None]]"
 """Raises FetchError if a redirect must not be followed to a URL."""
@@ -117,7 +118,12 @@ def _invalid(url: str, reason: str) -> FetchError:
 
 
 class RedirectChain:
-    """The redirects of one document: `most`, or as many as the options say."""
+    """The redirects of one document: `most`, or as many as the options say.
+
+    Each URL has a name, by which it is reported, and a place, where it is asked for. They differ
+    for mapped hosts only. A redirect to a mapped host is followed at its place if it comes from
+    there. One from elsewhere is refused: headers and logins would go where a stranger points.
+    """
 
     def __init__(
         self,
@@ -125,41 +131,44 @@ class RedirectChain:
         options: FetchOptions,
         check: CheckRedirect | None = None,
         most: int | None = None,
+        hosts: HostMap | None = None,
     ) -> None:
-        self.start = start
-        self.target = start
+        self._hosts = hosts
+        self.name = start
+        self.start = self.place = self._find_place(start) or start
         self.same_origin = True
         self.is_permanent = True
         self.issues: list[Issue] = []
         self.redirects: list[Redirect] = []
+        self._has_strayed = self.place is start
         self._options = options
         self._check = check
         self._most = options.max_redirects if most is None else most
-        self._seen = {start.key}
+        self._seen = {self.place.key}
 
     def follow(self, location: str, *, status: int = 301, sets_cookie: bool = False) -> None:
         """Make the `Location` of a redirect the target, or raise FetchError."""
-        source = self.target
+        source, place = self.name, self.place
         try:
-            target = self._read(location)
+            self._go_to(self._read(location))
         except FetchError:
             self.redirects.append(Redirect(str(source), location, status, sets_cookie))
             raise
-        self.redirects.append(Redirect(str(source), str(target), status, sets_cookie))
-        if target.key in self._seen:
+        target = str(self.name)
+        self.redirects.append(Redirect(str(source), target, status, sets_cookie))
+        if self.place.key in self._seen:
             raise FetchError(IssueCode.REDIRECT_LOOP, str(source), f"to {target}")
         if len(self._seen) > self._most:
             raise FetchError(IssueCode.TOO_MANY_REDIRECTS, str(source), f"to {target}")
-        secure = source.url.scheme == "https"
-        if secure and target.url.scheme == "http" and not self._options.allow_downgrade:
+        is_downgrade = (place.url.scheme, self.place.url.scheme) == ("https", "http")
+        if is_downgrade and not self._options.allow_downgrade:
             raise FetchError(IssueCode.DOWNGRADE, str(source), f"to {target}")
-        if target.userinfo:
-            self.issues.append(make_issue(IssueCode.USERINFO_REMOVED, url=str(target)))
-        self._seen.add(target.key)
+        if self.place.userinfo:
+            self.issues.append(make_issue(IssueCode.USERINFO_REMOVED, url=target))
+        self._seen.add(self.place.key)
         self.is_permanent = self.is_permanent and status in PERMANENT
         # Never true again: another origin has chosen the URL, even one of the first origin.
-        self.same_origin = self.same_origin and target.origin == self.start.origin
-        self.target = target
+        self.same_origin = self.same_origin and self.place.origin == self.start.origin
 
     async def follow_if_allowed(
         self, location: str, *, status: int = 301, sets_cookie: bool = False
@@ -167,18 +176,38 @@ class RedirectChain:
         """Follow a redirect; raise FetchError if its target must not be requested."""
         self.follow(location, status=status, sets_cookie=sets_cookie)
         if self._check is not None:
-            await self._check(str(self.target))
+            await self._check(str(self.name))
+
+    def find_name(self, url: str) -> str:
+        """Return what a URL at the place is called."""
+        return str(self.name) if url == str(self.place) else url
+
+    def _go_to(self, url: RequestUrl) -> None:
+        """Go to the URL of a redirect, which may be at the place of a mapped host."""
+        if not self._has_strayed and url.origin == self.place.origin:
+            self.name, self.place = parse_request_url(self.name.origin + url.url.raw_path_qs), url
+            return
+        place = self._find_place(url)
+        if place is not None and self._has_strayed:
+            said = "a redirect from a host that is not mapped to one that is"
+            raise FetchError(IssueCode.CROSS_HOST_CHILD, str(url), said)
+        self._has_strayed = place is None
+        self.name, self.place = url, place or url
+
+    def _find_place(self, name: RequestUrl) -> RequestUrl | None:
+        place = self._hosts.find(name.text) if self._hosts else ""
+        return attrs.evolve(parse_request_url(place), userinfo=name.userinfo) if place else None
 
     def _read(self, location: str) -> RequestUrl:
         location = location.strip(" \t")
         try:
             check_text(location)  # first: resolving drops a tab in the middle
             if not has_web_scheme(location):
-                location = resolve(str(self.target), location) or location
+                location = resolve(str(self.place), location) or location
             return parse_request_url(location)
         except FetchError as error:
             said = f"redirect to {error.url}, {error.detail}"
-            raise FetchError(error.code, str(self.target), said) from error
+            raise FetchError(error.code, str(self.name), said) from error
 
 
 # -- headers
@@ -206,7 +235,6 @@ def make_headers(
     options: FetchOptions,
     extra: Mapping[str, str],
     *,
-    present: Collection[str] = (),
     same_origin: bool,
     authorization: str = "",
 ) -> CIMultiDict[str]:
@@ -214,8 +242,6 @@ def make_headers(
     from multidict import CIMultiDict  # noqa: PLC0415 (an extension; a folder needs none)
 
     made = CIMultiDict({"User-Agent": options.user_agent, "Accept": ACCEPT})
-    for name in present:
-        made.popall(name, None)
     if authorization and same_origin:
         made["Authorization"] = authorization
     for name, value in (*options.headers.items(), *extra.items()):
@@ -223,12 +249,6 @@ def make_headers(
             made[name] = value
     made["Accept-Encoding"] = ACCEPT_ENCODING
     return made
-
-
-def find_user_agent(options: FetchOptions, own: Mapping[str, str]) -> str:
-    """Return the User-Agent that is sent, with the client's `own` headers."""
-    made = make_headers(options, {}, present=own, same_origin=True)
-    return made.get("User-Agent") or own["User-Agent"]
 
 
 def is_conditional(headers: Mapping[str, str]) -> bool:

@@ -1,8 +1,8 @@
-"""Throttling of requests to one host: how many at once, and how often.
+"""Hosts: how many requests there are at once, how far apart, and in which order.
 
-A slot is the right to one request. A response that is not read for a moment lends its slot to
-another requester, a walk or all other code together: a reader that waits for its own consumer asks
-for nothing.
+A slot is the right to one request; requests get theirs in the order in which they ask. A response
+that is not read for a moment lends its slot to another requester, a walk or all other code
+together: a reader that waits for its own consumer asks for nothing.
 """
 
 # Without loans, a consumer that fetches pages with the fetcher of its walk would wait for a slot
@@ -43,40 +43,61 @@ _GOOD_ANSWERS = 20
 class Slot:
     """The right to one request, until it is released."""
 
-    _host: _HostQueue | None
+    _host: _Host | None
     requester: object
-    lent_at: float = math.inf
-    """Monotonic time from which another requester may use the slot."""
+    max_wait: float = math.inf
+    is_lent: bool = False
+    """Whether another requester may use the slot meanwhile."""
     beside: Slot | None = None
     """The slot of the server's address, which shares the life of this one."""
+    _loan: asyncio.TimerHandle | None = None
 
     def pause(self) -> None:
         """Let the slot be lent soon: nothing is read from the server until `resume`."""
         if self.beside is not None:
             self.beside.pause()
-        if self._host is not None:
-            self.lent_at = time.monotonic() + LENT_AFTER_SECONDS
-            self._host.schedule_loan()
+        if self._host is not None and self._loan is None:
+            loop = asyncio.get_running_loop()
+            self._loan = loop.call_later(LENT_AFTER_SECONDS, self._lend, self._host)
+
+    def _lend(self, host: _Host) -> None:
+        self.is_lent = True
+        host.serve()
 
     async def resume(self) -> None:
         """Take the slot back before reading on; wait for room if it was lent."""
-        if self._host is not None and self.lent_at <= time.monotonic():
+        self._keep()
+        if self._host is not None and self.is_lent:
             await self._host.admit(self)
-        self.lent_at = math.inf
         if self.beside is not None:
             await self.beside.resume()
 
     def release(self) -> None:
         """Free the slot for the next request; further calls do nothing."""
+        self._keep()
         host, self._host = self._host, None
         if host is not None:
+            host.users -= 1
             host.remove(self)
         if self.beside is not None:
             self.beside.release()
 
+    def _keep(self) -> None:
+        if self._loan is not None:
+            self._loan.cancel()
+            self._loan = None
+
+
+class LongWaitError(Exception):
+    """The next request to a host must wait longer than the caller allows."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        super().__init__(f"asked to wait for {seconds:.0f} s")
+
 
 @attrs.define(eq=False)
-class _HostQueue:
+class _Host:
     """The slots of one host, and the requests that wait for one."""
 
     limit: int
@@ -95,87 +116,84 @@ class _HostQueue:
     _slots: set[Slot] = attrs.field(factory=set, init=False)
     # Not a dict: after many deletions, a dict searches long for its first key.
     _queue: OrderedDict[Slot, asyncio.Future[None]] = attrs.field(factory=OrderedDict, init=False)
+    _starting: Slot | None = attrs.field(default=None, init=False)
+    """The slot whose request starts as soon as its address has room."""
     _alarm: asyncio.TimerHandle | None = attrs.field(default=None, init=False)
 
     async def admit(self, slot: Slot) -> None:
-        """Wait until there is room for a slot; the first that fits is admitted first."""
-        now = time.monotonic()
-        if not self._queue and not self._is_full(now) and self._has_room(slot, now):
+        """Wait for the turn of a slot; the first that fits is admitted first."""
+        if not self._queue and not self._is_full() and self._fits(slot, time.monotonic()):
             self._let_in(slot)
             return
         admitted = self._queue[slot] = asyncio.get_running_loop().create_future()
-        self._serve()
+        self.serve()
         try:
             await admitted
         finally:
             self._queue.pop(slot, None)
 
-    def get_wait(self, max_wait: float) -> float:
-        """Return the seconds until the next request; raise LongWaitError if too many."""
-        wait = self.not_before - time.monotonic()
-        if wait > max_wait:
-            raise LongWaitError(wait)
-        return wait
+    def start(self, slot: Slot) -> bool:
+        """Start the request of a slot, unless the host has asked for a pause meanwhile."""
+        self._starting = None
+        now = time.monotonic()
+        if now < self.not_before:
+            self.remove(slot)
+            return False
+        self.not_before = now + max(self.delay, self.extra_delay)
+        self.serve()
+        return True
 
     def remove(self, slot: Slot) -> None:
-        """Remove a slot that was released, and serve the queue."""
+        """Take a slot away, and let others in."""
         self._slots.discard(slot)
-        self.users -= 1
-        self._serve()
+        if self._starting is slot:
+            self._starting = None
+        self.serve()
 
-    def schedule_loan(self) -> None:
-        """Set the alarm for the next loan of a slot, unless the queue is empty."""
-        if self._queue and self._alarm is None:
-            now = time.monotonic()
-            moment = min((t.lent_at for t in self._slots if t.lent_at > now), default=math.inf)
-            if moment < math.inf:
-                loop = asyncio.get_running_loop()
-                self._alarm = loop.call_later(moment - now, self._on_alarm)
-
-    def _on_alarm(self) -> None:
-        self._alarm = None
-        self._serve()
-
-    def _serve(self) -> None:
-        """Admit all requests of the queue that there is room for."""
+    def serve(self) -> None:
+        """Admit all that there is room and time for, and look again when it is time."""
         if not self._queue:
             return
         now = time.monotonic()
-        while (slot := self._next_admissible(now)) is not None:
-            self._queue.pop(slot).set_result(None)
-            self._let_in(slot)
-        self.schedule_loan()
+        wait = self.not_before - now
+        for slot, admitted in self._queue.items() if wait > 0 else ():
+            if wait > slot.max_wait and slot not in self._slots and not admitted.done():
+                admitted.set_exception(LongWaitError(wait))
+        while (first := self._find_next(now)) is not None:
+            self._queue.pop(first).set_result(None)
+            self._let_in(first)
+        if self._alarm is not None:
+            self._alarm.cancel()
+            self._alarm = None
+        if self._queue and wait > 0:
+            self._alarm = asyncio.get_running_loop().call_later(wait, self.serve)
 
     def _let_in(self, slot: Slot) -> None:
+        if slot not in self._slots and (self.delay or self.extra_delay):
+            self._starting = slot
         self._slots.add(slot)
-        slot.lent_at = math.inf
+        slot.is_lent = False
 
-    def _next_admissible(self, now: float) -> Slot | None:
-        if self._is_full(now):
+    def _find_next(self, now: float) -> Slot | None:
+        if self._is_full():
             return None
         waiting = (slot for slot, admitted in self._queue.items() if not admitted.done())
-        return next((slot for slot in waiting if self._has_room(slot, now)), None)
+        return next((slot for slot in waiting if self._fits(slot, now)), None)
 
-    def _is_full(self, now: float) -> bool:
+    def _is_full(self) -> bool:
         """Return whether no slot is free or lent."""
-        return sum(slot.lent_at > now for slot in self._slots) >= self.limit
+        return sum(not slot.is_lent for slot in self._slots) >= self.limit
 
-    def _has_room(self, slot: Slot, now: float) -> bool:
-        """Return whether there is room for a slot."""
+    def _fits(self, slot: Slot, now: float) -> bool:
+        """Return whether there are room and time for a slot, where not all is full."""
         if slot in self._slots:
             # A slot that is taken back does not wait for its requester's others: they may be lent
             # as well, and wait for this one.
-            return not self._is_full(now)
-        counting = (t.lent_at > now or t.requester is slot.requester for t in self._slots)
+            return True
+        if self._starting is not None or now < self.not_before:
+            return False
+        counting = (not t.is_lent or t.requester is slot.requester for t in self._slots)
         return sum(counting) < self.limit
-
-
-class LongWaitError(Exception):
-    """The next request to a host must wait longer than the caller allows."""
-
-    def __init__(self, seconds: float) -> None:
-        self.seconds = seconds
-        super().__init__(f"asked to wait for {seconds:.0f} s")
 
 
 class HostThrottle:
@@ -184,7 +202,7 @@ class HostThrottle:
     def __init__(self, per_host: int, delay_seconds: float) -> None:
         self._per_host = per_host
         self._delay = delay_seconds
-        self._hosts: dict[str, _HostQueue] = {}
+        self._hosts: dict[str, _Host] = {}
         self._next_eviction = MAX_IDLE_HOSTS
 
     def set_delay(self, host: str, seconds: float) -> None:
@@ -196,6 +214,7 @@ class HostThrottle:
         log_pause(host, seconds, "Retry-After")
         queue = self._queue_of(host)
         queue.not_before = max(queue.not_before, time.monotonic() + seconds)
+        queue.serve()  # some may not wait for so long
 
     def slow_down(self, host: str) -> None:
         """Halve the rate at a host that answered 429.
@@ -244,30 +263,25 @@ class HostThrottle:
         """
         queue = self._queue_of(host)
         queue.users += 1
-        slot = Slot(queue, requester)
+        slot = Slot(queue, requester, max_wait)
         try:
-            await queue.admit(slot)
-            # Checked again after each wait: another request may have started, or met a 429. A slot
-            # of an address is not held meanwhile.
             while True:
-                while (wait := queue.get_wait(max_wait)) > 0:  # noqa: ASYNC110 (the time is known)
-                    await asyncio.sleep(wait)
+                await queue.admit(slot)
                 slot.beside = await join() if join is not None else None
-                if slot.beside is None or queue.get_wait(max_wait) <= 0:
-                    break
-                slot.beside.release()
+                if queue.start(slot):
+                    return slot
+                if slot.beside is not None:
+                    slot.beside.release()
         except BaseException:
             slot.release()
             raise
-        queue.not_before = time.monotonic() + max(queue.delay, queue.extra_delay)
-        return slot
 
-    def _queue_of(self, host: str) -> _HostQueue:
+    def _queue_of(self, host: str) -> _Host:
         queue = self._hosts.get(host)
         if queue is None:
             if len(self._hosts) >= self._next_eviction:
                 self._evict_idle()
-            queue = _HostQueue(self._per_host, self._delay)
+            queue = _Host(self._per_host, self._delay)
             self._hosts[host] = queue
         queue.used_at = time.monotonic()
         return queue

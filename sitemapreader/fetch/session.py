@@ -15,17 +15,16 @@ from aiohttp.http_exceptions import HttpProcessingError
 
 from sitemapreader.errors import LOGIN_STATUSES, FetchError
 from sitemapreader.fetch.connections import CleanConnector, OneAnswer
-from sitemapreader.fetch.request import RequestUrl, read_headers
+from sitemapreader.fetch.urls import RequestUrl, read_headers
 from sitemapreader.issues import IssueCode
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from aiohttp.connector import Connection
+    from multidict import CIMultiDict
 
-    from sitemapreader.fetch.addresses import TrustSet
-    from sitemapreader.fetch.answers import DeadlineClock
-    from sitemapreader.fetch.transport import Addresses, Transmission
+    from sitemapreader.fetch.addresses import Addresses
     from sitemapreader.options import FetchOptions
 
 
@@ -147,7 +146,7 @@ _MOST_HOSTS = 10_000
 """Hosts whose addresses are kept while their requests are sent; far fewer are under way."""
 
 
-class AiohttpAnswer:
+class Answer:
     """An answer whose headers have been read, and the source of its body."""
 
     def __init__(
@@ -159,6 +158,7 @@ class AiohttpAnswer:
         self._response = response
         self._target = target
         self._connector = connector
+        self._had_surplus = False
         self._end_of_line = _watch_end(response)
 
     async def read(self) -> bytes:
@@ -183,10 +183,11 @@ class AiohttpAnswer:
         """Return whether the body has been read to its end."""
         return self._response.content.at_eof()
 
-    @property
-    def has_surplus(self) -> bool:
-        """Whether the server has sent more than its answers, and nobody was told yet."""
-        return self._response.line.has_surplus or self._connector.find_news(self._target.url)
+    def take_surplus(self) -> bool:
+        """Return once whether the server has sent more than its answers."""
+        line, had = self._response.line, self._had_surplus
+        line.is_told = self._had_surplus = line.has_surplus
+        return self._connector.find_news(self._target.url) or self._had_surplus > had
 
     def take_buffered(self) -> bytes:
         """Return what has arrived and was not read, also after a failure."""
@@ -258,8 +259,8 @@ class _CheckedAddresses(AbstractResolver):
         """Do nothing: nothing is held."""
 
 
-class AiohttpTransport:
-    """A transport by aiohttp, with up to two sessions that are made on first use.
+class Sessions:
+    """The sessions of a fetcher: up to two, which are made on first use.
 
     Connections to trusted hosts have a session of their own: a walk that does not trust a host must
     not be given a connection that another walk made to a private address of it.
@@ -282,27 +283,13 @@ class AiohttpTransport:
         self._is_closed = False
         self._loop: asyncio.AbstractEventLoop | None = None
 
-    @property
-    def own_headers(self) -> Mapping[str, str]:
-        """None: its session sends what it is given."""
-        return {}
-
     def check(self) -> None:
-        """Raise RuntimeError if the transport is closed, or belongs to another loop."""
+        """Raise RuntimeError if they are closed, or belong to another event loop."""
         if self._is_closed:
             raise RuntimeError("this HttpFetcher is closed; make a new one")
         if self._loop not in (None, asyncio.get_running_loop()):
             raise RuntimeError("this HttpFetcher belongs to another event loop; make one for each")
         self._loop = asyncio.get_running_loop()
-
-    def is_home(self, origin: str, trust: TrustSet) -> bool:
-        """Return whether the headers of the caller are meant for an origin."""
-        return not trust.is_selective or trust.has_origin(origin)
-
-    def resolves(self, *, is_home: bool) -> bool:
-        """Return whether the proxy resolves names."""
-        del is_home
-        return self._options.proxy is not None
 
     async def look_up(self, host: str, port: int) -> list[ResolveResult]:
         """Return the addresses of a name; raise OSError if there is none."""
@@ -324,25 +311,37 @@ class AiohttpTransport:
         if self._default is not None:
             await self._default.close()
 
-    async def send(self, request: Transmission, clock: DeadlineClock) -> AiohttpAnswer:
-        """Send a GET request, and return its answer; raise FetchError if there is none."""
-        if request.is_trusted not in self._sessions:
-            self._sessions[request.is_trusted] = self._make_session()
-        session, known = self._sessions[request.is_trusted]
+    async def get(
+        self,
+        target: RequestUrl,
+        headers: CIMultiDict[str],
+        addresses: Addresses,
+        *,
+        is_trusted: bool,
+    ) -> Answer:
+        """Send a request, and return its answer; raise FetchError if there is none.
+
+        Args:
+            target: what is requested; no redirect is followed.
+            headers: all of them.
+            addresses: what may be connected to; none behind a proxy, which resolves names itself.
+            is_trusted: whether the walk that asks may reach a private address of the host.
+        """
+        if is_trusted not in self._sessions:
+            self._sessions[is_trusted] = self._make_session()
+        session, known = self._sessions[is_trusted]
         connector = cast("CleanConnector", session.connector)
-        known.set(request.target, request.addresses)
-        target = request.target
+        known.set(target, addresses)
         try:
             while True:
-                work = session.get(
-                    target.url,
-                    headers=request.headers,
-                    proxy=self._options.proxy,
-                    allow_redirects=False,
-                )
                 try:
-                    response = await clock.wait(work, request.seconds)
-                    return AiohttpAnswer(cast("_ConnectedResponse", response), target, connector)
+                    response = await session.get(
+                        target.url,
+                        headers=headers,
+                        proxy=self._options.proxy,
+                        allow_redirects=False,
+                    )
+                    return Answer(cast("_ConnectedResponse", response), target, connector)
                 except _UnansweredError as error:
                     if not error.was_used:
                         raise (error.__cause__ or error) from None

@@ -24,7 +24,7 @@ from timing import retried
 from walking import urlset
 
 from sitemapreader import FetchError, FetchOptions, HttpFetcher, IssueCode, walk_many
-from sitemapreader.fetch.throttle import HostThrottle, Slot
+from sitemapreader.fetch.hosts import HostThrottle, Slot
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -75,7 +75,7 @@ def test_aiodns_resolves_where_it_is_installed() -> None:
         "from sitemapreader import HttpFetcher\n"
         "async def main():\n"
         "    async with HttpFetcher() as fetcher:\n"
-        "        print(type(fetcher.network.transport._get_resolver()).__name__)\n"
+        "        print(type(fetcher.sessions._get_resolver()).__name__)\n"
         "asyncio.run(main())\n"
     )
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
@@ -407,7 +407,7 @@ async def test_a_public_start_that_turns_private(monkeypatch: pytest.MonkeyPatch
         fetcher.trust("http://rebound.test/")
         async with fetcher.open("http://rebound.test/stale") as response:
             assert b"".join([piece async for piece in response.chunks()]) == DOCUMENT
-        fetcher.network.book._found.clear()
+        fetcher.book._found.clear()
         ANSWERS["rebound.test"] = ["127.0.0.1"]
         await asyncio.sleep(0.05)
         with pytest.raises(FetchError) as caught:

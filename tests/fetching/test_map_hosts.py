@@ -11,7 +11,7 @@ from serving import listen, serve
 from walking import index, urlset
 
 from sitemapreader import FetchOptions, discover, walk, walk_sync
-from sitemapreader.fetch import MappedFetcher, MemoryFetcher, read_body
+from sitemapreader.fetch import MemoryFetcher
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -144,15 +144,11 @@ async def test_a_host_that_is_down() -> None:
     assert len(staging.requested) < 25
 
 
-async def test_a_fetcher() -> None:
-    """A fetcher with a map serves what is asked of any fetcher."""
-    pages = {"https://staging.acme.example:8443/x?q=1": b"here"}
-    fetcher = MappedFetcher(MemoryFetcher(pages), {"www.acme.example": "staging.acme.example:8443"})
-    for url in (at("x?q=1"), "http://WWW.acme.example:80/x?q=1"):
-        async with fetcher.open(url) as response:
-            assert await read_body(response, 9) == b"here"
-            assert response.url.endswith("acme.example/x?q=1")
-            assert ":8443" not in response.url
+async def test_a_fetcher_of_ones_own() -> None:
+    """It asks other hosts itself, in its `open`; a walk with a map says so."""
+    with pytest.raises(TypeError, match="needs an HttpFetcher"):
+        async with walk(LIVE, map_hosts={LIVE: "b.example"}, fetcher=MemoryFetcher({})) as entries:
+            assert [entry async for entry in entries] == []
 
 
 REFUSED = {

@@ -19,8 +19,8 @@ from serving import serve
 from timing import retried
 
 from sitemapreader.errors import FetchError
+from sitemapreader.fetch.answers import parse_retry_after, wait_before_retry
 from sitemapreader.fetch.http import HttpFetcher
-from sitemapreader.fetch.retries import fetch_with_retries, parse_retry_after, wait_before_retry
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import FetchOptions
 from sitemapreader.outcomes import Document
@@ -124,19 +124,11 @@ def test_a_resolver_out_of_reach_passes() -> None:
     assert wait_before_retry(error) is True
 
 
-async def test_pauses_double() -> None:
+async def test_pauses_double(server: FaultServer) -> None:
     """With as much again by chance, and up to the longest Retry-After."""
     options = FetchOptions(max_attempts=4, retry_wait_seconds=0.02, retry_after_seconds=0.05)
-    times = []
-
-    async def fetch() -> None:
-        times.append(time.monotonic())
-        raise FetchError(IssueCode.CONNECT, "")
-
-    with pytest.raises(FetchError) as caught:
-        await fetch_with_retries(fetch, options)
-    assert caught.value.tries == len(times) == 4
-    pauses = [after - before for before, after in pairwise(times)]
+    assert (await fail(server, "reset", options)).tries == 4
+    pauses = [after.at - before.at for before, after in pairwise(server.requests)]
     assert all(pause >= least for pause, least in zip(pauses, (0.02, 0.04, 0.05), strict=True))
 
 
@@ -151,19 +143,11 @@ def test_no_logger_of_others_has_a_filter_of_ours() -> None:
     assert [name for name in filtered if not name.startswith("sitemapreader")] == []
 
 
-async def test_a_wait_of_no_seconds_is_a_retry() -> None:
+async def test_a_wait_of_no_seconds_is_a_retry(server: FaultServer) -> None:
     """Retry-After: 0 means at once, not never."""
-    attempts = []
-
-    async def fetch() -> str:
-        attempts.append(1)
-        if len(attempts) == 1:
-            raise FetchError(IssueCode.HTTP_STATUS, "", http_status=503, retry_after_seconds=0.0)
-        return "document"
-
-    options = FetchOptions(retry_wait_seconds=30)
     async with asyncio.timeout(20):  # not 30
-        assert await fetch_with_retries(fetch, options) == ("document", 2)
+        options = FetchOptions(retry_wait_seconds=30)
+        assert await fetch(server, "later?status=503&after=0", options) == DOCUMENT
 
 
 @pytest.mark.parametrize(
@@ -206,19 +190,6 @@ async def test_how_often_was_asked_for_what_is_no_sitemap() -> None:
 def test_a_tree_says_how_often_was_asked(tries: int, shown: bool) -> None:
     """In the shell as well, where it was more than once."""
     assert ("2 tries" in str(Document("http://site.example/", tries=tries))) is shown
-
-
-async def test_a_bug_is_not_tried_again() -> None:
-    """Only what was typed as a fault of the network is."""
-    calls = []
-
-    async def fetch() -> None:
-        calls.append(1)
-        raise KeyError
-
-    with pytest.raises(KeyError):
-        await fetch_with_retries(fetch, QUICK)
-    assert len(calls) == 1
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from walking import index, moved, urlset, walk_all
 
 from sitemapreader.errors import FetchError
 from sitemapreader.fetch.http import HttpFetcher
-from sitemapreader.fetch.request import RedirectChain, parse_request_url
+from sitemapreader.fetch.urls import RedirectChain, parse_request_url
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import FetchOptions
 from sitemapreader.walker import discover
@@ -187,10 +187,10 @@ def test_https_stays_https() -> None:
     assert caught.value.code == IssueCode.DOWNGRADE
     chain = make_trail("https://site.example/", allow_downgrade=True)
     chain.follow("http://site.example/")
-    assert str(chain.target) == "http://site.example/"
+    assert str(chain.place) == "http://site.example/"
     chain = make_trail("http://site.example/")
     chain.follow("https://site.example/")
-    assert str(chain.target) == "https://site.example/"
+    assert str(chain.place) == "https://site.example/"
     assert not chain.same_origin
 
 
@@ -212,7 +212,7 @@ def test_locations_are_resolved(location: str, target: str) -> None:
     """Relative references, other hosts, international names, and no fragments."""
     chain = make_trail("http://site.example/a/b")
     chain.follow(location)
-    assert str(chain.target) == target
+    assert str(chain.place) == target
     assert chain.same_origin == target.startswith("http://site.example/")
 
 
@@ -431,19 +431,6 @@ async def test_a_discovery_asks_as_well(ours: Site, other: Site) -> None:
     found = await discover(ours.base, options=allow(other), probe="few")
     assert found.sitemaps == ()
     assert "/private/map.xml" not in other.requested
-
-
-async def test_a_fetcher_with_another_client_asks_as_well(ours: Site) -> None:
-    """HttpxFetcher requests nothing that HttpFetcher would not."""
-    httpx = pytest.importorskip("httpx", reason="no httpx: pip install .[httpx]")
-    from sitemapreader.fetch.httpx import HttpxFetcher  # noqa: PLC0415 (it needs the extra)
-
-    fill(ours, "/private/map.xml")
-    ours.pages["/robots.txt"] = Answer(ours.pages["/robots.txt"].body + DISALLOW.body)  # type: ignore[union-attr]
-    async with httpx.AsyncClient() as client:
-        read = await read_site(ours.base, fetcher=HttpxFetcher(client))
-    assert read.document("/c0.xml").reason == "robots-disallowed"
-    assert "/private/map.xml" not in ours.requested
 
 
 @pytest.mark.parametrize(
