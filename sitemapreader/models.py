@@ -8,9 +8,11 @@ Treat them as values, although they are not frozen.
 
 from __future__ import annotations
 
+from collections import deque
 from datetime import datetime  # noqa: TC003 (attrs resolves field types at run time)
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
+from itertools import repeat
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Protocol, TypeAlias
 
 import attrs
 
@@ -64,6 +66,16 @@ class Via(StrEnum):
         return self in (Via.WELL_KNOWN, Via.SITE)
 
 
+# -- extensions: a class each, of which reading, columns and comparison make all that they need
+
+Reference: TypeAlias = Annotated[str, "a URL, relative or not"]
+Rating: TypeAlias = Annotated[float, "0.0 to 5.0"]
+
+
+# A field is the element of its name, in lower case, by its type; else its metadata say: the
+# `element` that holds it, the `attribute` of that element that it is, and what that is `inside` of.
+
+
 @attrs.define(weakref_slot=False)
 class Image:
     """An `<image:image>` of Google's image extension.
@@ -74,16 +86,19 @@ class Image:
     characters is left out, with an Issue.
     """
 
-    loc: str
+    loc: Reference
     title: str | None = None
     caption: str | None = None
     geo_location: str | None = None
-    license: str | None = None
+    license: Reference | None = None
 
 
 @attrs.define(weakref_slot=False)
 class Restriction:
-    """Countries or platforms for which a video is allowed or denied."""
+    """Countries or platforms for which a video is allowed or denied.
+
+    The values are the words of an element, the relationship is its attribute.
+    """
 
     values: tuple[str, ...]
     relationship: str | None = None
@@ -91,7 +106,10 @@ class Restriction:
 
 @attrs.define(weakref_slot=False)
 class Price:
-    """A price of a video: amount as written, ISO 4217 currency."""
+    """A price of a video: amount as written, ISO 4217 currency.
+
+    The amount is the text of an element; all else are its attributes.
+    """
 
     amount: str
     currency: str | None = None
@@ -110,14 +128,14 @@ class Video:
     characters are left out, with an Issue.
     """
 
-    thumbnail_loc: str | None = None
+    thumbnail_loc: Reference | None = None
     title: str | None = None
     description: str | None = None
-    content_loc: str | None = None
-    player_loc: str | None = None
+    content_loc: Reference | None = None
+    player_loc: Reference | None = None
     duration: int | None = None
     expiration_date: datetime | None = None
-    rating: float | None = None
+    rating: Rating | None = None
     view_count: int | None = None
     publication_date: datetime | None = None
     family_friendly: bool | None = None
@@ -125,16 +143,24 @@ class Video:
     live: bool | None = None
     uploader: str | None = None
     category: str | None = None
-    gallery_loc: str | None = None
+    gallery_loc: Reference | None = None
     id: str | None = None
-    tags: tuple[str, ...] = ()
-    prices: tuple[Price, ...] = ()
+    tags: tuple[str, ...] = attrs.field(default=(), metadata={"element": "tag"})
+    prices: tuple[Price, ...] = attrs.field(default=(), metadata={"element": "price"})
     restriction: Restriction | None = None
     platform: Restriction | None = None
-    uploader_info: str | None = None
-    gallery_title: str | None = None
-    player_allow_embed: bool | None = None
-    player_autoplay: str | None = None
+    uploader_info: str | None = attrs.field(
+        default=None, metadata={"element": "uploader", "attribute": "info"}
+    )
+    gallery_title: str | None = attrs.field(
+        default=None, metadata={"element": "gallery_loc", "attribute": "title"}
+    )
+    player_allow_embed: bool | None = attrs.field(
+        default=None, metadata={"element": "player_loc", "attribute": "allow_embed"}
+    )
+    player_autoplay: str | None = attrs.field(
+        default=None, metadata={"element": "player_loc", "attribute": "autoplay"}
+    )
 
 
 @attrs.define(weakref_slot=False)
@@ -144,8 +170,8 @@ class News:
     https://developers.google.com/search/docs/crawling-indexing/sitemaps/news-sitemap
     """
 
-    name: str | None = None
-    language: str | None = None
+    name: str | None = attrs.field(default=None, metadata={"inside": "publication"})
+    language: str | None = attrs.field(default=None, metadata={"inside": "publication"})
     publication_date: datetime | None = None
     title: str | None = None
     access: str | None = None
@@ -263,9 +289,41 @@ class UrlEntry(_LatePart):
     lastmod: datetime | None = None
     changefreq: str | None = None
     priority: float | None = None
-    images: tuple[Image, ...] = ()
-    videos: tuple[Video, ...] = ()
-    news: News | None = None
+    # An extension with types: the `tag` of its elements in lower case, the `meaning` of its column,
+    # and how its `namespaces` begin, without scheme, `www.` and case. `None` for one at most.
+    images: tuple[Image, ...] = attrs.field(
+        default=(),
+        metadata={
+            "tag": "image",
+            "meaning": "Google's image extension, all of a record",
+            "namespaces": (
+                "google.com/schemas/sitemap-image/",
+                "sitemaps.org/schemas/sitemap-image/",
+            ),
+        },
+    )
+    videos: tuple[Video, ...] = attrs.field(
+        default=(),
+        metadata={
+            "tag": "video",
+            "meaning": "Google's video extension, all of a record",
+            "namespaces": (
+                "google.com/schemas/sitemap-video/",
+                "sitemaps.org/schemas/sitemap-video/",
+            ),
+        },
+    )
+    news: News | None = attrs.field(
+        default=None,
+        metadata={
+            "tag": "news",
+            "meaning": "Google's news extension",
+            "namespaces": (
+                "google.com/schemas/sitemap-news/",
+                "sitemaps.org/schemas/sitemap-news/",
+            ),
+        },
+    )
     alternates: tuple[Alternate, ...] = ()
     extras: tuple[Extra, ...] = ()
     sitemap: str = ""
@@ -299,15 +357,20 @@ class UrlEntry(_LatePart):
     __repr__ = _show_present
 
 
-_LATE = frozenset({"images", "videos", "news", "alternates", "extras", "title"})
+EXTENSIONS = tuple(field for field in attrs.fields(UrlEntry) if field.metadata)
+"""The attributes of an entry that are extensions with types."""
+PARTS = (*(field.name for field in EXTENSIONS), "alternates", "extras")
+"""The attributes of an entry that are elements beside the protocol's own."""
+_LATE = (*PARTS, "title")
 """The attributes of an entry that may be set late."""
 
 
-def leave_unread(entries: Iterable[UrlEntry], parts: Iterable[Unread]) -> None:
+def leave_unread(entries: list[UrlEntry], parts: Iterable[Unread]) -> None:
     """Leave the parts of entries unread until they are asked for."""
     for entry, unread in zip(entries, parts, strict=True):
         entry._unread = unread  # type: ignore[misc]  # noqa: SLF001 (a slot of its base)
-        del entry.images, entry.videos, entry.news, entry.alternates, entry.extras, entry.title
+    for name in _LATE:
+        deque(map(delattr, entries, repeat(name)), maxlen=0)
 
 
 @attrs.define(weakref_slot=False, repr=False)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _Item = TypeVar("_Item", bound=Event)
 _Part = TypeVar("_Part", bound="Sized")
-_LISTS = frozenset({"images", "videos", "alternates", "extras"})
+_LISTS = frozenset(field.name for field in attrs.fields(UrlEntry) if field.default == ())
 
 
 @attrs.define(eq=False, weakref_slot=False)

@@ -1,7 +1,7 @@
 """The columns of every output: one table a kind of record, for all formats.
 
 Types come from the fields of the records, so a new one of `UrlEntry` needs a row here and nothing
-else.
+else; an extension not even that.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 import attrs
 
-from sitemapreader.models import UrlEntry
+from sitemapreader.models import EXTENSIONS, UrlEntry
 from sitemapreader.outcomes import SiteOutcome
 
 if TYPE_CHECKING:
@@ -107,9 +107,7 @@ COLUMNS = (
     _entry("sitemap", "URL of the document that lists it"),
     _entry("lastmod_text", "lastmod as written, which tells `2026` from `2026-01-01`"),
     _entry("title", "title of the page, where its record has one: items of feeds, news"),
-    _entry("images", "Google's image extension, all of a record"),
-    _entry("videos", "Google's video extension, all of a record"),
-    _entry("news", "Google's news extension"),
+    *(_entry(field.name, field.metadata["meaning"]) for field in EXTENSIONS),
     _entry("alternates", "`xhtml:link`: the page for other languages and media"),
     _entry("extras", "elements that no table of ours knows"),
     _entry(

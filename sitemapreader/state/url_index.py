@@ -25,12 +25,12 @@ from contextlib import closing
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import groupby
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from os.path import commonprefix
 from typing import TYPE_CHECKING
 
 from sitemapreader.dates import parse_lastmod
-from sitemapreader.models import Change, UrlEntry
+from sitemapreader.models import PARTS, Change, UrlEntry
 from sitemapreader.state.database import DamageError
 
 if TYPE_CHECKING:
@@ -77,29 +77,15 @@ def hash_url(loc: str) -> bytes:
     return blake2b(loc.encode("utf-8", "surrogatepass"), digest_size=URL_HASH_BYTES).digest()
 
 
+_read_parts = attrgetter(*PARTS)
+
+
 def _hash_record(entry: UrlEntry) -> bytes:
     # A new headline is a change of the record, as a new caption of an image is.
-    if (
-        entry.title
-        or entry.images
-        or entry.videos
-        or entry.news
-        or entry.alternates
-        or entry.extras
-    ):
-        found = _hash(
-            (
-                entry.title,
-                _read_moment(entry.lastmod_text),
-                entry.changefreq,
-                entry.priority,
-                entry.images,
-                entry.videos,
-                entry.news,
-                entry.alternates,
-                entry.extras,
-            )
-        )
+    parts = _read_parts(entry)
+    if entry.title or any(parts):
+        own = _read_moment(entry.lastmod_text), entry.changefreq, entry.priority
+        found = _hash((entry.title, *own, *parts))
         return NEWS_MARK + found[1:] if entry.news else found
     # SECURITY: the cache outlives the walk, and a date may be written in 64 KiB
     written = entry.lastmod_text

@@ -13,11 +13,9 @@ from sitemapreader.issues import IssueCode
 from sitemapreader.models import Format, Image, UrlEntry
 from sitemapreader.output.text import to_json
 from sitemapreader.readers.records.vocabulary import (
-    IMAGE,
+    EXTENSIONS,
     NAMESPACES,
-    NEWS,
     OWN,
-    VIDEO,
     Names,
     namespace_key,
 )
@@ -33,11 +31,11 @@ def test_no_row_hides_another() -> None:
 
 
 @pytest.mark.parametrize("host", ["www.google.com", "www.sitemaps.org"])
-@pytest.mark.parametrize("key", [IMAGE, VIDEO, NEWS])
-def test_extensions_of_both_hosts(host: str, key: str) -> None:
+@pytest.mark.parametrize("slot", EXTENSIONS)
+def test_extensions_of_both_hosts(host: str, slot: str) -> None:
     """Some write the extensions under the protocol's host; they are the extensions all the same."""
-    uri = f"http://{host}/schemas/sitemap-{key}/1.1"
-    assert namespace_key(uri, Format.URLSET) == key
+    uri = f"http://{host}/schemas/sitemap-{EXTENSIONS[slot].tag}/1.1"
+    assert namespace_key(uri, Format.URLSET) == slot
     assert namespace_key("http://sitemaps.org/schemas/sitemap", Format.URLSET) == OWN
 
 

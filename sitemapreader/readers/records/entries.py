@@ -14,20 +14,28 @@ import attrs
 
 from sitemapreader.dates import parse_lastmod
 from sitemapreader.issues import IssueCode
-from sitemapreader.models import Alternate, Change, Extra, Format, SitemapEntry, UrlEntry, Via
+from sitemapreader.models import (
+    PARTS,
+    Alternate,
+    Change,
+    Extra,
+    Format,
+    SitemapEntry,
+    UrlEntry,
+    Via,
+)
 from sitemapreader.readers.records.context import (
-    MARKUP,
     Record,
     RecordContext,
     find_plain_text,
     get_text,
     has_name,
-    is_html,
     join_texts,
     list_texts,
     make_extra,
     read_attributes,
 )
+from sitemapreader.readers.records.links import choose_link, is_alternate
 from sitemapreader.readers.records.media import MediaReader
 from sitemapreader.readers.records.vocabulary import (
     ATOM,
@@ -45,14 +53,11 @@ from sitemapreader.readers.records.vocabulary import (
     parse_changefreq,
     parse_priority,
 )
-from sitemapreader.urls import find_url_error, has_web_scheme, parse_reference, resolve
+from sitemapreader.urls import has_web_scheme, parse_reference
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable
     from xml.etree.ElementTree import Element
-
-    from sitemapreader.models import Event
-    from sitemapreader.readers.stats import ReadStats
 
     Found: TypeAlias = defaultdict[str, list[Any]]
     """The values of a record, by the attribute of its entry."""
@@ -69,9 +74,12 @@ def read_parts(
     found: Found = defaultdict(list)
     for name, element in parts:
         _add_part(context, found, name, element, url)
-    news = found["news"][-1] if "news" in found else None
-    values = {slot: tuple(found[slot]) for slot in ("images", "videos", "alternates", "extras")}
-    return {**values, "news": news, "title": news.title if news else None}
+    values: dict[str, Any] = {slot: tuple(found.get(slot, ())) for slot in PARTS}
+    for extension in EXTENSIONS.values():
+        if not extension.many:
+            values[extension.slot] = next(reversed(values[extension.slot]), None)
+    news = values["news"]
+    return {**values, "title": news.title if news else None}
 
 
 def _add_part(context: RecordContext, found: Found, name: Name, element: Element, url: str) -> None:
@@ -81,7 +89,7 @@ def _add_part(context: RecordContext, found: Found, name: Name, element: Element
         value = _read_extension(context, found, extension, element, url)
         if value is None:
             return
-        if extension.slot == "news" and "news" in found:
+        if not extension.many and extension.slot in found:
             context.add_issue(IssueCode.REPEATED_FIELD, element, url=url, value=name.local)
         found[extension.slot].append(value)
         return
@@ -136,7 +144,7 @@ def _read_extension(
     if extension.required and not values.get(extension.required):
         context.add_issue(IssueCode.EXTENSION, element, url=url, value=f"<{own.local}>")
         return None
-    for field in extension.fields:
+    for field in extension.by_tag.values():
         if field.many and field.name in values:
             values[field.name] = tuple(values[field.name])
     return extension.make(**values)
@@ -174,10 +182,6 @@ _RANKS: dict[Format, Dates] = {
     for format_, dates in FEED_DATES.items()
 }
 """Format -> the dates of its records, by (key, tag): the lowest number is the best."""
-_RELATIONS = "http://www.iana.org/assignments/relation/"
-NEXT, ARCHIVE = "next", "prev-archive"
-_PAGE_RELATIONS = {NEXT, ARCHIVE}
-"""RFC 5005, sections 3 and 4."""
 
 
 def read_item(context: RecordContext, record: Element) -> None:
@@ -261,55 +265,6 @@ def _find_date(context: RecordContext, record: Element, ranks: Dates) -> Element
         if rank < best and context.is_filled(child):
             best, found = rank, child
     return found
-
-
-# -- links
-
-
-def choose_link(links: list[dict[str, str]]) -> int | None:
-    """Choose the URL of an Atom entry from the attributes of its links."""
-    found = [
-        place
-        for place, link in enumerate(links)
-        if is_alternate(link) and link.get("href", "").strip()
-    ]
-    html = (place for place in found if is_html(links[place].get("type", "text/html")))
-    return next(html, found[0]) if found else None
-
-
-def find_page_relations(link: dict[str, str]) -> set[str]:
-    """Return by which relations a link of a feed leads to a page with older records."""
-    relations = link.get("rel", "").lower().removeprefix(_RELATIONS).split()
-    return _PAGE_RELATIONS.intersection(relations) if link.get("href", "").strip() else set()
-
-
-def deliver_pages(
-    events: list[Event], stats: ReadStats, pages: Mapping[str, Sequence[str]]
-) -> None:
-    """Deliver the pages that a feed links to: relation -> its bases, and the link."""
-    for relation, (*bases, href) in pages.items():
-        base = stats.sitemap
-        for each in filter(None, bases):
-            base = resolve(base, each) or base
-        is_sound = has_web_scheme(href) or not MARKUP.search(href)
-        url = resolve(base, href) if is_sound else None
-        if url and not find_url_error(url):
-            is_archive = relation == ARCHIVE
-            page = SitemapEntry(url, None, Via.PAGE, stats.sitemap, is_archive=is_archive)
-            events.append(page)
-        else:
-            stats.add_issue(events, IssueCode.FEED_HAS_MORE, value=href)
-
-
-def is_alternate(link: dict[str, str]) -> bool:
-    """Return whether a link's `rel` is "alternate", the default.
-
-    RFC 4287, section 4.2.7.2: a relation may be written as an IRI.
-    """
-    relation = link.get("rel", "alternate")
-    return (
-        relation == "alternate" or "alternate" in relation.lower().removeprefix(_RELATIONS).split()
-    )
 
 
 def read_record(context: RecordContext, record: Record) -> None:

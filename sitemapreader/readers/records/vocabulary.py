@@ -1,23 +1,35 @@
 """The vocabulary of records: formats, namespaces, and the fields of each record.
 
-One row a field, one table an extension. The pattern is written from them, and elements are looked
-up in them.
+The fields of an extension are those of its class. The pattern is written from them, and elements
+are looked up in them.
 """
 
 from __future__ import annotations
 
 import re
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from datetime import datetime
+from functools import lru_cache, partial
+from types import NoneType
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Literal,
+    TypeAlias,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import attrs
 
+from sitemapreader import models
 from sitemapreader.dates import parse_lastmod
-from sitemapreader.models import Format, Image, News, Price, Restriction, Video
+from sitemapreader.models import Format
 from sitemapreader.urls import parse_reference
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
 
 ExtraFormats: TypeAlias = "Iterable[Literal['html'] | Format]"
 """Formats that are read only where the caller asks for them."""
@@ -54,7 +66,7 @@ def check_formats(names: ExtraFormats) -> frozenset[Format]:
     return frozenset(map(Format, formats))
 
 
-SITEMAP, IMAGE, VIDEO, NEWS, XHTML = "sitemap", "image", "video", "news", "xhtml"
+SITEMAP, XHTML = "sitemap", "xhtml"
 RSS, RDF, ATOM, DC, MODULE = "rss", "rdf", "atom", "dc", "module"
 RESOURCESYNC, HISTORY, MEDIA = "resourcesync", "history", "media"
 OWN = ""
@@ -66,12 +78,7 @@ PROTOCOL_URI = "http://www.sitemaps.org/schemas/sitemap/0.9"
 NAMESPACES: dict[str, str] = {
     "sitemaps.org/schemas/sitemap/": SITEMAP,
     "google.com/schemas/sitemap/": SITEMAP,
-    "google.com/schemas/sitemap-image/": IMAGE,
-    "sitemaps.org/schemas/sitemap-image/": IMAGE,
-    "google.com/schemas/sitemap-video/": VIDEO,
-    "sitemaps.org/schemas/sitemap-video/": VIDEO,
-    "google.com/schemas/sitemap-news/": NEWS,
-    "sitemaps.org/schemas/sitemap-news/": NEWS,
+    **{uri: slot.name for slot in models.EXTENSIONS for uri in slot.metadata["namespaces"]},
     "w3.org/1999/xhtml": XHTML,
     "w3.org/tr/xhtml": XHTML,
     "w3.org/2002/06/xhtml2": XHTML,
@@ -226,6 +233,7 @@ CHANGEFREQS = {
 }
 _PRIORITY = re.compile(r"(?:0?\.\d{1,6}|0(?:\.\d{0,6})?|1(?:\.0{0,6})?)", re.ASCII)
 _COUNT = re.compile("[0-9]{1,15}")
+_NUMBER = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{1,6})?")
 _RATING = re.compile(r"[0-4](?:\.[0-9]{1,6})?|5(?:\.0{1,6})?")
 _YES_NO = {"yes": True, "no": False, "true": True, "false": False, "1": True, "0": False}
 
@@ -250,6 +258,10 @@ def parse_count(text: str) -> int | None:
     return int(text) if _COUNT.fullmatch(text) else None
 
 
+def _number(text: str) -> float | None:
+    return float(text) if _NUMBER.fullmatch(text) else None
+
+
 def _rating(text: str) -> float | None:
     return float(text) if _RATING.fullmatch(text) else None
 
@@ -258,33 +270,22 @@ def _yes_no(text: str) -> bool | None:
     return _YES_NO.get(text.lower())
 
 
-def _restriction(text: str, attributes: dict[str, str]) -> Restriction:
-    return Restriction(tuple(text.split()), attributes.get("relationship"))
-
-
-def _price(text: str, attributes: dict[str, str]) -> Price:
-    return Price(text, *map(attributes.get, ("currency", "type", "resolution")))
-
-
 @attrs.frozen
 class Field:
     """One field of an extension; its tag is the local name in lower case."""
 
     tag: str
-    slot: str = ""
-    """The value's name in the model, where that is not the tag."""
+    name: str
+    """The value's name in the model."""
     parse: Callable[[str], object | None] = take_text
     """Reads its text; `None` for one that cannot be read."""
     many: bool = False
     build: Callable[[str, dict[str, str]], object] | None = None
     """Reads text and attributes, where these belong to the value."""
+    inside: str = ""
+    """The element around it, which only groups fields."""
     attributes: tuple[tuple[str, str, Callable[[str], object | None]], ...] = ()
-    """Attributes that are fields of their own: name, slot, parse."""
-
-    @property
-    def name(self) -> str:
-        """The value's name in the model."""
-        return self.slot or self.tag
+    """Attributes that are fields of their own: name, the value's name, parse."""
 
 
 @attrs.frozen
@@ -292,92 +293,75 @@ class Extension:
     """An extension of the protocol: an element in a `<url>` that becomes one value."""
 
     tag: str
-    slot: Literal["images", "videos", "news"]
+    slot: str
+    """The attribute of the entry."""
+    many: bool
     make: Callable[..., Any]
-    fields: tuple[Field, ...]
-    """Those inside a container come first, the others in any order."""
-    required: str = ""
-    """The first of the fields, if there is no value without it."""
-    containers: Mapping[str, tuple[str, ...]] = attrs.field(factory=dict)
-    """Elements that only group fields, and the fields that stand in them."""
-    by_tag: dict[str, Field] = attrs.field(init=False)
+    by_tag: dict[str, Field]
+    required: str
+    """The field without which there is no value, if there is one."""
 
-    @by_tag.default
-    def _index_fields(self) -> dict[str, Field]:
-        return {field.tag: field for field in self.fields}
+    @property
+    def containers(self) -> set[str]:
+        """The elements that only group fields."""
+        return {field.inside for field in self.by_tag.values() if field.inside}
 
 
-EXTENSIONS: dict[str, Extension] = {
-    IMAGE: Extension(
-        tag="image",
-        slot="images",
-        make=Image,
-        required="loc",
-        fields=(
-            Field("loc", parse=parse_reference),
-            Field("title"),
-            Field("caption"),
-            Field("geo_location"),
-            Field("license", parse=parse_reference),
-        ),
-    ),
-    VIDEO: Extension(
-        tag="video",
-        slot="videos",
-        make=Video,
-        fields=(
-            Field("thumbnail_loc", parse=parse_reference),
-            Field("title"),
-            Field("description"),
-            Field("content_loc", parse=parse_reference),
-            Field(
-                "player_loc",
-                parse=parse_reference,
-                attributes=(
-                    ("allow_embed", "player_allow_embed", _yes_no),
-                    ("autoplay", "player_autoplay", take_text),
-                ),
-            ),
-            Field("duration", parse=parse_count),
-            Field("expiration_date", parse=parse_lastmod),
-            Field("rating", parse=_rating),
-            Field("view_count", parse=parse_count),
-            Field("publication_date", parse=parse_lastmod),
-            Field("family_friendly", parse=_yes_no),
-            Field("requires_subscription", parse=_yes_no),
-            Field("live", parse=_yes_no),
-            Field("uploader", attributes=(("info", "uploader_info", take_text),)),
-            Field("category"),
-            Field(
-                "gallery_loc",
-                parse=parse_reference,
-                attributes=(("title", "gallery_title", take_text),),
-            ),
-            Field("id"),
-            Field("tag", slot="tags", many=True),
-            Field("price", slot="prices", many=True, build=_price),
-            Field("restriction", build=_restriction),
-            Field("platform", build=_restriction),
-        ),
-    ),
-    NEWS: Extension(
-        tag="news",
-        slot="news",
-        make=News,
-        containers={"publication": ("name", "language")},
-        fields=(
-            Field("name"),
-            Field("language"),
-            Field("publication_date", parse=parse_lastmod),
-            Field("title"),
-            Field("access"),
-            Field("genres"),
-            Field("keywords"),
-            Field("stock_tickers"),
-        ),
-    ),
+_PARSERS: dict[Any, Callable[[str], object | None]] = {
+    str: take_text,
+    models.Reference: parse_reference,
+    int: parse_count,
+    float: _number,
+    models.Rating: _rating,
+    bool: _yes_no,
+    datetime: parse_lastmod,
 }
-"""Key of a namespace -> its extension."""
+"""Type of a field -> what reads its text."""
+
+
+def _list_fields(model: type) -> dict[str, Field]:
+    """Return the fields of an extension, by tag, as its class has them."""
+    fields: dict[str, Field] = {}
+    hints = get_type_hints(model, include_extras=True)
+    for each in attrs.fields(model):
+        hint = hints[each.name]
+        kinds = [] if get_origin(hint) is Annotated else get_args(hint)
+        kind, *more = [kind for kind in kinds if kind is not NoneType] or [hint]
+        tag = each.metadata.get("element") or each.name
+        if attribute := each.metadata.get("attribute"):
+            of = fields[tag]
+            part = (attribute, each.name, _PARSERS[kind])
+            fields[tag] = attrs.evolve(of, attributes=(*of.attributes, part))
+            continue
+        build = partial(_build, kind) if attrs.has(kind) else None
+        inside = each.metadata.get("inside", "")
+        parse = take_text if build else _PARSERS[kind]
+        fields[tag] = Field(tag, each.name, parse, bool(more), build, inside)
+    return fields
+
+
+def _build(model: type, text: str, attributes: dict[str, str]) -> object:
+    """Make a value of a text, or of its words, and of attributes."""
+    first, *others = attrs.fields(model)
+    value = tuple(text.split()) if first.type != "str" else text
+    return model(value, *(attributes.get(each.name) for each in others))
+
+
+def _make_extension(slot: attrs.Attribute[Any]) -> Extension:
+    (model, *_) = get_args(get_type_hints(models.UrlEntry)[slot.name])
+    required = [each.name for each in attrs.fields(model) if each.default is attrs.NOTHING]
+    return Extension(
+        tag=slot.metadata["tag"],
+        slot=slot.name,
+        many=slot.default == (),
+        make=model,
+        by_tag=_list_fields(model),
+        required="".join(required[:1]),
+    )
+
+
+EXTENSIONS = {slot.name: _make_extension(slot) for slot in models.EXTENSIONS}
+"""Key of a namespace, which is an attribute of the entry -> its extension."""
 
 # Texts that match need no Issue, with or without blanks around them.
 _DAY = (
@@ -388,6 +372,7 @@ _ZONE = "(?:Z|[+-](?:0[0-9]|1[0-3]):[0-5][0-9])"
 _TIME = rf"T(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]{{1,6}})?)?{_ZONE}"
 CERTAIN_TEXTS: dict[Callable[[str], object | None], str] = {
     parse_count: _COUNT.pattern,
+    _number: _NUMBER.pattern,
     _rating: _RATING.pattern,
     _yes_no: f"(?i:{'|'.join(_YES_NO)})",
     parse_lastmod: f"[12][0-9]{{3}}-{_DAY}(?:{_TIME})?",
@@ -406,7 +391,7 @@ FEED_FIELDS = frozenset({"link", "guid"}) | {
 
 FIELDS = frozenset(
     {*PROTOCOL_FIELDS, *FEED_FIELDS}
-    | {field.tag for extension in EXTENSIONS.values() for field in extension.fields}
+    | {tag for extension in EXTENSIONS.values() for tag in extension.by_tag}
 )
 """Tags of all elements that hold text alone: inside one of them no other can begin."""
 KNOWN_TAGS = FIELDS.union(*({each.tag, *each.containers} for each in EXTENSIONS.values()))

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from sitemapreader.issues import IssueCode
 from sitemapreader.readers.records.context import Record, RecordContext, list_texts, read_attributes
-from sitemapreader.readers.records.entries import deliver_pages, read_record
+from sitemapreader.readers.records.entries import read_record
+from sitemapreader.readers.records.links import deliver_pages
 from sitemapreader.readers.records.vocabulary import RECORD_OF, ROOTS, Names
 from sitemapreader.readers.xml.boundaries import (
     Scanner,

@@ -141,23 +141,25 @@ def write_clean_pattern(key: str, prefix: str) -> re.Pattern[str]:
         return re.compile(f"{start}link{attributes}{has_href}(?:/>|></{prefix}:link>){_GAP}")
     extension = EXTENSIONS[key]
     end_tag = f"</{prefix}:{extension.tag}>{_GAP}"
-    nested: list[str] = []
     fields = []
-    for name, tags in extension.containers.items():
-        nested += tags
-        inner = [_write_clean_field(grammar, extension.by_tag[tag], prefix) for tag in tags]
+    for name in sorted(extension.containers):
+        inner = [
+            _write_clean_field(grammar, field, prefix)
+            for field in extension.by_tag.values()
+            if field.inside == name
+        ]
         fields.append(f"{name}>{_GAP}{_repeat([start + _any_of(inner)])}</{prefix}:{name}>{_GAP}")
     fields += [
-        _write_clean_field(grammar, field, prefix, is_required=field.tag == extension.required)
-        for field in extension.fields
-        if not (field.build or field.tag in nested)
+        _write_clean_field(grammar, field, prefix, is_required=field.name == extension.required)
+        for field in extension.by_tag.values()
+        if not (field.build or field.inside)
     ]
     body = f">{_GAP}{_repeat([start + _any_of(fields)])}{end_tag}"
     if extension.required:  # which is the first field
         body += "(?(1)|(?!))"
     else:
         body = f"(?:/>{_GAP}|{body})"
-    if extension.slot == "news":  # several of which are too many
+    if not extension.many:
         body += f"(?={BORDER}|\\Z)"
     return re.compile(f"{start}{extension.tag}{body}")
 

@@ -238,7 +238,7 @@ class PatternReader:
         start_tag = self._tree.start_tag
         texts = list(map("".join, zip(*runs, strict=True)))
         unread = map(UnreadParts, repeat(self._context), repeat(start_tag), filter(None, texts))
-        leave_unread(compress(entries, texts), unread)
+        leave_unread(list(compress(entries, texts)), unread)
 
     def _are_extras(self, runs: list[str]) -> bool:
         """Return whether elements are well-formed and within limits, and bind no prefix."""

@@ -16,7 +16,7 @@ import attrs
 
 from sitemapreader.issues import IssueCode
 from sitemapreader.readers.records.context import XML_BASE
-from sitemapreader.readers.records.entries import find_page_relations
+from sitemapreader.readers.records.links import find_page_relations
 from sitemapreader.readers.records.vocabulary import (
     ATOM,
     HISTORY,

@@ -1,0 +1,69 @@
+"""A new extension with types takes one class and one row, as the page for contributors says."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import package
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TRY = '''
+import json
+from sitemapreader import read
+from sitemapreader.models import UrlEntry
+from sitemapreader.output.columns import COLUMNS
+from sitemapreader.rows import get_column
+from sitemapreader.state.url_index import fingerprint_entries
+
+def entries(price, number=1):
+    record = f"""<url><loc>https://a.b/</loc><shop:offer><shop:price>{price}</shop:price>
+    <shop:until>2026-01-02</shop:until></shop:offer></url>"""
+    root = '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" xmlns:shop="urn:shop/2">'
+    return [*read((root + record * number + "</urlset>").encode())]
+
+(entry,) = entries("12.5")
+dear = entries("dear")
+print(entry.offers[0].price, entry.offers[0].until.year, entry.extras, UrlEntry("x").offers)
+print(dear[0].value, dear[1].offers[0].price)
+print(fingerprint_entries([entry]) != fingerprint_entries(entries("13")))
+print(fingerprint_entries([entry]) == fingerprint_entries(entries("12.5", 40)[:1]))
+print([column.meaning for column in COLUMNS if column.name == "offers"])
+'''
+
+
+def test_one_class_and_one_row(tmp_path: Path) -> None:
+    """With the two blocks of the page, values, Issues, columns and comparison are there."""
+    page = (package.ROOT / "docs" / "contributing.md").read_text(encoding="utf-8")
+    of_class, of_row = re.findall(
+        r"```python\n(.*?)```", page.partition("with types**")[2], re.DOTALL
+    )[:2]
+    shutil.copytree(package.ROOT / "sitemapreader", tmp_path / "sitemapreader")
+    models = tmp_path / "sitemapreader" / "models.py"
+    text = models.read_text(encoding="utf-8")
+    text = text.replace("class Alternate(", f"{of_class}\n\nclass Alternate(")
+    last = "    change: Change | None = None\n"
+    models.write_text(text.replace(last, last + of_row), encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-c", TRY],
+        env=os.environ | {"PYTHONPATH": str(tmp_path)},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stderr == ""
+    assert done.stdout.split("\n") == [
+        "12.5 2026 () ()",
+        "dear None",
+        "True",
+        "True",
+        "['what a shop asks for it']",
+        "",
+    ]
