@@ -99,7 +99,10 @@ def name_as_site(url: str) -> str:
     Without a final dot of its host and a path of slashes alone. Its query stays: some sites have
     their sitemap at `/?type=1533906435`.
     """
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:  # no URL at all, as `http://[::1`
+        return url
     netloc = _FINAL_DOT.sub("", parts.netloc)
     path = parts.path if parts.path.strip("/") else parts.path[:1]
     is_same = netloc == parts.netloc and path == parts.path

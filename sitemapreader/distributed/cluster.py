@@ -1,4 +1,4 @@
-"""A run on a Dask cluster: partitions are handed out until each is committed."""
+"""A run on a Dask cluster: partitions are tasks, four threads a process."""
 
 from __future__ import annotations
 
@@ -12,17 +12,14 @@ import dask
 from distributed import Client, LocalCluster, as_completed
 
 from sitemapreader.distributed.options import ScaleOptions
-from sitemapreader.distributed.partition import run_partitions
+from sitemapreader.distributed.partition import AT_ONCE, run_partition
 from sitemapreader.distributed.planning import plan
 from sitemapreader.distributed.runs import (
-    Commit,
     ScaleRun,
     Totals,
     begin_run,
     find_missing,
     finish,
-    list_committed,
-    load_commit,
     sum_commits,
 )
 from sitemapreader.distributed.storage import Storage
@@ -33,17 +30,17 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-MAX_TRIES = 6
-"""How often a partition is begun before it counts as failed."""
-_TASKS_PER_WORKER = 2
-"""Tasks that a worker has at a time: one that it works on and one that waits."""
-_MAX_BUNDLE = 8
-"""Partitions of one task. They overlap, so that slow hosts keep a worker waiting only at the end of
-a task."""
+_RETRIES = 5
+"""How often a task that raised is repeated."""
 _REFILL_SECONDS = 3.0
-_NO_PROFILE = {"distributed.worker.profile.enabled": False}
-"""Dask's profiler looks into other threads, which has hung workers before Python 3.11.9
-(python/cpython#106883)."""
+_SETTINGS = {
+    # It looks into other threads, which has hung workers before Python 3.11.9
+    # (python/cpython#106883).
+    "distributed.worker.profile.enabled": False,
+    # Deaths of a worker that Dask blames on each task there. One that kills does so twice, and is
+    # isolated then; its neighbours are not to blame.
+    "distributed.scheduler.allowed-failures": 20,
+}
 
 
 def run(
@@ -94,8 +91,20 @@ def read_run(
     on_progress: Callable[[Totals], object] | None = None,
 ) -> Totals:
     """Read what is missing of a run, and finish it; `run` has the arguments."""
-    storage = Storage(output)
-    failures = ClusterRun(client, storage, begun, on_progress).read()
+    storage, failures = Storage(output), {}
+    totals = sum_commits(storage, begun)
+    missing = find_missing(output, begun)
+    read = partial(run_partition, storage.output, begun.folder)
+    futures = client.map(read, missing, pure=False, retries=_RETRIES)
+    partitions = dict(zip(futures, missing, strict=True))
+    for future in as_completed(futures):
+        if future.status == "finished":
+            totals = totals.add(future.result())
+            if on_progress is not None:
+                on_progress(totals)
+        else:
+            failures[partitions[future]] = repr(future.exception())
+        future.release()
     if failures:
         return attrs.evolve(sum_commits(storage, begun), failures=failures)
     return finish(output, begun)
@@ -109,9 +118,11 @@ def open_client(scheduler: str | None = None, workers: int | None = None) -> Ite
             yield client
         return
     with (
-        dask.config.set(_NO_PROFILE),
+        dask.config.set(_SETTINGS),
         LocalCluster(
-            n_workers=workers, threads_per_worker=1, dashboard_address="127.0.0.1:0"
+            n_workers=workers or dask.system.CPU_COUNT,
+            threads_per_worker=AT_ONCE,
+            dashboard_address="127.0.0.1:0",
         ) as cluster,
         Client(cluster) as client,
         repeat_in_thread(
@@ -136,89 +147,3 @@ def _warn_of_profiler(client: Client) -> None:
             "where its workers start",
             stacklevel=3,
         )
-
-
-class ClusterRun:
-    """The distribution of partitions to the workers of a cluster."""
-
-    def __init__(
-        self,
-        client: Client,
-        storage: Storage,
-        run: ScaleRun,
-        on_progress: Callable[[Totals], object] | None,
-    ) -> None:
-        self._client = client
-        self._storage = storage
-        self._run = run
-        self._on_progress = on_progress
-        self._tries: dict[int, int] = {}
-        self._failures: dict[int, str] = {}
-        self._given: dict[str, list[int]] = {}
-        self._waiting: list[list[int]] = []
-        self._coming = as_completed()
-        self._counted = list_committed(storage, run.folder)
-        self._totals = sum_commits(storage, run)
-
-    def read(self) -> dict[int, str]:
-        """Read all partitions that are not committed; return failed ones with the reason."""
-        self._waiting = self._make_bundles()
-        self._hand_out()
-        for future in self._coming:
-            partitions = self._given.pop(str(future.key))
-            if future.status == "finished":
-                for commit in future.result():
-                    self._count(commit)
-                if self._on_progress is not None:
-                    self._on_progress(self._totals)
-            else:
-                self._try_again(partitions, repr(future.exception()))
-            future.release()
-            self._hand_out()
-        return self._failures
-
-    def _count(self, commit: Commit) -> None:
-        """Add a commit to the sums, which are kept here: a run has thousands of commits."""
-        if commit.partition not in self._counted:
-            self._counted.add(commit.partition)
-            self._totals = self._totals.add(commit)
-
-    def _make_bundles(self) -> list[list[int]]:
-        missing = find_missing(self._storage.output, self._run)
-        workers = max(1, len(self._client.scheduler_info(n_workers=-1)["workers"]))
-        size = max(1, min(_MAX_BUNDLE, len(missing) // workers))
-        return [missing[at : at + size] for at in range(0, len(missing), size)]
-
-    def _hand_out(self) -> None:
-        """Keep a few tasks for each worker in flight, so that the scheduler holds little."""
-        workers = max(1, len(self._client.scheduler_info(n_workers=-1)["workers"]))
-        while self._waiting and len(self._given) < workers * _TASKS_PER_WORKER:
-            partitions = self._waiting.pop(0)
-            for each in partitions:
-                self._tries[each] = self._tries.get(each, 0) + 1
-            # A new key each time, and no retries of Dask's: it counts the death of a worker
-            # against every task that was assigned to it.
-            key = f"sitemaps-{self._run.folder}-{partitions[0]}-{self._tries[partitions[0]]}"
-            future = self._client.submit(
-                run_partitions,
-                self._storage.output,
-                self._run.folder,
-                partitions,
-                key=key,
-                pure=False,
-                retries=0,
-            )
-            self._given[key] = partitions
-            self._coming.add(future)
-
-    def _try_again(self, partitions: list[int], reason: str) -> None:
-        """Queue uncommitted partitions again, each alone; give up after some tries."""
-        committed = list_committed(self._storage, self._run.folder)
-        for each in partitions:
-            if each in committed:
-                if (commit := load_commit(self._storage, self._run.folder, each)) is not None:
-                    self._count(commit)
-            elif self._tries[each] < MAX_TRIES:
-                self._waiting.append([each])
-            else:
-                self._failures[each] = reason

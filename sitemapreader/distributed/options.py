@@ -45,9 +45,7 @@ class ScaleOptions:
     """How the hosts of a run are read.
 
     Attributes:
-        hosts_at_once: hosts that one worker reads at the same time.
-        partitions_at_once: partitions that one worker reads at the same time, which share its
-            `hosts_at_once`: the slow hosts at the end of one do not keep the worker waiting.
+        hosts_at_once: hosts that a process of four threads reads at the same time.
         site_seconds: time for one host; what was read until then is kept.
         site_urls: URLs of one host; what was read until then is kept.
         revisit: how many sitemaps are asked of the hosts that are known, those in which most news
@@ -60,7 +58,6 @@ class ScaleOptions:
     """
 
     hosts_at_once: int = attrs.field(default=64, validator=_check_hosts)
-    partitions_at_once: int = attrs.field(default=4, validator=_check_number)
     site_seconds: float = attrs.field(default=900.0, validator=_check_number)
     site_urls: int = attrs.field(default=10_000_000, validator=_check_number)
     revisit: int | None = attrs.field(
@@ -76,29 +73,17 @@ class ScaleOptions:
 
     def to_json(self) -> dict[str, Any]:
         """Return what `from_json` reads: the fields that differ from the defaults."""
-        return _changed(self)
+        return attrs.asdict(self, filter=lambda field, value: value not in (field.default, {}))
 
     @classmethod
     def from_json(cls, content: dict[str, Any]) -> ScaleOptions:
         """Make options of what `to_json` returned; raise ValueError for anything else."""
         fields = dict(content)
         try:
-            if "fetch" in fields:
-                networks = {"allow_networks", "allow_ports"} & fields["fetch"].keys()
-                tuples = {name: tuple(fields["fetch"][name]) for name in networks}
-                fields["fetch"] = FetchOptions(**fields["fetch"] | tuples)
-            if "limits" in fields:
-                fields["limits"] = Limits(**fields["limits"])
-            return cls(**fields)
-        except (TypeError, AttributeError) as error:
+            fetch = fields.pop("fetch")
+            networks = {"allow_networks", "allow_ports"} & fetch.keys()
+            fetch |= {name: tuple(fetch[name]) for name in networks}
+            limits = Limits(**fields.pop("limits"))
+            return cls(fetch=FetchOptions(**fetch), limits=limits, **fields)
+        except (TypeError, AttributeError, KeyError) as error:
             raise ValueError(f"these are not options of a run: {error}") from None
-
-
-def _changed(options: Any) -> dict[str, Any]:
-    default = type(options)()
-    changed = {}
-    for field in attrs.fields(type(options)):
-        value = getattr(options, field.name)
-        if value != getattr(default, field.name):
-            changed[field.name] = _changed(value) if attrs.has(type(value)) else value
-    return changed

@@ -8,39 +8,35 @@ was taken for dead may still be at work, until it sees that another one has comm
 from __future__ import annotations
 
 import asyncio
+import secrets
 import shutil
 import tempfile
 import time
 from collections import Counter
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 import attrs
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from sitemapreader.distributed.hosts import (
-    STATUS_SCHEMA,
-    HostReader,
     Reading,
-    Row,
     is_due,
-    load_rows,
     make_row,
-    now_utc,
+    read_hosts,
     read_isolated,
 )
 from sitemapreader.distributed.planning import read_partition_hosts
 from sitemapreader.distributed.runs import (
     Commit,
+    Row,
     ScaleRun,
-    begin_attempt,
     create_commit,
     load_commit,
+    load_rows,
     load_run,
-    name_files,
 )
-from sitemapreader.distributed.storage import OutputError, Storage
+from sitemapreader.distributed.storage import PARTITION, TRIES, OutputError, Storage
 from sitemapreader.event_loop import end_task
 
 try:
@@ -51,88 +47,9 @@ except ModuleNotFoundError:
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-MAX_STATE_BYTES = 4 * 1024**3
-"""SECURITY: a packed state comes from the storage; one that unpacks to more is refused."""
-_PIECE_BYTES = 1 << 20
-
-
-def pack_state(state: Path, packed: Path) -> None:
-    """Compress a state file, with a checksum."""
-    options = {zstd.CompressionParameter.checksum_flag: 1}
-    with state.open("rb") as source, zstd.open(packed, "wb", options=options) as target:
-        shutil.copyfileobj(source, target)
-
-
-def unpack_state(packed: Path, state: Path) -> None:
-    """Decompress a state file; raise OutputError for anything else."""
-    written = 0
-    try:
-        with zstd.open(packed) as source, state.open("wb") as target:
-            while written <= MAX_STATE_BYTES and (piece := source.read(_PIECE_BYTES)):
-                written += target.write(piece)
-    except (zstd.ZstdError, EOFError) as error:
-        raise OutputError(f"it is damaged: {error}") from None
-    if not 0 < written <= MAX_STATE_BYTES:
-        raise OutputError(f"it unpacks to {written} bytes")
-
-
-NO_MEMORY, KEPT = "none", "kept"
-
-
-@attrs.frozen
-class PartitionMemory:
-    """The hosts of a partition and what is known of them.
-
-    Attributes:
-        due: hosts to read, those that took longest the last time first.
-        waiting: rows of hosts that are not due yet.
-        rows: all rows of the run before, by site.
-        state: the state file on the local disk, which may not exist yet; `None` without a state.
-        condition: "none" if there was no state, "kept", or why the old one could not be used.
-    """
-
-    due: list[str]
-    waiting: list[Row]
-    rows: dict[str, Row]
-    state: Path | None
-    condition: str
-
-    @classmethod
-    def load(cls, storage: Storage, run: ScaleRun, partition: int, folder: Path) -> Self:
-        """Load the memory from the storage; lost or damaged parts count as unknown."""
-        sites = read_partition_hosts(storage, run.listed, partition)
-        rows: dict[str, Row] = {}
-        condition = NO_MEMORY
-        commit = load_commit(storage, run.previous, partition) if run.previous else None
-        state = folder / "state.db" if run.options.state else None
-        if commit is not None:
-            try:
-                rows = load_rows(storage, commit.status)
-            except OutputError as error:
-                condition = str(error)
-            if state and commit.state and not run.full:
-                condition = _load_state(storage, commit.state, state)
-        now = now_utc()
-        due = [site for site in sites if run.retry or is_due(rows.get(site), now)]
-        due.sort(key=lambda site: -((rows.get(site) or {}).get("seconds") or 0.0))
-        waiting = set(sites).difference(due)
-        return cls(due, [rows[site] for site in sites if site in waiting], rows, state, condition)
-
-
-def _load_state(storage: Storage, path: str, state: Path) -> str:
-    """Unpack the state of the run before; return `KEPT`, or why that failed."""
-    packed = state.with_suffix(".packed")
-    try:
-        storage.download(path, packed)
-        unpack_state(packed, state)
-    except (FileNotFoundError, OutputError) as error:
-        state.unlink(missing_ok=True)
-        return f"{path} cannot be used: {error}"
-    finally:
-        packed.unlink(missing_ok=True)
-    return KEPT
-
-
+AT_ONCE = 4
+"""Partitions that one process reads at the same time, which share its `hosts_at_once`: the slow
+hosts at the end of one do not keep it waiting."""
 ISOLATE_FROM = 3
 """The attempt from which on hosts are read in child processes, to find one that kills."""
 _LOOK_SECONDS = 30.0
@@ -180,12 +97,11 @@ async def _run_all(
     on_commit: Callable[[Commit], object] | None,
 ) -> list[Commit]:
     run = await asyncio.to_thread(load_run, storage, folder)
-    room = asyncio.Semaphore(run.options.hosts_at_once)
-    turns = asyncio.Semaphore(run.options.partitions_at_once)
+    turns = asyncio.Semaphore(AT_ONCE)
 
     async def read(partition: int) -> Commit:
         async with turns:
-            commit = await PartitionReader(storage, run, partition, room).run()
+            commit = await _read_partition(storage, run, partition)
         if on_commit is not None:
             on_commit(commit)
         return commit
@@ -198,95 +114,177 @@ async def _run_all(
     return [task.result() for task in tasks]
 
 
-@attrs.frozen
-class PartitionReader:
-    """Reader of one partition: attempt, memory, hosts, files, commit."""
+async def _read_partition(storage: Storage, run: ScaleRun, partition: int) -> Commit:
+    """Read the hosts, unless they are committed; return the commit that counts."""
 
-    _storage: Storage
-    _run: ScaleRun
-    _partition: int
-    _room: asyncio.Semaphore
+    async def find_commit() -> Commit | None:
+        return await asyncio.to_thread(load_commit, storage, run.folder, partition)
 
-    async def run(self) -> Commit:
-        """Read the hosts, unless they are committed; return the commit that counts."""
-        if done := await self._find_commit():
-            return done
-        reading = asyncio.create_task(self._attempt())
-        try:
-            while not (await asyncio.wait([reading], timeout=_LOOK_SECONDS))[0]:
-                if done := await self._find_commit():
-                    return done
-        finally:
-            await end_task(reading)
-        return reading.result()
+    if done := await find_commit():
+        return done
+    reading = asyncio.create_task(_attempt(storage, run, partition))
+    try:
+        while not (await asyncio.wait([reading], timeout=_LOOK_SECONDS))[0]:
+            if done := await find_commit():
+                return done
+    finally:
+        await end_task(reading)
+    return reading.result()
 
-    async def _attempt(self) -> Commit:
-        attempt = await asyncio.to_thread(
-            begin_attempt, self._storage, self._run.folder, self._partition
-        )
-        with tempfile.TemporaryDirectory(prefix="sitemapreader-scale-") as folder:
-            return await self._read_and_commit(attempt, Path(folder))
 
-    async def _find_commit(self) -> Commit | None:
-        return await asyncio.to_thread(
-            load_commit, self._storage, self._run.folder, self._partition
-        )
-
-    async def _read_and_commit(self, attempt: int, folder: Path) -> Commit:
-        began = time.monotonic()
-        memory = await asyncio.to_thread(
-            PartitionMemory.load, self._storage, self._run, self._partition, folder
-        )
-        reading = await self._read(memory, attempt, folder)
-        written = await asyncio.to_thread(self._write, attempt, folder, memory, reading)
-        commit = attrs.evolve(written, seconds=round(time.monotonic() - began, 3))
-        if await asyncio.to_thread(create_commit, self._storage, self._run.folder, commit):
-            return commit
-        await asyncio.to_thread(self._storage.remove, commit.paths())
-        return await self._find_commit() or commit
-
-    async def _read(self, memory: PartitionMemory, attempt: int, folder: Path) -> Reading:
-        options, listed = self._run.options, self._run.listed
-        if options.revisit is not None and memory.state:
+async def _attempt(storage: Storage, run: ScaleRun, partition: int) -> Commit:
+    began = time.monotonic()
+    token, is_isolated = await asyncio.to_thread(_begin, storage, run, partition)
+    with tempfile.TemporaryDirectory(prefix="sitemapreader-scale-") as name:
+        folder = Path(name)
+        memory = await asyncio.to_thread(PartitionMemory.load, storage, run, partition, folder)
+        options = run.options
+        if options.revisit is not None:
             hosts = len(memory.due) + len(memory.waiting)
-            share = max(1, options.revisit * hosts // listed.hosts)
-            options = attrs.evolve(options, revisit=share)
-        if attempt >= ISOLATE_FROM:
-            return await read_isolated(memory.due, folder, memory.state, options)
+            share = max(1, options.revisit * hosts // run.listed.hosts)
+            options = attrs.evolve(options, revisit=share if memory.state else None)
         parts = folder / "parts"
         parts.mkdir()
-        return await HostReader(options, self._room).read(memory.due, parts, memory.state)
+        read = read_isolated if is_isolated and memory.due else read_hosts
+        at_once = max(1, options.hosts_at_once // AT_ONCE)
+        reading = await read(memory.due, parts, memory.state, options, at_once)
+        commit, rows = _describe(partition, token, memory, reading)
+        commit = attrs.evolve(commit, seconds=round(time.monotonic() - began, 3))
+        await asyncio.to_thread(_upload, storage, run, commit, memory, reading)
+        return await asyncio.to_thread(create_commit, storage, run.folder, commit, rows)
 
-    def _write(
-        self, attempt: int, folder: Path, memory: PartitionMemory, reading: Reading
-    ) -> Commit:
-        """Upload the files of an attempt, which count only once it is committed."""
-        partition, now = self._partition, now_utc()
-        rows = [row | {"read": False} for row in memory.waiting] + [
-            make_row(outcome, memory.rows.get(outcome["site"]), partition, now)
-            for outcome in reading.outcomes
-        ]
-        status, packed = folder / "status.parquet", folder / "state.db.zst"
-        pq.write_table(pa.Table.from_pylist(rows, STATUS_SCHEMA), status, compression="zstd")
-        names = name_files(self._run.folder, partition, attempt, len(reading.parts))
-        if memory.state is not None and memory.state.exists():
-            pack_state(memory.state, packed)
-            self._storage.upload(packed, names["state"])
-        else:
-            names["state"] = None
-        for part, name in zip(reading.parts, names["files"], strict=True):
-            self._storage.upload(part, name)
-        self._storage.upload(status, names["status"])
-        return Commit(
-            **names,
-            partition=partition,
-            attempt=attempt,
-            hosts=len(rows),
-            urls=sum(outcome["entries"] for outcome in reading.outcomes),
-            removed=sum(outcome["removed"] or 0 for outcome in reading.outcomes),
-            memory=memory.condition,
-            statuses=dict(Counter(row["status"] for row in rows)),
-            reasons=dict(Counter(row["reason"] for row in rows if row["reason"])),
-            put_off=sum(not is_due(row, now) for row in rows),
-            seconds=0.0,
-        )
+
+def _begin(storage: Storage, run: ScaleRun, partition: int) -> tuple[str, bool]:
+    """Leave a trace of an attempt; return its token, and whether to isolate its hosts."""
+    tries = f"{TRIES.format(run=run.folder)}/{PARTITION.format(partition)}"
+    token = secrets.token_hex(8)
+    storage.create(f"{tries}/{token}", b"")
+    return token, len(storage.list(tries)) >= ISOLATE_FROM
+
+
+def _describe(
+    partition: int, token: str, memory: PartitionMemory, reading: Reading
+) -> tuple[Commit, list[Row]]:
+    """Return the commit of a reading, and the rows of its hosts."""
+    now = now_utc()
+    rows = [row | {"read": False} for row in memory.waiting] + [
+        make_row(outcome, memory.rows.get(outcome["site"]), partition, now)
+        for outcome in reading.outcomes
+    ]
+    commit = Commit(
+        partition=partition,
+        token=token,
+        hosts=len(rows),
+        urls=sum(outcome["entries"] for outcome in reading.outcomes),
+        removed=sum(outcome["removed"] or 0 for outcome in reading.outcomes),
+        files=len(reading.parts),
+        has_state=memory.state is not None and memory.state.exists(),
+        memory=memory.condition,
+        statuses=Counter(row["status"] for row in rows),
+        reasons=Counter(row["reason"] for row in rows if row["reason"]),
+        put_off=sum(not is_due(row, now) for row in rows),
+        seconds=0.0,
+    )
+    return commit, rows
+
+
+def _upload(
+    storage: Storage, run: ScaleRun, commit: Commit, memory: PartitionMemory, reading: Reading
+) -> None:
+    """Upload the files of an attempt, which count only once it is committed."""
+    name = commit.name_state(run.folder)
+    if name is not None and memory.state is not None:
+        packed = memory.state.with_suffix(".packed")
+        pack_state(memory.state, packed)
+        storage.upload(packed, name)
+    for part, path in zip(reading.parts, commit.list_files(run.folder), strict=True):
+        storage.upload(part, path)
+
+
+def now_utc() -> datetime:
+    """Return the time, in the precision of the rows."""
+    now = datetime.now(UTC)
+    return now.replace(microsecond=now.microsecond // 1000 * 1000)
+
+
+# -- the memory of a partition
+
+NO_MEMORY, KEPT = "none", "kept"
+MAX_STATE_BYTES = 4 * 1024**3
+"""SECURITY: a packed state comes from the storage; one that unpacks to more is refused."""
+_PIECE_BYTES = 1 << 20
+
+
+@attrs.frozen
+class PartitionMemory:
+    """The hosts of a partition and what is known of them.
+
+    Attributes:
+        due: hosts to read, those that took longest the last time first.
+        waiting: rows of hosts that are not due yet.
+        rows: all rows of the run before, by site.
+        state: the state file on the local disk, which may not exist yet; `None` without a state.
+        condition: "none" if there was no state, "kept", or why the old one could not be used.
+    """
+
+    due: list[str]
+    waiting: list[Row]
+    rows: dict[str, Row]
+    state: Path | None
+    condition: str
+
+    @classmethod
+    def load(cls, storage: Storage, run: ScaleRun, partition: int, folder: Path) -> Self:
+        """Load the memory from the storage; lost or damaged parts count as unknown."""
+        sites = read_partition_hosts(storage, run.listed, partition)
+        rows: dict[str, Row] = {}
+        condition = NO_MEMORY
+        state = folder / "state.db" if run.options.state else None
+        try:
+            commit = load_commit(storage, run.previous, partition) if run.previous else None
+            if run.previous and commit is not None:
+                rows = load_rows(storage, run.previous, partition)
+                path = commit.name_state(run.previous)
+                if state and path and not run.full:
+                    condition = _load_state(storage, path, state)
+        except OutputError as error:
+            condition = str(error)
+        now = now_utc()
+        due = [site for site in sites if run.retry or is_due(rows.get(site), now)]
+        due.sort(key=lambda site: -((rows.get(site) or {}).get("seconds") or 0.0))
+        waiting = set(sites).difference(due)
+        return cls(due, [rows[site] for site in sites if site in waiting], rows, state, condition)
+
+
+def _load_state(storage: Storage, path: str, state: Path) -> str:
+    """Unpack the state of the run before; return `KEPT`, or why that failed."""
+    packed = state.with_suffix(".packed")
+    try:
+        storage.download(path, packed)
+        unpack_state(packed, state)
+    except (FileNotFoundError, OutputError) as error:
+        state.unlink(missing_ok=True)
+        return f"{path} cannot be used: {error}"
+    finally:
+        packed.unlink(missing_ok=True)
+    return KEPT
+
+
+def pack_state(state: Path, packed: Path) -> None:
+    """Compress a state file, with a checksum."""
+    options = {zstd.CompressionParameter.checksum_flag: 1}
+    with state.open("rb") as source, zstd.open(packed, "wb", options=options) as target:
+        shutil.copyfileobj(source, target)
+
+
+def unpack_state(packed: Path, state: Path) -> None:
+    """Decompress a state file; raise OutputError for anything else."""
+    written = 0
+    try:
+        with zstd.open(packed) as source, state.open("wb") as target:
+            while written <= MAX_STATE_BYTES and (piece := source.read(_PIECE_BYTES)):
+                written += target.write(piece)
+    except (zstd.ZstdError, EOFError) as error:
+        raise OutputError(f"it is damaged: {error}") from None
+    if not 0 < written <= MAX_STATE_BYTES:
+        raise OutputError(f"it unpacks to {written} bytes")

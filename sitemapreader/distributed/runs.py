@@ -1,53 +1,86 @@
 """Runs of an output, and the commits of their partitions.
 
-A partition may be attempted several times; its commit says which attempt counts.
+A partition may be attempted several times. Its status file is created only once, and says which
+attempt counts: what no status file names does not exist.
 """
 
 from __future__ import annotations
 
+import io
+import json
 import re
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
-from functools import reduce
-from typing import TYPE_CHECKING, Any, get_origin, get_type_hints
+from functools import partial, reduce
+from typing import TYPE_CHECKING, Any
 
 import attrs
+import pyarrow as pa
+import pyarrow.parquet as pq
+from attrs.validators import instance_of, matches_re, optional
 
-from sitemapreader.distributed.hosts import Row, load_rows
 from sitemapreader.distributed.options import ScaleOptions
 from sitemapreader.distributed.planning import HostList, load_list
 from sitemapreader.distributed.storage import (
-    ATTEMPTS,
-    COMMIT,
-    COMMITS,
     PARTITION,
     RUN,
     STATE,
     STATUS,
     SUCCESS,
+    TRIES,
     URLS,
     OutputError,
     Storage,
     write_json,
 )
+from sitemapreader.output.arrow import make_schema
+from sitemapreader.output.columns import OUTCOME_COLUMNS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
+
+Row = dict[str, Any]
+_TIME = pa.timestamp("ms", "UTC")
+STATUS_SCHEMA = pa.schema(
+    [
+        *make_schema(OUTCOME_COLUMNS),
+        pa.field("partition", pa.int32(), nullable=False),
+        pa.field("read", pa.bool_(), nullable=False),
+        pa.field("read_at", _TIME),
+        pa.field("failures", pa.int32(), nullable=False),
+        pa.field("last_ok", _TIME),
+        pa.field("not_before", _TIME),
+    ]
+)
+"""`read` tells whether this run read the host, or carries its row over because it was not due."""
+_COMMIT_KEY = b"sitemapreader.commit"
+"""Key in the metadata of a status file, whose value is the commit as JSON."""
+_FOOTER_BYTES = 1 << 16
+_DAMAGE = (
+    *(OSError, OverflowError, pa.ArrowException),  # of Parquet
+    *(AttributeError, LookupError, TypeError, ValueError),  # of what it holds
+)
+_REQUESTS_AT_ONCE = 32
+"""Status files that are read at once, because an object store answers slowly."""
+
+
+def _count(counts: Mapping[str, int]) -> Counter[str]:
+    return Counter({name: int(number) for name, number in counts.items()})
 
 
 @attrs.frozen(kw_only=True)
 class Commit:
-    """The files and sums that an attempt at a partition has written.
+    """The attempt at a partition that counts, and its sums.
 
     Attributes:
         partition: its number.
-        attempt: number of the attempt.
+        token: of the attempt; a part of the names of its files.
         hosts: how many hosts it has, and so rows of status.
         urls: how many URLs were delivered, each a row in its files.
         removed: how many URLs are no longer listed, each a row as well.
-        files: paths of the Parquet files of URLs.
-        status: path of the Parquet file with a row for each host.
-        state: path of the packed state; `None` without one.
+        files: how many Parquet files of URLs it has.
+        has_state: whether it has a packed state.
         memory: "none" if there was no state before, "kept", or why the old one could not be used.
         statuses: how many hosts ended in each way.
         reasons: how many were not read completely for each reason.
@@ -56,90 +89,99 @@ class Commit:
     """
 
     partition: int
-    attempt: int
-    hosts: int
-    urls: int
-    removed: int
-    files: list[str]
-    status: str
-    state: str | None
+    # SECURITY: others may be able to write the storage. The names of files follow from this, so
+    # that nothing else is read, or removed.
+    token: str = attrs.field(validator=matches_re(r"[0-9a-f]{16}"))
+    hosts: int = attrs.field(validator=instance_of(int))
+    urls: int = attrs.field(validator=instance_of(int))
+    removed: int = attrs.field(validator=instance_of(int))
+    files: int = attrs.field(validator=instance_of(int))
+    has_state: bool
     memory: str
-    statuses: dict[str, int]
-    reasons: dict[str, int]
-    put_off: int
-    seconds: float
+    statuses: Counter[str] = attrs.field(converter=_count)
+    reasons: Counter[str] = attrs.field(converter=_count)
+    put_off: int = attrs.field(validator=instance_of(int))
+    seconds: float = attrs.field(validator=instance_of(float))
 
-    def paths(self) -> list[str]:
-        """Return the paths of all its files."""
-        return [*self.files, self.status, *([self.state] if self.state else [])]
+    def list_files(self, run: str) -> list[str]:
+        """Return the paths of its files of URLs."""
+        make = partial(URLS.format, run=run, partition=self.partition, token=self.token)
+        return [make(number=number) for number in range(self.files)]
 
+    def name_state(self, run: str) -> str | None:
+        """Return the path of its packed state; `None` without one."""
+        number = int(run.rpartition("/")[2])
+        name = STATE.format(partition=self.partition, number=number, token=self.token)
+        return name if self.has_state else None
 
-_KINDS = {name: get_origin(kind) or kind for name, kind in get_type_hints(Commit).items()}
-_KINDS |= {"state": str | None, "seconds": float | int}
-"""The types of its fields in JSON."""
-
-
-def name_files(run: str, partition: int, attempt: int, files: int) -> dict[str, Any]:
-    """Return the paths of the files of an attempt, as the fields of its commit."""
-    place = {"run": run, "partition": partition, "attempt": attempt}
-    return {
-        "files": [URLS.format(**place, number=number) for number in range(files)],
-        "status": STATUS.format(**place),
-        "state": STATE.format(**place, number=int(run.rpartition("/")[2])),
-    }
+    def list_all(self, run: str) -> list[str]:
+        """Return the paths of all its files but the status file."""
+        return [*self.list_files(run), *filter(None, [self.name_state(run)])]
 
 
-def begin_attempt(storage: Storage, run: str, partition: int) -> int:
-    """Begin the next attempt at a partition; return the number in names of its files."""
-    folder = f"{ATTEMPTS.format(run=run)}/{PARTITION.format(partition)}"
-    while True:
-        begun = (int(name) for name in storage.list(folder) if name.isdecimal())
-        number = max(begun, default=0) + 1
-        if storage.create(f"{folder}/{number:04}", b""):
-            return number
-
-
-def create_commit(storage: Storage, run: str, commit: Commit) -> bool:
-    """Commit an attempt; return whether it is the first one of its partition."""
-    path = COMMIT.format(run=run, partition=commit.partition)
-    return storage.create(path, write_json(attrs.asdict(commit)))
+def create_commit(storage: Storage, run: str, commit: Commit, rows: list[Row]) -> Commit:
+    """Commit an attempt, with the rows of its hosts; return the commit that counts."""
+    path = STATUS.format(run=run, partition=commit.partition)
+    schema = STATUS_SCHEMA.with_metadata({_COMMIT_KEY: json.dumps(attrs.asdict(commit))})
+    file = io.BytesIO()
+    pq.write_table(pa.Table.from_pylist(rows, schema), file, compression="zstd")
+    if storage.create(path, file.getvalue()):
+        return commit
+    done = load_commit(storage, run, commit.partition)
+    if done is None:
+        raise OSError(f"{storage.output}/{path} was there, and is gone")
+    if done.token != commit.token:  # it may be ours: see `create`
+        for each in commit.list_all(run):
+            storage.remove(each)
+    return done
 
 
 def load_commit(storage: Storage, run: str, partition: int) -> Commit | None:
     """Return the commit of a partition; `None` if there is none.
 
-    SECURITY: others may be able to write the storage. A commit names files of its own partition
-    only, so that nothing else is read, or removed.
+    Raises OutputError for a damaged file.
     """
-    path = COMMIT.format(run=run, partition=partition)
-    content = storage.read_json(path, **_KINDS)
+    path = STATUS.format(run=run, partition=partition)
+    content = storage.read(path, last=_FOOTER_BYTES)
     if content is None:
         return None
     try:
-        commit = Commit(**content)
-        named = name_files(run, partition, commit.attempt, len(commit.files))
-        for counts in (commit.statuses, commit.reasons):
-            sum(counts.values())
-    except (TypeError, ValueError) as error:
-        raise OutputError(f"{storage.output}/{path} is not a commit: {error}; remove it") from None
-    for name, paths in named.items():
-        if content[name] not in (paths, None if name == "state" else paths):
-            raise OutputError(
-                f"{storage.output}/{path} is not a commit: its {name} must be {paths}; remove it"
-            )
+        said = json.loads((pq.read_schema(io.BytesIO(content)).metadata or {})[_COMMIT_KEY])
+        commit = Commit(**said | {"partition": partition})
+    except _DAMAGE as error:
+        raise _blame(storage, path, error) from None
     return commit
+
+
+def load_rows(storage: Storage, run: str, partition: int) -> dict[str, Row]:
+    """Load the rows of a partition by site; raise OutputError for a damaged file."""
+    path = STATUS.format(run=run, partition=partition)
+    content = io.BytesIO(storage.read(path) or b"")
+    try:
+        rows: list[Row] = pq.read_table(content, schema=STATUS_SCHEMA).to_pylist()
+    except _DAMAGE as error:
+        raise _blame(storage, path, error) from None
+    return {row["site"]: row for row in rows}
+
+
+def _blame(storage: Storage, path: str, error: Exception) -> OutputError:
+    return OutputError(
+        f"{storage.output}/{path} is damaged ({error}): remove it, and run the same again"
+    )
 
 
 def list_committed(storage: Storage, run: str) -> set[int]:
     """Return the partitions of a run that are committed."""
-    names = map(_COMMIT.fullmatch, storage.list(COMMITS.format(run=run)))
+    names = map(_STATUS_NAME.fullmatch, storage.list(f"{run}/status"))
     return {int(found[1]) for found in names if found}
 
 
-_COMMIT = re.compile(r"p-(\d{5})\.json")
-_STATE_FOLDER = re.compile(r"p-\d{5}")
-_WRITTEN = re.compile(r"p-\d{5}-\d{4,}(?:-\d{4,})?\.parquet|(\d{4,})-\d{4,}\.db\.zst")
-"""Names of files that attempts write; the group is the run of a state."""
+_STATUS_NAME = re.compile(r"p-(\d{5})\.parquet")
+_WRITTEN = re.compile(
+    r"(?:p-\d{5}(?:-[0-9a-f]{16}-\d+)?\.parquet|(\d{4,})-[0-9a-f]{16}\.db\.zst)"
+    r"(?:\.[0-9a-f]{8}\.part)?"
+)
+"""Names of files that attempts write, whole or not; the group is the run of a state."""
 
 
 @attrs.frozen(kw_only=True)
@@ -160,7 +202,7 @@ class ScaleRun:
     folder: str
     listed: HostList
     options: ScaleOptions
-    previous: str | None = None
+    previous: str | None = attrs.field(default=None, validator=optional(instance_of(str)))
     full: bool = False
     retry: bool = False
     started: datetime
@@ -177,12 +219,8 @@ class ScaleRun:
 
     def begin_totals(self, *, finished: bool = False) -> Totals:
         """Return sums over no commit."""
-        return Totals(
-            run=self.folder,
-            started=self.started,
-            finished=finished,
-            partitions=len(self.partitions),
-        )
+        many = len(self.partitions)
+        return Totals(run=self.folder, started=self.started, finished=finished, partitions=many)
 
 
 @attrs.frozen(kw_only=True)
@@ -213,23 +251,16 @@ class Totals:
     hosts: int = 0
     urls: int = 0
     removed: int = 0
-    statuses: dict[str, int] = attrs.field(factory=dict)
-    reasons: dict[str, int] = attrs.field(factory=dict)
+    statuses: Counter[str] = attrs.field(factory=dict, converter=_count)
+    reasons: Counter[str] = attrs.field(factory=dict, converter=_count)
     put_off: int = 0
     failures: dict[int, str] = attrs.field(factory=dict)
 
     def add(self, commit: Commit) -> Totals:
         """Return the sums with one more commit."""
-        return attrs.evolve(
-            self,
-            committed=self.committed + 1,
-            hosts=self.hosts + commit.hosts,
-            urls=self.urls + commit.urls,
-            removed=self.removed + commit.removed,
-            statuses=dict(Counter(self.statuses) + Counter(commit.statuses)),
-            reasons=dict(Counter(self.reasons) + Counter(commit.reasons)),
-            put_off=self.put_off + commit.put_off,
-        )
+        sums = ("hosts", "urls", "removed", "statuses", "reasons", "put_off")
+        added = {name: getattr(self, name) + getattr(commit, name) for name in sums}
+        return attrs.evolve(self, committed=self.committed + 1, **added)
 
     def raise_for_failures(self) -> None:
         """Raise OutputError if partitions could not be committed."""
@@ -300,29 +331,25 @@ def list_runs(storage: Storage) -> list[int]:
 
 def load_run(storage: Storage, folder: str) -> ScaleRun:
     """Load the `run.json` of a run; raise OutputError if it is missing or invalid."""
-    content = storage.read_json(
-        f"{folder}/run.json", list=str, previous=str | None, full=bool, retry=bool, started=str
-    )
-    if content is None:
+
+    def make(said: dict[str, Any]) -> ScaleRun:
+        return ScaleRun(
+            folder=folder,
+            listed=load_list(storage, said["list"]),
+            options=ScaleOptions.from_json(said["options"]),
+            previous=said["previous"],
+            full=said["full"],
+            retry=said["retry"],
+            started=datetime.fromisoformat(said["started"]),
+        )
+
+    run = storage.load(f"{folder}/run.json", make)
+    if run is None:
         raise OutputError(
             f"{storage.output} has no {folder}: every worker must reach it, so on several machines "
             "the output is a shared folder or a URL such as s3://bucket/crawl"
         )
-    try:
-        return ScaleRun(
-            folder=folder,
-            listed=load_list(storage, content["list"]),
-            options=ScaleOptions.from_json(content["options"]),
-            previous=content["previous"],
-            full=content["full"],
-            retry=content["retry"],
-            started=datetime.fromisoformat(content["started"]),
-        )
-    except (KeyError, TypeError, ValueError) as error:
-        raise OutputError(
-            f"{storage.output}/{folder}/run.json is not of this version ({error}): choose another "
-            "output"
-        ) from None
+    return run
 
 
 def find_missing(output: str, run: ScaleRun) -> list[int]:
@@ -331,15 +358,15 @@ def find_missing(output: str, run: ScaleRun) -> list[int]:
     Those that were begun come last: somebody may still be at work on them.
     """
     storage = Storage(output)
-    committed = list_committed(storage, run.folder)
-    missing = [partition for partition in run.partitions if partition not in committed]
-    begun = set(storage.list(ATTEMPTS.format(run=run.folder)))
-    success: dict[str, Any] = {"seconds": []}
+    missing = set(run.partitions) - list_committed(storage, run.folder)
+    begun = set(storage.list(TRIES.format(run=run.folder)))
+    seconds: list[float] = []
     if run.previous:
-        success = storage.read_json(SUCCESS.format(run=run.previous), seconds=list) or success
-    seconds = {n: each for n, each in enumerate(success["seconds"]) if isinstance(each, float)}
+        path = SUCCESS.format(run=run.previous)
+        seconds = storage.load(path, lambda said: [float(n) for n in said["seconds"]]) or []
+    slowest = dict(enumerate(seconds))
     return sorted(
-        missing, key=lambda each: (PARTITION.format(each) in begun, -seconds.get(each, 0.0))
+        missing, key=lambda each: (PARTITION.format(each) in begun, -slowest.get(each, 0.0), each)
     )
 
 
@@ -368,7 +395,7 @@ def finish(output: str, run: ScaleRun) -> Totals:
         "hosts": totals.hosts,
         "urls": totals.urls,
         "statuses": totals.statuses,
-        "seconds": [round(commit.seconds, 3) for commit in commits],
+        "seconds": [commit.seconds for commit in commits],
     }
     storage.create(SUCCESS.format(run=run.folder), write_json(success))
     return attrs.evolve(totals, finished=True)
@@ -397,26 +424,22 @@ def iterate_statuses(output: str, number: int | None = None) -> Iterator[Row]:
     storage = Storage(output)
     run = load_run(storage, RUN.format(number or max(list_runs(storage))))
     for partition in sorted(list_committed(storage, run.folder)):
-        commit = load_commit(storage, run.folder, partition)
-        if commit is not None:
-            yield from load_rows(storage, commit.status).values()
+        yield from load_rows(storage, run.folder, partition).values()
 
 
 def _load_commits(storage: Storage, run: ScaleRun) -> list[Commit]:
-    found = (load_commit(storage, run.folder, each) for each in run.partitions)
-    return [commit for commit in found if commit is not None]
+    committed = sorted(list_committed(storage, run.folder))
+    with ThreadPoolExecutor(_REQUESTS_AT_ONCE) as pool:
+        return list(filter(None, pool.map(partial(load_commit, storage, run.folder), committed)))
 
 
 def _remove_uncommitted(storage: Storage, run: ScaleRun, commits: list[Commit]) -> None:
     """Remove files of attempts that died or were second, and old states."""
-    named = {path for commit in commits for path in commit.paths()}
-    folders = [f"{run.folder}/urls", f"{run.folder}/status"]
-    folders += [f"state/{name}" for name in storage.list("state") if _STATE_FOLDER.fullmatch(name)]
-    for folder in folders:
-        if storage.is_link(folder):  # others may have put it there
-            continue
-        written = filter(None, map(_WRITTEN.fullmatch, storage.list(folder)))
-        # A state of a later run is not ours to remove.
-        paths = (f"{folder}/{found[0]}" for found in written if int(found[1] or 0) <= run.number)
-        storage.remove(path for path in paths if path not in named)
-    storage.remove_leftovers(run.folder)
+    named = {path for commit in commits for path in commit.list_all(run.folder)}
+    named |= {STATUS.format(run=run.folder, partition=each) for each in run.partitions}
+    states = (f"state/{PARTITION.format(each)}" for each in run.partitions)
+    for folder in (f"{run.folder}/urls", f"{run.folder}/status", *states):
+        for found in filter(None, map(_WRITTEN.fullmatch, storage.list(folder))):
+            # A state of a later run is not ours to remove.
+            if int(found[1] or 0) <= run.number and f"{folder}/{found[0]}" not in named:
+                storage.remove(f"{folder}/{found[0]}")

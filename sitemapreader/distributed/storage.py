@@ -2,14 +2,13 @@
 
 ```text
 layout.json                           how many partitions; never changes
-lists/0001/00.parquet ...             hosts, sorted by partition
+lists/<hosts>-<hash>/00.parquet ...   the hosts, by partition
 runs/0001/run.json                    the list, the options, the run before
-          attempts/p-00042/0003       made when an attempt begins
-          urls/p-00042-0003-0000.parquet
-          status/p-00042-0003.parquet
-          commits/p-00042.json        names the files of the attempt that counts
+          tries/p-00042/<token>       made when an attempt begins
+          urls/p-00042-<token>-0.parquet
+          status/p-00042.parquet      the commit: names the attempt that counts
           _SUCCESS.json               all partitions are committed, all else is removed
-state/p-00042/0001-0003.db.zst        the memory of a partition after a run
+state/p-00042/0001-<token>.db.zst     the memory of a partition after a run
 ```
 
 Files that several processes may write at once are created, never replaced: `Storage.create` makes a
@@ -22,9 +21,9 @@ import json
 import os
 import secrets
 import shutil
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import fsspec
 from fsspec.implementations.local import LocalFileSystem
@@ -32,20 +31,21 @@ from fsspec.implementations.local import LocalFileSystem
 from sitemapreader.errors import SitemapReaderError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
+T = TypeVar("T")
 
 LAYOUT = "layout.json"
 RUN = "runs/{:04}"
 SUCCESS = "{run}/_SUCCESS.json"
 PARTITION = "p-{:05}"
-ATTEMPTS = "{run}/attempts"
-COMMITS = "{run}/commits"
-COMMIT = "{run}/commits/p-{partition:05}.json"
-URLS = "{run}/urls/p-{partition:05}-{attempt:04}-{number:04}.parquet"
-STATUS = "{run}/status/p-{partition:05}-{attempt:04}.parquet"
-STATE = "state/p-{partition:05}/{number:04}-{attempt:04}.db.zst"
+TRIES = "{run}/tries"
+URLS = "{run}/urls/p-{partition:05}-{token}-{number}.parquet"
+STATUS = "{run}/status/p-{partition:05}.parquet"
+STATE = "state/p-{partition:05}/{number:04}-{token}.db.zst"
 """Paths: `run` is the folder of a run, and the number of a state that of its run."""
+ASIDE = ".part"
+"""End of the name of a file that is being written."""
 
 
 class OutputError(SitemapReaderError):
@@ -68,32 +68,25 @@ class Storage:
         self._is_local: bool = isinstance(self._files, LocalFileSystem)
         self.output = self._root if self._is_local else output
 
-    def url(self, path: str) -> str:
-        """Return the URL or path by which other programs open the file."""
-        full = f"{self._root}/{path}"
-        return full if self._is_local else self._files.unstrip_protocol(full)
-
     def create(self, path: str, data: bytes) -> bool:
         """Write a whole file unless its name exists; return whether this call made it.
 
         On a disk it is linked to its name when all of it is there. S3 and other object stores
-        refuse the second of two such requests (`If-None-Match: *`).
+        refuse the second of two such requests (`If-None-Match: *`). A request whose answer was lost
+        is repeated, and then refused by what it has made itself: False may be said of one's own
+        file, so read it before you believe that it is another's.
         """
         full = f"{self._root}/{path}"
-        if not self._is_local:
-            try:
+        with suppress(FileExistsError):
+            if not self._is_local:
                 self._files.pipe_file(full, data, mode="create")
-            except FileExistsError:
-                return False
-            return True
-        with _aside(full) as temporary:
-            temporary.write_bytes(data)
-            _sync(temporary)
-            try:
+                return True
+            with _aside(full) as temporary:
+                temporary.write_bytes(data)
+                _sync(temporary)
                 os.link(temporary, full)
-            except FileExistsError:
-                return False
-        return True
+                return True
+        return False
 
     def upload(self, local: Path, path: str) -> None:
         """Copy a local file to a new name, so that it is there whole or not at all."""
@@ -110,73 +103,42 @@ class Storage:
         """Copy a file to the local disk; raise FileNotFoundError if there is none."""
         self._files.get_file(f"{self._root}/{path}", str(local))
 
-    def open(self, path: str) -> Any:
-        """Open a file for reading bytes; the result is a context manager that can seek."""
-        return self._files.open(f"{self._root}/{path}", "rb")
-
-    def read(self, path: str) -> bytes | None:
-        """Return the content of a small file; `None` if there is none."""
+    def read(self, path: str, last: int | None = None) -> bytes | None:
+        """Return a file, or so many bytes at its end; `None` if there is none."""
+        start = None if last is None else -last
         try:
-            content: bytes = self._files.cat_file(f"{self._root}/{path}")
+            content: bytes = self._files.cat_file(f"{self._root}/{path}", start=start)
         except FileNotFoundError:
             return None
         return content
 
-    def read_json(self, path: str, **kinds: Any) -> dict[str, Any] | None:
-        """Return the object in a small JSON file; `None` if there is no file.
-
-        Args:
-            path: of the file.
-            kinds: fields that it must have -> their types.
+    def load(self, path: str, make: Callable[[Any], T]) -> T | None:
+        """Return what a function makes of a JSON file; `None` if there is none.
 
         Raises OutputError: the file is damaged.
         """
         content = self.read(path)
-        if content is None:
-            return None
         try:
-            values: Any = json.loads(content)
-            wrong = [name for name, kind in kinds.items() if not isinstance(values[name], kind)]
-        except (ValueError, LookupError, TypeError, RecursionError) as error:
-            reason = repr(error)
-        else:
-            if isinstance(values, dict) and not wrong:
-                return values
-            reason = f"wrong values of {', '.join(wrong)}" if wrong else "no object"
-        raise OutputError(
-            f"{self.output}/{path} is damaged ({reason}): restore it, or choose another output"
-        )
-
-    def is_link(self, path: str) -> bool:
-        """Return whether a path on the local disk goes through a symbolic link."""
-        if not self._is_local:
-            return False
-        root = Path(self._root)
-        return (root / path).resolve() != root.resolve() / path
+            return None if content is None else make(json.loads(content))
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+            raise OutputError(
+                f"{self.output}/{path} is damaged ({error!r}): restore it, or choose another output"
+            ) from None
 
     def list(self, folder: str) -> list[str]:
-        """Return the sorted names in a folder, without files that are still being written."""
+        """Return the sorted names in a folder."""
         full = f"{self._root}/{folder}"
         try:
             found = self._files.ls(full, detail=False)
         except FileNotFoundError:
             return []
-        names = (name.rstrip("/").rpartition("/")[2] for name in found if name.rstrip("/") != full)
-        return sorted(name for name in names if not name.endswith(_ASIDE))
+        names = (name.rstrip("/") for name in found)
+        return sorted(name.rpartition("/")[2] for name in names if name != full)
 
-    def remove(self, paths: Iterable[str]) -> None:
-        """Remove files; ignore those that do not exist."""
-        for path in paths:
-            try:
-                self._files.rm_file(f"{self._root}/{path}")
-            except FileNotFoundError:
-                continue
-
-    def remove_leftovers(self, folder: str) -> None:
-        """Remove half-written files of writers that were killed, once the run is over."""
-        if self._is_local and not self.is_link(folder):
-            for path in Path(f"{self._root}/{folder}").rglob(f"*.{'[0-9a-f]' * 8}{_ASIDE}"):
-                path.unlink(missing_ok=True)
+    def remove(self, path: str) -> None:
+        """Remove a file, if it exists."""
+        with suppress(FileNotFoundError):
+            self._files.rm_file(f"{self._root}/{path}")
 
 
 def write_json(content: object) -> bytes:
@@ -184,16 +146,12 @@ def write_json(content: object) -> bytes:
     return json.dumps(content, indent=1).encode() + b"\n"
 
 
-_ASIDE = ".part"
-"""End of the name of a file that is being written."""
-
-
 @contextmanager
 def _aside(full: str) -> Iterator[Path]:
     """Give a path where a file may be written; remove what is left there."""
     path = Path(full)
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f"{path.name}.{secrets.token_hex(4)}{_ASIDE}")
+    temporary = path.with_name(f"{path.name}.{secrets.token_hex(4)}{ASIDE}")
     try:
         yield temporary
     finally:

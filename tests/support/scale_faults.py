@@ -92,7 +92,7 @@ class ClusterFaults:
         check_first_day(self.output, self._run.folder, self._partitions, self._hosts)
 
     def _has_begun(self) -> bool:
-        return any((self.output / self._run.folder / "attempts").glob("*/*"))
+        return any((self.output / self._run.folder / "tries").glob("*/*"))
 
 
 def _list_workers(client: int) -> list[int]:

@@ -17,8 +17,6 @@ import scale_web
 
 from sitemapreader import FetchOptions, Limits
 from sitemapreader.distributed.options import ScaleOptions
-from sitemapreader.distributed.runs import load_commit
-from sitemapreader.distributed.storage import Storage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -83,12 +81,10 @@ def read_rows(output: Path, run: str) -> pa.Table:
 
 def read_statuses(output: Path, run: str, partitions: int) -> dict[str, dict[str, Any]]:
     """Return the status row of each host, of the committed files; a host must not have two."""
-    storage = Storage(str(output))
     rows = {}
     for partition in range(partitions):
-        commit = load_commit(storage, run, partition)
-        assert commit is not None
-        for row in pq.read_table(output / commit.status).to_pylist():
+        path = output / run / "status" / f"p-{partition:05}.parquet"
+        for row in pq.read_table(path).to_pylist():
             assert row["site"] not in rows
             rows[row["site"]] = row
     return rows

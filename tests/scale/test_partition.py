@@ -29,14 +29,12 @@ from timing import retried
 
 from sitemapreader import FetchOptions
 from sitemapreader.distributed import hosts, partition
-from sitemapreader.distributed.hosts import HostReader, Reading
 from sitemapreader.distributed.options import ScaleOptions
 from sitemapreader.distributed.partition import ISOLATE_FROM, run_partition, run_partitions
 from sitemapreader.distributed.planning import plan
 from sitemapreader.distributed.runs import (
     Commit,
     ScaleRun,
-    begin_attempt,
     begin_run,
     find_missing,
     finish,
@@ -76,6 +74,12 @@ def begin(
     sites = [scale_web.name_site(number) for number in numbers]
     listed = plan(sites, str(output), partitions=partitions)
     return begin_run(str(output), listed, web.make_options(**given))
+
+
+def begin_tries(output: Path, run: ScaleRun, partition: int = 0) -> None:
+    """Leave traces of attempts that have died: the next one isolates its hosts."""
+    for number in range(ISOLATE_FROM - 1):
+        Storage(str(output)).create(f"{run.folder}/tries/p-{partition:05}/{number}", b"")
 
 
 def read_all(output: Path, run: ScaleRun) -> None:
@@ -130,8 +134,7 @@ def test_a_few_sitemaps_of_many_hosts(
     clock.now += 2 * 3600
     web.ask("/day/1")
     run = begin_run(str(tmp_path), None, web.make_options(revisit=most))
-    for _ in range(ISOLATE_FROM - 1):
-        begin_attempt(Storage(str(tmp_path)), run.folder, 0)
+    begin_tries(tmp_path, run)
     requests = web.ask("/")["counts"]["requests"]
     read_all(tmp_path, run)
     requests = web.ask("/")["counts"]["requests"] - requests
@@ -183,28 +186,49 @@ def test_urls_that_are_gone_have_rows(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_hosts_that_failed_wait(web: WebServer, tmp_path: Path) -> None:
-    """A host without a sitemap and one that fails are due later; their rows are carried over."""
+    """A host without a sitemap is due later, and so is one that failed twice; rows are kept."""
     numbers = range(220, 230)
     sites = [scale_web.name_site(number) for number in numbers]
     assert scale_web.find_kind(226) == "error-500"
-    read_all(tmp_path, begin(web, tmp_path, numbers))
-    before = web.ask("/")["counts"].get("requests", 0)
-    first = read_statuses(tmp_path, "runs/0001", 2)
-    second = begin_run(str(tmp_path), None, web.make_options())
-    read_all(tmp_path, second)
-    rows = {row["site"]: row for row in iterate_statuses(str(tmp_path))}
-    failed = rows[scale_web.name_site(226)]
-    assert failed == first[failed["site"]] | {"read": False}
-    assert (failed["failures"], (failed["not_before"] - failed["read_at"]).days) == (1, 2)
-    assert {row["site"] for row in rows.values() if row["read"]} == {
-        site for site in sites if first[site]["not_before"] is None
-    }
-    assert web.ask("/")["counts"].get("requests", 0) > before
-    third = begin_run(str(tmp_path), None, web.make_options(), retry=True)
-    read_all(tmp_path, third)
-    rows = {row["site"]: row for row in iterate_statuses(str(tmp_path))}
-    assert all(row["read"] for row in rows.values())
-    assert rows[failed["site"]]["failures"] == 2
+    first = begin(web, tmp_path, numbers)
+    before: dict[str, dict[str, Any]] = {}
+    for failures, days in ((1, None), (2, 2), (2, 2), (3, 4)):
+        is_last = failures == 3
+        run = begin_run(str(tmp_path), None, web.make_options(), retry=is_last) if before else first
+        read_all(tmp_path, run)
+        rows = {row["site"]: row for row in iterate_statuses(str(tmp_path))}
+        failed = rows[scale_web.name_site(226)]
+        wait = failed["not_before"] and (failed["not_before"] - failed["read_at"]).days
+        assert (failed["failures"], wait) == (failures, days)
+        read = {row["site"] for row in rows.values() if row["read"]}
+        due = {site for site in sites if is_last or not before or not before[site]["not_before"]}
+        assert read == due
+        assert all(rows[site] == before[site] | {"read": False} for site in {*sites} - due)
+        before = rows
+
+
+def test_one_failure_costs_one_run(tmp_path: Path) -> None:
+    """A host that answers 503 once is read by the next run, and is not due later than others."""
+    statuses = [503, 503]
+
+    async def answer(request: Request) -> Response:
+        if request.path != "/sitemap.xml":
+            return Response(status=404)
+        status = statuses.pop() if statuses else 200
+        return Response(status=status, body=urlset(1, f"http://{request.host}"))
+
+    output = str(tmp_path)
+    with serving(answer) as urls:
+        ports = (int(urls[0].rpartition(":")[2]),)
+        fetch = FetchOptions(allow_ports=ports, allow_networks=("127.0.0.0/8",), max_attempts=1)
+        found = []
+        for _ in range(3):
+            options = ScaleOptions(fetch=fetch)
+            read_all(tmp_path, begin_run(output, plan(urls, output), options))
+            (row,) = iterate_statuses(output)
+            found.append((row["status"], row["failures"], row["entries"]))
+            statuses.clear()
+    assert found == [("failed", 1, 0), ("complete", 0, 1), ("unchanged", 0, 0)]
 
 
 def test_three_attempts_at_once_make_one_commit(
@@ -215,7 +239,7 @@ def test_three_attempts_at_once_make_one_commit(
     commits = run_at_once(tmp_path, run, 3, monkeypatch)
     assert commits[0] == commits[1] == commits[2]
     files = {str(path.relative_to(tmp_path)) for path in (tmp_path / run.folder).glob("[us]*/*")}
-    assert files == {*commits[0].files, commits[0].status}
+    assert files == {*commits[0].list_files(run.folder), f"{run.folder}/status/p-00000.parquet"}
     finish(str(tmp_path), run)
     check_first_day(tmp_path, run.folder, 1, FEW)
 
@@ -224,14 +248,14 @@ def run_at_once(
     output: Path, run: ScaleRun, attempts: int, monkeypatch: pytest.MonkeyPatch
 ) -> list[Commit]:
     """Run a partition several times; all attempts have begun before one of them reads."""
-    barrier = threading.Barrier(attempts)
+    barrier, begin_one = threading.Barrier(attempts), partition._begin
 
-    def begin_together(*given: Any) -> int:
-        number = begin_attempt(*given)
+    def begin_together(*given: Any) -> tuple[str, bool]:
+        begin_one(*given)
         barrier.wait(60)
-        return number
+        return token_hex(8), False
 
-    monkeypatch.setattr(partition, "begin_attempt", begin_together)
+    monkeypatch.setattr(partition, "_begin", begin_together)
     with ThreadPoolExecutor(attempts) as pool:
         runs = [pool.submit(run_partition, str(output), run.folder, 0) for _ in range(attempts)]
         return [each.result() for each in runs]
@@ -259,18 +283,18 @@ def test_an_attempt_ends_when_another_one_has_committed(
 ) -> None:
     """An attempt that was taken for dead stops its requests and gives the commit that counts."""
     begun, stopped = threading.Event(), threading.Event()
-    read = HostReader.read
+    read = hosts.read_hosts
 
-    async def hang_first(reader: HostReader, *given: Any) -> Reading:
+    async def hang_first(*given: Any) -> Any:
         if begun.is_set():
-            return await read(reader, *given)
+            return await read(*given)
         begun.set()
         try:
             return await asyncio.Future()
         finally:
             stopped.set()
 
-    monkeypatch.setattr(HostReader, "read", hang_first)
+    monkeypatch.setattr(partition, "read_hosts", hang_first)
     monkeypatch.setattr(partition, "_LOOK_SECONDS", 0.05)
     run = begin(web, tmp_path, partitions=1)
     with ThreadPoolExecutor(1) as pool:
@@ -279,7 +303,6 @@ def test_an_attempt_ends_when_another_one_has_committed(
         commit = run_partition(str(tmp_path), run.folder, 0)
         assert first.result(60) == commit
     assert stopped.is_set()
-    assert commit.attempt == 2
     assert find_missing(str(tmp_path), run) == []
     finish(str(tmp_path), run)
     check_first_day(tmp_path, run.folder, 1, FEW)
@@ -289,7 +312,7 @@ def test_partitions_that_were_begun_come_last(web: WebServer, tmp_path: Path) ->
     """Whoever joins a run begins where nobody has begun; so two do not read the same hosts."""
     run = begin(web, tmp_path, partitions=4)
     for number in (0, 2):
-        begin_attempt(Storage(str(tmp_path)), run.folder, number)
+        begin_tries(tmp_path, run, number)
     assert find_missing(str(tmp_path), run) == [1, 3, 0, 2]
 
 
@@ -339,7 +362,7 @@ def test_a_storage_that_fails_at_any_call_loses_nothing(
         failing = 0
         read_all(output, run)
         check_first_day(output, run.folder, 1, range(4))
-    assert number > 5  # attempt, rows, status, state, commit, end of the attempt
+    assert number > 4  # attempt, state, rows, commit
 
 
 def run_in_process(output: Path, run: ScaleRun, partition: int, *, deadly_write: int = 0) -> int:
@@ -356,12 +379,12 @@ def run_in_process(output: Path, run: ScaleRun, partition: int, *, deadly_write:
 @pytest.mark.slow
 def test_a_process_killed_at_any_write_loses_nothing(web: WebServer, tmp_path: Path) -> None:
     """Killed at each point between attempt and commit, the next attempt is exact."""
-    numbers = range(1, 8) if SCALE > 1 else (2, 4, 5)  # rows, state, commit
+    numbers = range(1, 6) if SCALE > 1 else (2, 3, 4)  # state, rows, commit
     for number in numbers:
         output = tmp_path / str(number)
         run = begin(web, output, partitions=1)
         killed = run_in_process(output, run, 0, deadly_write=number)
-        assert killed == -9 or number > 5
+        assert killed == -9 or number > 4
         assert run_in_process(output, run, 0) == 0
         finish(str(output), run)
         check_first_day(output, run.folder, 1, FEW)
@@ -376,9 +399,7 @@ def test_a_host_that_kills_its_process_is_named(
         monkeypatch.setenv(name, value)
     hosts = range(5)
     run = begin(web, tmp_path, hosts, partitions=1)
-    storage = Storage(str(tmp_path))
-    for _ in range(ISOLATE_FROM - 1):
-        begin_attempt(storage, run.folder, 0)  # as if they had died
+    begin_tries(tmp_path, run)
     read_all(tmp_path, run)
     rows = read_statuses(tmp_path, run.folder, 1)
     bomb = rows.pop(scale_web.name_site(BOMB))
@@ -400,12 +421,12 @@ async def test_a_host_that_stops_its_process_is_named(
     """A child whose event loop stands still is killed; its host is named, the others are read."""
     for name, value in make_environment(trap=scale_web.name_host(BOMB)).items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setattr(hosts, "_GRACE_SECONDS", 4.0)
+    monkeypatch.setattr(hosts, "_SILENT_SECONDS", 15.0)
     folder = tmp_path / token_hex(4)  # another one each time this is tried
     folder.mkdir()
     sites = [scale_web.name_site(number) for number in range(5)]
     options = web.make_options(site_seconds=4.0)
-    outcomes = (await hosts.read_isolated(sites, folder, None, options)).outcomes
+    outcomes = (await hosts.read_isolated(sites, folder, None, options, 8)).outcomes
     ends = {outcome["site"]: outcome["status"] for outcome in outcomes}
     assert ends.pop(scale_web.name_site(BOMB)) == "error"
     assert len(ends) == 4
@@ -419,8 +440,9 @@ def test_a_damaged_state_is_read_as_new(web: WebServer, tmp_path: Path, damage: 
     read_all(tmp_path, first)
     before = load_commit(Storage(str(tmp_path)), first.folder, 0)
     assert before is not None
-    assert before.state is not None
-    path = tmp_path / before.state
+    state = before.name_state(first.folder)
+    assert state is not None
+    path = tmp_path / state
     content = path.read_bytes()
     middle = len(content) // 2
     path.write_bytes(

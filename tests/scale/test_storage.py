@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import threading
 from typing import TYPE_CHECKING
@@ -9,10 +10,10 @@ from typing import TYPE_CHECKING
 import pyarrow.parquet as pq
 import pytest
 import scale_web
+from scale import SCALE
 from scale_runs import serve_web
 
-from sitemapreader.distributed import begin_run, finish, plan, run_partitions
-from sitemapreader.distributed.runs import load_commit
+from sitemapreader.distributed import begin_run, finish, plan, run_partition, run_partitions
 from sitemapreader.distributed.storage import Storage
 
 if TYPE_CHECKING:
@@ -73,55 +74,62 @@ def test_files_come_and_go(storage: Storage, tmp_path: Path) -> None:
     other = Storage(storage.output)
     assert other.list("a") == []
     assert other.read("a/2") is None
-    assert other.read_json("a/2") is None
+    assert other.load("a/2", dict) is None
     (tmp_path / "local").write_bytes(b"12345")
     storage.upload(tmp_path / "local", "a/1")
     storage.create("a/2", b'{"x": 2}')
     assert other.list("a") == ["1", "2"]
     assert other.list("") == ["a"]
-    assert other.read_json("a/2") == {"x": 2}
-    with other.open("a/1") as file:
-        file.seek(3)
-        assert file.read() == b"45"
+    assert other.load("a/2", dict) == {"x": 2}
+    assert [other.read("a/1", last=each) for each in (2, 5, 99)] == [b"45", b"12345", b"12345"]
     other.download("a/1", tmp_path / "back")
     assert (tmp_path / "back").read_bytes() == b"12345"
-    storage.remove(["a/1", "a/none", "a/2"])
+    for path in ("a/1", "a/none", "a/2"):
+        storage.remove(path)
     assert other.list("a") == []
     with pytest.raises(FileNotFoundError):
         other.download("a/1", tmp_path / "back")
 
 
 @pytest.mark.slow
-def test_a_run_on_s3(s3_bucket: str) -> None:
+@pytest.mark.parametrize("number", range(2 * SCALE))
+def test_a_run_on_s3(s3_bucket: str, number: int) -> None:
     """Lists, rows, statuses, states and commits lie on S3, and the second day needs all of them."""
-    output, numbers = f"{s3_bucket}/run", range(8)
+    output, numbers = f"{s3_bucket}/run-{number}", range(8)
+    storage = Storage(output)
     with serve_web() as web:
         sites = [scale_web.name_site(number) for number in numbers]
-        runs = [begin_run(output, plan(sites, output, partitions=2), web.make_options())]
-        for number in (1, 2):
-            run_partitions(output, runs[-1].folder, [1, 0, 1])
-            totals = finish(output, runs[-1])
-            assert totals.run == f"runs/000{number}"
-            done = [load_commit(Storage(output), runs[-1].folder, each) for each in (0, 1)]
-            assert [each.memory for each in done if each] == 2 * ["none" if number == 1 else "kept"]
-            assert totals.urls == (sum(map(scale_web.count_urls, numbers)) if number == 1 else 0)
-            runs.append(begin_run(output, None, web.make_options()))
-    storage = Storage(output)
-    commits = [load_commit(storage, runs[0].folder, partition) for partition in (0, 1)]
-    paths = [path for commit in commits if commit for path in commit.files]
-    rows = [pq.read_table(storage.open(path)).num_rows for path in paths]
-    assert sum(rows) == sum(map(scale_web.count_urls, numbers))
-    assert storage.list("runs/0001/urls") == sorted(path.rpartition("/")[2] for path in paths)
+        for day, wanted in enumerate((sum(map(scale_web.count_urls, numbers)), 0)):
+            listed = None if day else plan(sites, output, partitions=2)
+            run = begin_run(output, listed, web.make_options())
+            commits = run_partitions(output, run.folder, [1, 0, 1])
+            totals = finish(output, run)
+            assert [each.memory for each in commits] == 3 * ["kept" if day else "none"]
+            assert (totals.run, totals.urls) == (f"runs/000{day + 1}", wanted)
+            paths = {path for commit in commits for path in commit.list_files(run.folder)}
+            files = [io.BytesIO(storage.read(path) or b"") for path in paths]
+            assert sum(pq.read_table(file).num_rows for file in files) == wanted
+            listed_files = {
+                f"{run.folder}/urls/{name}" for name in storage.list(f"{run.folder}/urls")
+            }
+            assert listed_files == paths
 
 
-def test_half_a_file_is_never_listed(tmp_path: Path) -> None:
-    """What a writer that was killed has left is not seen, and goes with the others at the end."""
-    storage = Storage(str(tmp_path))
-    storage.create("urls/1", b"whole")
-    (tmp_path / "urls" / "2.0badc0de.part").write_bytes(b"half")
-    assert storage.list("urls") == ["1"]
-    storage.remove_leftovers("urls")
-    assert [path.name for path in (tmp_path / "urls").iterdir()] == ["1"]
+def test_an_answer_that_is_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A request that is repeated is refused by what it has made itself: that commit is ours."""
+    output, create = str(tmp_path), Storage.create
+
+    def create_twice(storage: Storage, path: str, data: bytes) -> bool:
+        create(storage, path, data)
+        return create(storage, path, data)
+
+    monkeypatch.setattr(Storage, "create", create_twice)
+    run = begin_run(output, plan(["http://127.0.0.1:9/"], output))
+    commit = run_partition(output, run.folder, 0)
+    assert finish(output, run).hosts == 1
+    state = commit.name_state(run.folder)
+    assert state is not None
+    assert (tmp_path / state).exists()
 
 
 def test_a_full_disk_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

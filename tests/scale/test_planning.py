@@ -59,7 +59,7 @@ def test_a_host_named_twice_counts_once(tmp_path: Path) -> None:
     """Spellings of one URL are one host; http and https are two, and so are two paths."""
     hosts = ["EXAMPLE.org", "https://example.org/", "example.org:443", "http://example.org/", "a.b"]
     listed = plan([*hosts, "https://example.org/blog/"], str(tmp_path))
-    assert listed.hosts == 4
+    assert len(list(chain(*read_all(tmp_path, listed)))) == 4
 
 
 def test_a_file_may_have_comments_and_be_compressed(tmp_path: Path) -> None:

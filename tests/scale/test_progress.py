@@ -118,9 +118,9 @@ def test_a_shard_reads_no_commit_for_its_progress(
     plan(hosts, str(output), partitions=16)
     read, commits = Storage.read, Counter[str]()
 
-    def count(storage: Storage, path: str) -> bytes | None:
-        commits[path] += "/commits/" in path
-        return read(storage, path)
+    def count(storage: Storage, path: str, last: int | None = None) -> bytes | None:
+        commits[path] += "/status/" in path
+        return read(storage, path, last)
 
     monkeypatch.setattr(Storage, "read", count)
     monkeypatch.setattr("signal.signal", lambda *_: None)
@@ -146,12 +146,13 @@ DAY = 24 * 3_600
         ("complete", 0, 3 * DAY, 3),
         ("complete", 0, 0.0, 0),
         ("partial", 0, None, None),
-        ("failed", 0, None, 2),
-        ("failed", 3, None, 16),
-        ("error", 4, None, 32),
-        ("failed", 5, None, MAX_WAIT_DAYS),
+        ("failed", 0, None, None),
+        ("failed", 1, None, 2),
+        ("failed", 3, None, 8),
+        ("error", 5, None, 32),
+        ("failed", 6, None, MAX_WAIT_DAYS),
         ("failed", 5_000, None, MAX_WAIT_DAYS),
-        ("failed", 0, DAY / 2, 2),
+        ("failed", 1, DAY / 2, 2),
         ("failed", 0, 5 * DAY, 5),
         ("failed", 0, 1e300, MAX_WAIT_DAYS),
         ("none", 0, None, NO_SITEMAP_DAYS),
@@ -184,9 +185,9 @@ def test_when_a_host_is_due_again(
 def test_what_our_options_refuse_is_not_put_off(reason: IssueCode, days: int | None) -> None:
     """A host that options refuse is due at once: the next run may allow it."""
     outcome = make_error("http://a.example/", reason) | {"status": "failed", "retry_after": None}
-    row = make_row(outcome, None, partition=0, now=NOW)
+    row = make_row(outcome, {"failures": 1}, partition=0, now=NOW)
     assert row["not_before"] == (None if days is None else NOW + timedelta(days=days))
-    assert row["failures"] == (days is not None)
+    assert row["failures"] == 2 * (days is not None)
 
 
 def test_a_wait_that_a_server_asks_for_holds_beside_a_refusal() -> None:

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import io
 import json
 import shutil
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import attrs
+import pyarrow.parquet as pq
 import pytest
 from walking import urlset
 
 from sitemapreader import FetchOptions, Limits, walk_many
 from sitemapreader.distributed import hosts
-from sitemapreader.distributed.hosts import HostReader
 from sitemapreader.distributed.options import ScaleOptions
 from sitemapreader.distributed.partition import pack_state, unpack_state
 from sitemapreader.distributed.planning import (
@@ -51,23 +49,37 @@ HOSTS = [f"d{number}.com" for number in range(40)]
 RUN = "runs/0001"
 
 
-def make_commit(partition: int, *, urls: int = 100) -> Commit:
-    name = f"p-{partition:05}-0001"
+TOKENS = ["0123456789abcdef", "fedcba9876543210"]
+
+
+def make_commit(partition: int, *, urls: int = 100, token: str = TOKENS[0]) -> Commit:
     return Commit(
         partition=partition,
-        attempt=1,
+        token=token,
         hosts=10,
         urls=urls,
         removed=3,
-        files=[f"{RUN}/urls/{name}-0000.parquet"],
-        status=f"{RUN}/status/{name}.parquet",
-        state=f"state/p-{partition:05}/0001-0001.db.zst",
+        files=1,
+        has_state=True,
         memory="none",
         statuses={"complete": 9, "none": 1},
         reasons={"no-sitemap": 1},
         put_off=1,
         seconds=float(partition),
     )
+
+
+def commit(output: str, run: ScaleRun, partition: int, **given: Any) -> Commit:
+    """Commit an attempt that has uploaded its files; return the commit that counts."""
+    mine = make_commit(partition, **given)
+    for path in mine.list_all(run.folder):
+        Storage(output).create(path, b"counts")
+    return create_commit(Storage(output), run.folder, mine, [])
+
+
+def list_files(folder: Path) -> set[str]:
+    """Return the paths of all files below a folder."""
+    return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
 
 
 def test_a_run_that_is_not_finished_goes_on(tmp_path: Path) -> None:
@@ -90,8 +102,8 @@ def test_the_next_run_follows_one_that_is_finished(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="4 of 4 partitions"):
         finish(output, first)
     for partition in first.partitions:
-        assert create_commit(Storage(output), first.folder, make_commit(partition))
-        assert not create_commit(Storage(output), first.folder, make_commit(partition, urls=7))
+        done = commit(output, first, partition)
+        assert commit(output, first, partition, urls=7, token=TOKENS[1]) == done
     totals = finish(output, first)
     assert (totals.hosts, totals.urls, totals.statuses) == (40, 400, {"complete": 36, "none": 4})
     assert (totals.reasons, totals.put_off) == ({"no-sitemap": 4}, 4)
@@ -116,45 +128,48 @@ def test_an_output_without_a_list_says_so(tmp_path: Path) -> None:
 
 def test_the_end_of_a_run_removes_what_does_not_count(tmp_path: Path) -> None:
     """Files that no commit names go: of attempts that died, of states that were replaced."""
-    output, storage = str(tmp_path), Storage(str(tmp_path))
-    run = begin_run(output, plan(HOSTS, output, partitions=1))
-    commit = make_commit(0)
-    for path in commit.paths():
-        storage.create(path, b"counts")
-        storage.create(path.replace("-0001", "-0002"), b"does not")
-    storage.create("state/p-00000/0000-0001.db.zst", b"of the run before")
-    (tmp_path / RUN / "urls" / "p-00000-0003.parquet.0123abcd.part").write_bytes(b"half")
-    create_commit(storage, run.folder, commit)
-    finish(output, run)
-    kept = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()}
-    wanted = {
-        *commit.paths(),
-        f"{RUN}/commits/p-00000.json",
-        f"{RUN}/run.json",
-        f"{RUN}/_SUCCESS.json",
+    output = str(tmp_path)
+    first = begin_run(output, plan(HOSTS, output, partitions=1))
+    commit(output, first, 0)
+    finish(output, first)
+    second = begin_run(output)
+    before = list_files(tmp_path)
+    mine = commit(output, second, 0, token=TOKENS[1])
+    for path in make_commit(0).list_all(second.folder):
+        Storage(output).create(path, b"does not count")
+        (tmp_path / f"{path}.0123abcd.part").write_bytes(b"half")
+    (tmp_path / second.folder / "status" / "p-00000.parquet.0123abcd.part").write_bytes(b"half")
+    finish(output, second)
+    finish(output, second)
+    old_state = make_commit(0).name_state(first.folder)
+    assert list_files(tmp_path) == before - {old_state} | {
+        *mine.list_all(second.folder),
+        f"{second.folder}/status/p-00000.parquet",
+        f"{second.folder}/_SUCCESS.json",
     }
-    assert wanted <= kept
-    assert {path for path in kept - wanted if not path.startswith("lists/")} == {"layout.json"}
 
 
 @pytest.mark.parametrize(
     "changes",
     [
-        {"files": ["runs/0001/urls/p-00000-0001-0000.parquet", "../../etc/passwd"]},
-        {"files": [f"{RUN}/urls/p-00001-0001-0000.parquet"]},
-        {"files": [7]},
-        {"status": "/etc/passwd"},
-        {"status": f"{RUN}/status/p-00000-0001.parquet/../../../x"},
-        {"state": "state/p-00000/0009-0001.db.zst"},
+        {"token": "../../../../etc/p"},
+        {"token": 5},
+        {"files": "x"},
+        {"hosts": None},
+        {"seconds": None},
+        {"statuses": {"complete": "many"}},
+        {"reasons": []},
         {"more": 1},
     ],
 )
 def test_a_commit_names_files_of_its_own_only(tmp_path: Path, changes: dict[str, object]) -> None:
     """Who can write into the storage cannot make a run read or remove other files by a commit."""
-    storage = Storage(str(tmp_path))
-    content = attrs.asdict(make_commit(0)) | changes
-    storage.create(f"{RUN}/commits/p-00000.json", json.dumps(content).encode())
-    with pytest.raises(OutputError, match="is not a commit"):
+    storage, path = Storage(str(tmp_path)), tmp_path / RUN / "status" / "p-00000.parquet"
+    create_commit(storage, RUN, make_commit(0), [])
+    table = pq.read_table(path)
+    said = json.loads(table.schema.metadata[b"sitemapreader.commit"]) | changes
+    pq.write_table(table.replace_schema_metadata({"sitemapreader.commit": json.dumps(said)}), path)
+    with pytest.raises(OutputError, match=r"p-00000\.parquet is damaged"):
         load_commit(storage, RUN, 0)
 
 
@@ -167,10 +182,11 @@ def test_options_survive_json() -> None:
         limits=Limits(walk_seconds=5.5),
     )
     assert ScaleOptions.from_json(json.loads(json.dumps(options.to_json()))) == options
-    assert ScaleOptions().to_json() == {}
+    plain: dict[str, object] = {"fetch": {}, "limits": {}}
+    assert ScaleOptions().to_json() == plain
     for wrong in ({"hosts": 1}, {"fetch": {"nothing": 1}}, {"fetch": 1}, {"hosts_at_once": "x"}):
         with pytest.raises(ValueError, match=r"not options|must be"):
-            ScaleOptions.from_json(wrong)
+            ScaleOptions.from_json(plain | wrong)
 
 
 def test_what_is_due_needs_a_state() -> None:
@@ -208,61 +224,44 @@ def test_a_packed_state_is_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         unpack_state(packed, back)
 
 
-def commit_all(output: str, number: int) -> ScaleRun:
-    """Begin the run of this number, and commit its only partition with a state."""
-    run = begin_run(output, plan(HOSTS, output, partitions=1))
-    text = json.dumps(attrs.asdict(make_commit(0))).replace("0001-0001.db", f"{number:04}-0001.db")
-    content = json.loads(text.replace(RUN, run.folder))
-    for path in (content["state"], content["status"], *content["files"]):
-        Storage(output).create(path, b"counts")
-    assert create_commit(Storage(output), run.folder, Commit(**content))
-    return run
-
-
-def list_files(folder: Path) -> set[str]:
-    """Return the paths of all files below a folder."""
-    return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
-
-
 def test_a_run_before_the_last_is_not_finished_again(tmp_path: Path) -> None:
     """It would remove the states of the run that has followed it."""
     output = str(tmp_path)
-    first = commit_all(output, 1)
+    first = begin_run(output, plan(HOSTS, output, partitions=1))
+    commit(output, first, 0)
     finish(output, first)
-    finish(output, first)
-    second = commit_all(output, 2)
+    second = begin_run(output)
+    commit(output, second, 0)
     before = list_files(tmp_path)
     with pytest.raises(OutputError, match="runs/0001 is over, because runs/0002 has begun"):
         finish(output, first)
     assert list_files(tmp_path) == before
-    finish(output, second)
-    assert list_files(tmp_path / "state") == {"p-00000/0002-0001.db.zst"}
 
 
 def test_a_process_that_is_late(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One that is still at the end of a run keeps the states of the next, begun meanwhile."""
     output = str(tmp_path)
-    first = commit_all(output, 1)
-    removed = Storage.list
+    first = begin_run(output, plan(HOSTS, output, partitions=1))
+    commit(output, first, 0)
+    listed = Storage.list
 
     def begin_next(self: Storage, folder: str) -> list[str]:
-        if folder == "state":
-            monkeypatch.setattr(Storage, "list", removed)
+        if folder == "state/p-00000":
+            monkeypatch.setattr(Storage, "list", listed)
             finish(output, first)
-            commit_all(output, 2)
-        return removed(self, folder)
+            commit(output, begin_run(output), 0)
+        return listed(self, folder)
 
     monkeypatch.setattr(Storage, "list", begin_next)
     finish(output, first)
-    assert list_files(tmp_path / "state") == {f"p-00000/000{n}-0001.db.zst" for n in (1, 2)}
+    assert list_files(tmp_path / "state") == {f"p-00000/000{n}-{TOKENS[0]}.db.zst" for n in (1, 2)}
 
 
 OTHERS = [
     "state/notes/thesis.txt",
     "state/p-00000/notes.txt",
-    "state/p-00000/0001-0001.db.zst.bak",
-    "state/p-0/0000-0001.db.zst",
-    "state/x-p-00000/0000-0001.db.zst",
+    f"state/p-00000/0000-{TOKENS[0]}.db.zst.bak",
+    f"state/p-0/0000-{TOKENS[0]}.db.zst",
     "runs/0001/urls/mine.parquet",
     "runs/0001/urls/download.part",
 ]
@@ -270,44 +269,23 @@ OTHERS = [
 
 def test_files_of_others_stay(tmp_path: Path) -> None:
     """The end of a run removes only files that an attempt may have written."""
-    run = commit_all(str(tmp_path), 1)
+    output = str(tmp_path)
+    run = begin_run(output, plan(HOSTS, output, partitions=1))
+    commit(output, run, 0)
     for path in OTHERS:
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text("precious", "utf-8")
-    finish(str(tmp_path), run)
+    finish(output, run)
     assert set(OTHERS) <= list_files(tmp_path)
-
-
-@pytest.mark.parametrize("place", ["state", "state/p-00001", "runs/0001/urls", "runs/0001"])
-def test_links_are_not_followed(tmp_path: Path, place: str) -> None:
-    """A folder that somebody has linked into the output keeps its files, whatever their names."""
-    output, precious = tmp_path / "out", tmp_path / "precious"
-    run = commit_all(str(output), 1)
-    inside = ("p-00000", "p-00001", "urls", ".")
-    names = ("0000-0001.db.zst", "p-00000-0009-0000.parquet", "x.0123abcd.part")
-    for folder in inside:
-        for name in names:
-            (precious / folder).mkdir(parents=True, exist_ok=True)
-            (precious / folder / name).write_text("precious", "utf-8")
-    if (output / place).exists():
-        moved = output / place
-        for path in sorted(moved.rglob("*")):
-            if path.is_file():
-                target = precious / path.relative_to(moved)
-                target.parent.mkdir(parents=True, exist_ok=True)
-                path.rename(target)
-        shutil.rmtree(moved)
-    (output / place).symlink_to(precious)
-    before = list_files(precious)
-    finish(str(output), run)
-    assert before <= list_files(precious)
 
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An output with a run that is finished."""
     output = tmp_path_factory.mktemp("finished")
-    finish(str(output), commit_all(str(output), 1))
+    run = begin_run(str(output), plan(HOSTS, str(output), partitions=1))
+    commit(str(output), run, 0)
+    finish(str(output), run)
     return output
 
 
@@ -322,7 +300,7 @@ def use_all(output: str) -> None:
     find_missing(output, begin_run(output))
 
 
-RUN_FILES = ["run.json", "_SUCCESS.json", "commits/p-00000.json"]
+RUN_FILES = ["run.json", "_SUCCESS.json"]
 DAMAGE = [b"", b"[]", b"null", b"{", b"\xff", b"[" * 99_999, b'{"a": ' + b"9" * 5_000 + b"}"]
 
 
@@ -340,11 +318,6 @@ def test_damaged_files_are_named(finished: Path, tmp_path: Path, path: str, cont
 @pytest.mark.parametrize(
     ("path", "changes"),
     [
-        (f"{RUN}/commits/p-00000.json", {"statuses": {"complete": "9"}}),
-        (f"{RUN}/commits/p-00000.json", {"reasons": []}),
-        (f"{RUN}/commits/p-00000.json", {"hosts": "9"}),
-        (f"{RUN}/commits/p-00000.json", {"seconds": None}),
-        (f"{RUN}/run.json", {"list": 5}),
         (f"{RUN}/run.json", {"started": "today"}),
         (f"{RUN}/run.json", {"previous": ["x"]}),
         (f"{RUN}/run.json", {"options": {"limits": {"depth": "x"}}}),
@@ -361,7 +334,7 @@ def test_values_of_wrong_types_are_named(
     """A value that no run can have written is named with its file."""
     storage = Storage(str(copy_finished(finished, tmp_path)))
     path = f"{load_run(storage, RUN).listed.folder}/list.json" if path == "list" else path
-    content = storage.read_json(path)
+    content = storage.load(path, dict)
     assert content is not None
     Path(storage.output, path).write_text(json.dumps(content | changes), "utf-8")
     with pytest.raises(OutputError, match=f"{path} is (damaged|not)"):
@@ -369,16 +342,17 @@ def test_values_of_wrong_types_are_named(
 
 
 @pytest.mark.parametrize("content", [b"", b"PAR1", b"PAR1" * 99, b"\xff" * 999])
-def test_damaged_rows_are_named(tmp_path: Path, content: bytes) -> None:
+def test_damaged_rows_are_named(finished: Path, tmp_path: Path, content: bytes) -> None:
     """The rows of a run's hosts, and its list, are named if they are damaged."""
-    output, storage = str(tmp_path), Storage(str(tmp_path))
-    run = commit_all(output, 1)
-    (tmp_path / RUN / "status" / "p-00000-0001.parquet").write_bytes(content)
-    with pytest.raises(OutputError, match=r"p-00000-0001\.parquet is damaged"):
-        list(iterate_statuses(output))
-    (tmp_path / run.listed.folder / "00.parquet").write_bytes(content)
+    storage = Storage(str(copy_finished(finished, tmp_path)))
+    Path(storage.output, RUN, "status", "p-00000.parquet").write_bytes(content)
+    for use in (status, lambda output: list(iterate_statuses(output))):
+        with pytest.raises(OutputError, match=r"p-00000\.parquet is damaged"):
+            use(storage.output)
+    listed = load_run(storage, RUN).listed
+    Path(storage.output, listed.folder, "00.parquet").write_bytes(content)
     with pytest.raises(OutputError, match=r"00\.parquet cannot be read"):
-        read_partition_hosts(storage, run.listed, 0)
+        read_partition_hosts(storage, listed, 0)
 
 
 # -- reading of the hosts of a partition: how many at a time, and which wait for which
@@ -413,7 +387,7 @@ class GatedFetcher(MemoryFetcher):
 @pytest.fixture
 def fetcher(monkeypatch: pytest.MonkeyPatch) -> GatedFetcher:
     """The fetcher of all runs."""
-    web = GatedFetcher([*list_sites("slow"), *list_sites("other"), "a.example", LAST])
+    web = GatedFetcher([*list_sites("slow"), "a.example", LAST])
 
     def walk_in_memory(sites: list[str], **options: Any) -> SiteRun:
         return walk_many(sites, **options | {"fetcher": web})
@@ -426,39 +400,13 @@ def list_sites(domain: str) -> list[str]:
     return [f"h{number}.{domain}.example" for number in range(6)]
 
 
-def count_running(journal: io.StringIO) -> int:
-    """Return how many hosts were read at a time at most."""
-    running = most = 0
-    for line in journal.getvalue().splitlines():
-        running += 1 if line[0] == "+" else -1
-        most = max(most, running)
-    return most
-
-
 async def test_hosts_that_wait_for_their_domain_take_no_room(
     tmp_path: Path, fetcher: GatedFetcher
 ) -> None:
     """A slow host delays the other hosts of its domain, and no host of another domain."""
-    journal, sites = io.StringIO(), [*list_sites("slow"), "a.example", LAST]
-    reader = HostReader(ScaleOptions(hosts_at_once=2), asyncio.Semaphore(2), journal)
+    sites = [*list_sites("slow"), "a.example", LAST]
     async with asyncio.timeout(20):
-        outcomes = (await reader.read(sites, tmp_path, None)).outcomes
+        outcomes = (await hosts.read_hosts(sites, tmp_path, None, ScaleOptions(), 2)).outcomes
     assert sorted(outcome["site"] for outcome in outcomes) == sorted(sites)
     assert {outcome["entries"] for outcome in outcomes} == {1}
     assert fetcher.gate.is_set()
-    assert count_running(journal) == 2
-
-
-async def test_partitions_share_the_hosts_at_a_time(tmp_path: Path, fetcher: GatedFetcher) -> None:
-    """Two partitions together read no more hosts at a time than one may."""
-    fetcher.gate.set()
-    journal, room, options = io.StringIO(), asyncio.Semaphore(3), ScaleOptions(hosts_at_once=3)
-    lists = [[*list_sites("slow"), "a.example"], [LAST, *list_sites("other")]]
-    readings = []
-    for number, sites in enumerate(lists):
-        folder = tmp_path / str(number)
-        folder.mkdir()
-        readings.append(HostReader(options, room, journal).read(sites, folder, None))
-    done = await asyncio.gather(*readings)
-    assert [len(reading.outcomes) for reading in done] == [7, 7]
-    assert count_running(journal) == 3
