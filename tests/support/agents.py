@@ -44,17 +44,11 @@ class Agent:
         result = await self.client.call_tool(tool, {"site": SITE} | arguments)
         (content,) = result.content
         assert isinstance(content, TextContent)
-        self.largest = max(self.largest, len(json.dumps(content.text)))
-        return content.text if result.is_error else json.loads(content.text)
-
-    async def read_all(self, tool: str, name: str, **arguments: Any) -> tuple[list[Any], Any]:
-        """Follow the cursors of a tool; return all rows, and its last answer."""
-        answer = await self.call(tool, **arguments)
-        rows = list(answer[name])
-        while cursor := answer.get("next_cursor"):
-            answer = await self.call(tool, **arguments | {"cursor": cursor})
-            rows += answer[name]
-        return rows, answer
+        self.largest = max(self.largest, len(result.model_dump_json()))
+        if result.is_error:
+            return content.text
+        assert result.structured_content == json.loads(content.text)
+        return result.structured_content
 
     def list_connects(self) -> set[str]:
         """Return the addresses that the server has connected to."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def run_mcp(arguments: argparse.Namespace) -> int:
     """Serve until the client leaves, and return the exit code."""
-    from sitemapreader.mcp.server import serve  # noqa: PLC0415 (an extra, which takes 2 s)
+    from sitemapreader.mcp import serve  # noqa: PLC0415 (an extra, which takes 2 s)
 
     folder = Path(arguments.folder)
     try:

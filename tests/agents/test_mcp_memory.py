@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 CALLS = ("discover", "tree", "urls", "changes") * 2 + ("audit",)
 """An audit takes ten times as long as the others."""
-pytestmark = pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="no /proc")  # noqa: PTH112
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="no /proc"),  # noqa: PTH112
+]
 
 
 def find_server() -> int:
