@@ -11,7 +11,7 @@ from collections import deque
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 import attrs
 
@@ -199,7 +199,7 @@ class TaskStream(Generic[B]):
         self._gathers = gathers
         self._view: View[B, Any] | None = None
         self._waiting: list[B] = []
-        self._items: Iterator[Any] = iter(())
+        self.items: Iterator[Any] = iter(())
         self._task: asyncio.Task[None] | None = None
         self._last: B | None = None
         self._fault_is_known = False
@@ -254,11 +254,6 @@ class TaskStream(Generic[B]):
             )
         self._view = view
 
-    @property
-    def items(self) -> Iterator[Any]:
-        """What was read and can be looped over without waiting."""
-        return self._items
-
     async def fill(self, *, all_there: bool = False) -> bool:
         """Acknowledge the items before, and wait for others; return if there are any.
 
@@ -284,7 +279,7 @@ class TaskStream(Generic[B]):
             return False
         batches = [join(batches)] if join else batches
         # What another task has begun meanwhile comes first.
-        self._items = chain(self._items, chain.from_iterable(map(view.read, batches)))
+        self.items = chain(self.items, chain.from_iterable(map(view.read, batches)))
         return True
 
     async def _fail(self) -> None:
@@ -329,8 +324,9 @@ class _Loop(Generic[B, T]):
     async def __anext__(self) -> T:
         stream = self._stream
         while True:
+            item: T
             for item in stream.items:
-                return cast("T", item)
+                return item
             if not await stream.fill():
                 raise StopAsyncIteration
 
