@@ -130,8 +130,8 @@ def test_references_in_attributes(value: str, decoded: str) -> None:
 
 def test_a_reference_that_is_no_character() -> None:
     """Thousands of digits raise nothing; they stand for nothing in a URL."""
-    digits = "&#" + "9" * 6_000 + ";"
-    body = f"{HEAD}<a href=/{digits}>x</a><a href=/y>{digits}</a>"
+    digits = "9" * 6_000
+    body = f"{HEAD}<a href=/&#{digits};>x</a><a href=/y>&#{digits[:999]};</a>"
     reading = golden.read_pieces([body.encode()], PAGE)
     assert links(reading) == [(golden.HOST + "y", "\ufffd")]
     assert reading.dropped == 1

@@ -38,6 +38,7 @@ MAX_ROBOTS_CHARS = 65_536
 _DIRECTIVE = re.compile(r"([\w*.-]++)\s*+(:?)(\s*+(?:[a-z]{3,9},\s*+(?=\d))?[^,]*+)", re.IGNORECASE)
 _VALUED = ("max-snippet", "max-image-preview", "max-video-preview", "unavailable_after")
 _BOT_NAME = re.compile(r"robots|.*bot.*|slurp|yandex|teoma|baiduspider.*|applebot.*", re.IGNORECASE)
+_TOLD = frozenset({"canonical", "alternate"})
 _REFRESH = re.compile(
     r"""\s*+(\d{1,9})[\d.]*+[;,\s]*+(?:url\s*+=\s*+)?(["']?)(.*)""", re.IGNORECASE | re.DOTALL
 )
@@ -213,8 +214,8 @@ def _read_links(links: list[Element], url: str, head: Head) -> dict[str, Any]:
     lines: dict[tuple[str, str], int] = {}
     of_headers = ((url, link) for link in links)
     for base, (link, line) in (*of_headers, *((head.base, link) for link in head.links)):
-        relations = link.get("rel", "").lower().split()
-        target = _resolve_target(base, link.get("href", "").strip())
+        relations = _TOLD.intersection(link.get("rel", "").lower().split())
+        target = _resolve_target(base, link.get("href", "").strip()) if relations else None
         if target is None:
             continue
         if "canonical" in relations:

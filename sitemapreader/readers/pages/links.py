@@ -16,12 +16,18 @@ from sitemapreader.issues import IssueCode
 from sitemapreader.models import Event, Format, SitemapEntry, UrlEntry, Via
 from sitemapreader.options import PROTOCOL_MAX_LOC_CHARS
 from sitemapreader.readers.decode.charset import media_type_of, start_transcoder
-from sitemapreader.readers.pages.markup import RAW_ELEMENTS, UNFINISHED, scan_page
+from sitemapreader.readers.pages.markup import (
+    RAW_ELEMENTS,
+    UNFINISHED,
+    scan_page,
+    strip_tags,
+    write_opening,
+)
 from sitemapreader.readers.stats import ReadStats
 from sitemapreader.urls import find_url_error, resolve, same_hosts, url_key, url_warnings
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from sitemapreader.options import Limits
 
@@ -60,21 +66,24 @@ class Tag(NamedTuple):
     text: str = ""
 
 
-def find_tags(page: str, names: Collection[str]) -> Iterator[Tag]:
-    """Yield the start tags of some elements, but none that a template holds."""
+def find_tags(page: str, names: tuple[str, ...]) -> Iterator[Tag]:
+    """Yield the start tags of some elements, but none that a template holds.
+
+    With "/a" among the names, an `<a>` has its text.
+    """
     link: Tag | None = None
     text, templates, line, counted = "", 0, 1, 0
     is_raw = False
-    for token in scan_page(page, scripts=False):
+    for token in scan_page(page, write_opening(names)):
         name = token.name
         is_wanted = name in names or name == UNFINISHED
-        if link and (is_wanted or name == "/a" or len(text) > MAX_LINK_TEXT_CHARS):
+        if link and (is_wanted or len(text) > MAX_LINK_TEXT_CHARS):
             fits = len(text) <= MAX_LINK_TEXT_CHARS
-            yield link._replace(text=" ".join(text.split()) if fits else "")
+            yield link._replace(text=strip_tags(text) if fits else "")
             link = None
         if name.removeprefix("/") == "template":
             templates = max(templates + (-1 if name[0] == "/" else 1), 0)
-        elif is_wanted and not templates:
+        elif is_wanted and name[0] != "/" and not templates:
             line += page.count("\n", counted, token.start)
             counted = token.start
             tag = Tag(name, token.attributes if name != UNFINISHED else {}, line)
@@ -83,10 +92,10 @@ def find_tags(page: str, names: Collection[str]) -> Iterator[Tag]:
             else:
                 yield tag
         elif link and not name and not is_raw:
-            text += token.text
+            text += token.source
         is_raw = name in RAW_ELEMENTS
     if link:
-        yield link._replace(text=" ".join(text.split()))
+        yield link._replace(text=strip_tags(text))
 
 
 def read_page_hints(
@@ -225,7 +234,7 @@ class HtmlReader:
         self._stats.add_issue_once(events, IssueCode.HTML_SITEMAP)
         page = self._data[:MAX_PAGE_BYTES].decode("utf-8", "replace")
         self._data.clear()
-        for number, tag in enumerate(find_tags(page, ("a", "area", "base")), 1):
+        for number, tag in enumerate(find_tags(page, ("a", "/a", "area", "base")), 1):
             self._read_tag(events, tag)
             if number % _STEP == 0:
                 yield events

@@ -8,6 +8,7 @@ is the last one, and the time is linear.
 from __future__ import annotations
 
 import re
+from functools import cache
 from html import unescape
 from html.entities import html5
 from typing import TYPE_CHECKING, NamedTuple
@@ -33,6 +34,7 @@ _MAX_TAG_CHARS = 262_144
 _ATTRIBUTE = re.compile(
     r"""[\s/]*+([^\s/>=]++)(?:\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s>"'][^\s>]*+)))?+=?"""
 )
+_ANY_TAG = re.compile(r"<[^<>]*+>")
 _REFERENCE = re.compile(r"&(?:#[0-9]+|#[xX][0-9a-fA-F]+|[A-Za-z][A-Za-z0-9]*)(;?)(=?)")
 _LONG_NUMBER = re.compile(r"&#[0-9]{17,};?")
 """Reference of which `int` raises for thousands of digits."""
@@ -58,10 +60,7 @@ class Token(NamedTuple):
     @property
     def text(self) -> str:
         """Its source, with the references decoded."""
-        source = self.source
-        if "&#" in source:
-            source = _LONG_NUMBER.sub("\ufffd", source)
-        return unescape(source) if "&" in source else source
+        return decode_text(self.source)
 
     @property
     def attributes(self) -> dict[str, str]:
@@ -73,15 +72,22 @@ class Token(NamedTuple):
         return found
 
 
-def scan_page(text: str, *, scripts: bool = True) -> Iterator[Token]:
+@cache
+def write_opening(names: tuple[str, ...]) -> re.Pattern[str]:
+    """Return a pattern for the tags of some elements, and what may hide them."""
+    wanted = "|".join(sorted({*names, "template", "/template", *RAW_ELEMENTS} - {"noscript"}))
+    return re.compile(rf"<(?:((?:{wanted})(?=[\s/>]))|(!--))", re.IGNORECASE)
+
+
+def scan_page(text: str, opening_pattern: re.Pattern[str] = _OPENING) -> Iterator[Token]:
     """Yield the tokens of a page in their order, but no comments or declarations.
 
-    What has no end is the last token, of the name `UNFINISHED`. With `scripts`, the content of
-    `<noscript>` is text.
+    What has no end is the last token, of the name `UNFINISHED`. With a pattern of `write_opening`
+    other tags are texts, and `<noscript>` holds tags: some ten times as fast.
     """
-    raw = RAW_ELEMENTS if scripts else RAW_ELEMENTS - {"noscript"}
+    raw = RAW_ELEMENTS if opening_pattern is _OPENING else RAW_ELEMENTS - {"noscript"}
     position = 0
-    while opening := _OPENING.search(text, position):
+    while opening := opening_pattern.search(text, position):
         start, name = opening.start(), (opening[1] or "").lower()
         if start > position:
             yield Token("", text[position:start], position)
@@ -104,6 +110,18 @@ def scan_page(text: str, *, scripts: bool = True) -> Iterator[Token]:
             yield Token("", text[start:position], start)
     if position < len(text):
         yield Token("", text[position:], position)
+
+
+def strip_tags(markup: str) -> str:
+    """Return the text of some markup, on one line."""
+    return " ".join(decode_text(_ANY_TAG.sub("", markup)).split())
+
+
+def decode_text(text: str) -> str:
+    """Decode the character references of a text."""
+    if "&#" in text:
+        text = _LONG_NUMBER.sub("\ufffd", text)
+    return unescape(text) if "&" in text else text
 
 
 def decode_attribute(value: str) -> str:
