@@ -6,7 +6,6 @@ import asyncio
 import io
 import os
 import re
-import zlib
 from contextlib import asynccontextmanager
 from email.utils import formatdate
 from functools import partial
@@ -21,28 +20,22 @@ from sitemapreader.errors import FetchError
 from sitemapreader.fetch.urls import is_current
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import ROBOTS_MAX_BYTES
+from sitemapreader.readers.decode.codings import decode_start
 from sitemapreader.urls import origin_of, parse_url
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+    from collections.abc import AsyncIterator, Callable, Mapping
 
 CHUNK_BYTES = 65_536
 FALLBACK_BASE_URL = "http://localhost/"
 
-_MAX_FILES = 1_000
-"""How many files are searched for a first URL."""
-_SITEMAP_SUFFIXES = (".xml", ".xml.gz", ".txt", ".txt.gz", ".rss", ".atom")
-_GZIP_MAGIC = b"\x1f\x8b"
-
-_ROBOTS_SITEMAP = re.compile(
-    rb"^[ \t]*site-?map[ \t]*:[ \t]*(https?://\S+)", re.IGNORECASE | re.MULTILINE
-)
-# The URL of an entry or a feed, or the first line of a text; not a namespace, which also has http
+_MAX_FILES, _MAX_READ = 10_000, 100
+"""How many files are looked at by name for a first URL, and how many are read."""
+# A Sitemap line of a robots.txt, or the URL of an entry
 _FIRST_URL = re.compile(
-    rb"<(?:\w{1,40}:)?(?:loc|link)>\s{0,99}(?:<!\[CDATA\[\s{0,99})?(https?://[^\s<\]]+)"
-    rb"|<link\s[^>]{0,999}?href=[\"'](https?://[^\s\"']+)"
-    rb"|\A\s{0,99}(https?://\S+)",
-    re.IGNORECASE,
+    rb"^(?:\xef\xbb\xbf)?[ \t]*site-?map[ \t]*:[ \t]*(https?://\S+)"
+    rb"|<(?:\w{1,40}:)?loc>\s{0,99}(?:<!\[CDATA\[\s{0,99})?(https?://[^\s<\]]+)",
+    re.IGNORECASE | re.MULTILINE,
 )
 
 
@@ -70,7 +63,8 @@ class FolderFetcher:
     """Serve the files below a folder under their URLs on the site.
 
     `base_url` is the URL of the folder. By default it is the origin of the first absolute Sitemap
-    line in `robots.txt`, else of the first URL in a sitemap, else `http://localhost/`. Other URLs,
+    line in `robots.txt`, else of the first `<loc>` in an XML file of the folder (gzipped or not),
+    else `http://localhost/`. Other URLs,
     and files that are outside of the folder once symbolic links are resolved, are a 404.
 
     A file with the query in its name is preferred (`list.xml?page=2`, as wget writes it), then one
@@ -147,42 +141,28 @@ class FolderFetcher:
     def _holds(self, path: Path) -> bool:
         return path.resolve().is_relative_to(self.folder)
 
-    # -- the base URL
-
     def _find_base_url(self) -> str:
-        robots = self._read_start(self.folder / "robots.txt", ROBOTS_MAX_BYTES)
-        if (named := _ROBOTS_SITEMAP.search(robots)) and (origin := _origin(named[1])):
-            return origin
-        for path in islice(self._sitemap_files(), _MAX_FILES):
-            start = self._read_start(path, CHUNK_BYTES)
-            first = _FIRST_URL.search(start)
-            if first and (origin := _origin(first[first.lastindex or 0])):
+        """Return the origin of the first Sitemap line or `<loc>`; read a few files at most."""
+        files = islice(self.folder.rglob("*"), _MAX_FILES)
+        lists = [path for path in files if path.name.lower().endswith((".xml", ".xml.gz"))]
+        # Names with "sitemap" first, then fewer folders first
+        lists.sort(key=lambda path: ("sitemap" not in path.name.lower(), len(path.parts), path))
+        for path in (self.folder / "robots.txt", *lists[:_MAX_READ]):
+            found = _FIRST_URL.search(self._read_start(path))
+            if found and (origin := origin_of((found[1] or found[2]).decode("utf-8", "replace"))):
                 return origin
         return FALLBACK_BASE_URL
 
-    def _sitemap_files(self) -> Iterator[Path]:
-        """Yield possible sitemaps: names with "sitemap" first, then fewer folders first."""
-        files = islice(self.folder.rglob("*"), _MAX_FILES * 10)
-        named = [path for path in files if path.name.lower().endswith(_SITEMAP_SUFFIXES)]
-        yield from sorted(
-            named,
-            key=lambda path: ("sitemap" not in path.name.lower(), len(path.parts), path),
-        )
-
-    def _read_start(self, path: Path, size: int) -> bytes:
-        """Return the first bytes of a file, decompressed, as UTF-8; b"" if unreadable."""
+    def _read_start(self, path: Path) -> bytes:
+        """Return the first bytes of a file, decompressed; b"" if they cannot be read."""
         try:
             if not path.is_file() or not self._holds(path):
                 return b""
             with path.open("rb") as file:
-                start = file.read(size)
-            if start.startswith(_GZIP_MAGIC):
-                start = zlib.decompressobj(wbits=31).decompress(start, size)
-        except (OSError, zlib.error):
+                start = file.read(ROBOTS_MAX_BYTES)
+        except OSError:
             return b""
-        if start.startswith((b"\xff\xfe", b"\xfe\xff")):
-            start = start.decode("utf-16", "ignore").encode()
-        return start.removeprefix(b"\xef\xbb\xbf")
+        return decode_start(start, (), ROBOTS_MAX_BYTES)
 
 
 def _check_base(url: str) -> str:
@@ -191,11 +171,6 @@ def _check_base(url: str) -> str:
         raise ValueError(f"base_url must be an http or https URL, not {url!r}")
     base = str(parsed.with_query(None).with_fragment(None).with_user(None))
     return base if base.endswith("/") else base + "/"
-
-
-def _origin(url: bytes) -> str:
-    """Return the origin of a URL in bytes, or ""."""
-    return origin_of(url.decode("utf-8", "replace"))
 
 
 def _missing(url: str, why: str) -> FetchError:

@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 from faults import FaultServer
+from serving import Page, serve
 from timing import is_linear, retried
+from walking import index, urlset
 
 from sitemapreader.errors import FetchError
 from sitemapreader.fetch import hosts as politeness
 from sitemapreader.fetch.hosts import LENT_AFTER_SECONDS, HostThrottle, Slot
 from sitemapreader.fetch.http import HttpFetcher
 from sitemapreader.options import FetchOptions
+from sitemapreader.walker import walk
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -134,6 +137,37 @@ async def test_turns_keep_the_crawl_delay(server: FaultServer) -> None:
         await post(fetcher, server)
     assert len(server.requests) == 3
     assert min(gaps(server)) >= 0.15
+
+
+async def test_turns_beside_a_walk_come_in_the_order_in_which_they_are_asked_for() -> None:
+    """Neither the walk nor its pages starve: each waits for those before it, and no longer."""
+
+    def make_pages(base: str) -> dict[str, Page]:
+        children = [f"{base}/{number}.xml" for number in range(30)]
+        return {
+            "/robots.txt": f"Sitemap: {base}/i.xml\nUser-agent: *\nCrawl-delay: 0.05".encode(),
+            "/i.xml": index(*children),
+            **{f"/{number}.xml": urlset(f"{base}/{number}") for number in range(30)},
+        }
+
+    served: list[int] = []
+
+    async def visit(fetcher: HttpFetcher, number: int, url: str) -> None:
+        async with fetcher.turn(url):
+            served.append(number)
+
+    async with (
+        serve(make_pages) as site,
+        HttpFetcher() as fetcher,
+        asyncio.TaskGroup() as group,
+        walk(site.base, fetcher=fetcher) as entries,
+    ):
+        await anext(aiter(entries))
+        pages = [group.create_task(visit(fetcher, n, site.base)) for n in range(30)]
+        rest = [entry async for entry in entries]
+        await asyncio.gather(*pages)
+    assert served == list(range(30))
+    assert (len(rest), entries.report.complete) == (29, True)
 
 
 def gaps(server: FaultServer) -> list[float]:
