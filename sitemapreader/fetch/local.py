@@ -142,7 +142,7 @@ class FolderFetcher:
         return path.resolve().is_relative_to(self.folder)
 
     def _find_base_url(self) -> str:
-        """Return the origin of the first Sitemap line or `<loc>`; read a few files at most."""
+        """Return the origin of the first Sitemap line, or else of the first `<loc>`."""
         files = islice(self.folder.rglob("*"), _MAX_FILES)
         lists = [path for path in files if path.name.lower().endswith((".xml", ".xml.gz"))]
         # Names with "sitemap" first, then fewer folders first

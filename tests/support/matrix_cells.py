@@ -52,11 +52,11 @@ class Cell:
     def is_harmless(self) -> bool:
         """Whether the cut cannot be seen, or costs nothing.
 
-        A cut in a list of lines looks like its end. The last byte of any other format is no part of
-        a record.
+        A cut in a list of lines looks like its end. The last byte of XML is no part of a record;
+        that of gzip is the end of its length.
         """
         ends = self.fault.codes is None and self.size > 0
-        return ends and (self.kind == "text" or self.cut == "last byte")
+        return ends and self.kind != "gz" and (self.kind == "text" or self.cut == "last byte")
 
     @property
     def codes(self) -> frozenset[str]:

@@ -193,9 +193,8 @@ CUT_OFF = (
     ),
     Fault(
         "length too small, at once",
-        BAD_HTTP,
+        None,
         lambda body, cut: Script((head(length=cut) + body + b"surplus",)),
-        opaque=True,
     ),
     Fault(
         "length too small, late",
@@ -236,7 +235,7 @@ CUT_OFF = (
         extra=60,
         options=_DEMANDING,
     ),
-    Fault("chunk size bad, at once", BAD_HTTP, _one_segment, opaque=True),
+    Fault("chunk size bad, at once", BODY_CUT, _one_segment),
     Fault("chunk size bad, late", STALLED_OR_BAD, _by_chunks("hold", b"ZZZ\r\n")),
     Fault("chunk size bad, closed", STALLED_OR_BAD, _by_chunks("close", b"ZZZ\r\n")),
     Fault("chunk size huge, late", STALLED_OR_BAD, _by_chunks("hold", b"f" * 40 + b"\r\n")),

@@ -27,7 +27,7 @@ faulty(91, "accept, silence", "timeout, keeps 0", "silence")
 faulty(92, "headers, then silence", "stalled, keeps 0", "length, silence", cut="head")
 faulty(93, "endless body", "too-large, keeps all", "body without end")
 faulty(94, "length too big", "body-cut, keeps all", "length 10^18, closed", "length, closed")
-faulty(95, "length too small, one segment", "bad-http, keeps 0", "length too small, at once")
+faulty(95, "length too small, one segment", "truncated, keeps all", "length too small, at once")
 faulty(
     96,
     "length negative, twice, with chunks",
@@ -46,11 +46,11 @@ faulty(
     "length, reset",
     "no length, reset",
 )
-faulty(98, "bad chunk size late", "stalled, keeps all", "chunk size bad, late")
+faulty(98, "bad chunk size late", "body-cut, keeps all", "chunk size bad, late")
 faulty(
     99,
     "bad trailer, missing CRLF late",
-    "stalled, keeps all",
+    "body-cut, keeps all",
     "trailer bad, late",
     "chunk length wrong, late",
 )
