@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from random import Random
-from unittest import mock
 
 import pytest
 from each_case import for_each
-from reading import FEED, check_ways, issues, locs, read, url, urlset
+from reading import check_ways, issues, locs, read, url, urlset
 from scale import SCALE
 
 from sitemapreader.issues import Issue, IssueCode
 from sitemapreader.models import Alternate, Image, UrlEntry, Video
-from sitemapreader.readers.xml.batches import BatchReader
 
 IMAGES = (
     "<image:image><image:loc>https://i.example/%d.jpg</image:loc></image:image>",
@@ -74,14 +72,6 @@ def record(random: Random, number: int) -> str:
     return f"<url>{blank}{text}{blank}</url>"
 
 
-def count_left_to_tree(data: bytes) -> int:
-    """Read a document, and count the characters of records that the pattern leaves to the tree."""
-    read_tree = BatchReader._read_tree
-    with mock.patch.object(BatchReader, "_read_tree", autospec=True, side_effect=read_tree) as spy:
-        read(data)
-    return sum(span[1] - span[0] for call in spy.call_args_list for span in call.args[1])
-
-
 @for_each("seed", range(30))
 def test_any_mixture_of_common_records(seed: int) -> None:
     """Records of all kinds, their fields in any order, are read as the tree reads them."""
@@ -93,82 +83,7 @@ def test_any_mixture_of_common_records(seed: int) -> None:
     assert all(isinstance(event, UrlEntry) for event in events)
 
 
-ITEMS = (
-    "<item><title>t</title><link>https://a.example/%d</link><dc:date>2026-01-01</dc:date></item>",
-    "<item><link> https://a.example/%d\n</link><a><link>https://b.example/</link><i/></a></item>",
-    (
-        "<item><pubDate> </pubDate><dc:date>2026-01-02</dc:date><link>https://a.example/%d</link>"
-        "<guid isPermaLink='false'>x</guid></item>"
-    ),
-    (
-        "<item><atom:updated>2026-01</atom:updated><pubDate>Tue, 10 Mar 2026 09:00:00 GMT</pubDate>"
-        "<link>https://a.example/%d</link></item>"
-    ),
-)
-ENTRIES = (
-    "<entry><link href='https://a.example/%d'/><updated>2026-01-01</updated></entry>",
-    (
-        "<entry><link rel='self' href='https://b.example/'/><link href='https://a.example/%d'/>"
-        "<published>2026-01-01</published><updated>2026-01-02</updated></entry>"
-    ),
-    (
-        "<entry><link type='text/plain' href='https://b.example/'/><title>t</title>"
-        "<link type='text/html' rel='alternate' href='https://a.example/%d'/>"
-        "<content><div><link rel='x'/></div></content></entry>"
-    ),
-)
-FEEDS = {
-    "rss": (
-        (
-            "<rss xmlns:dc='http://purl.org/dc/elements/1.1/' xmlns:atom='http://www.w3.org/2005/Atom'>"
-            "<channel>%s</channel></rss>"
-        ),
-        ITEMS,
-    ),
-    "atom": ("<feed xmlns='http://www.w3.org/2005/Atom'>%s</feed>", ENTRIES),
-}
-
-
-@for_each("seed", range(10))
-@for_each("name", FEEDS)
-def test_any_mixture_of_items(name: str, seed: int) -> None:
-    """Items of feeds, mixed, give their URLs in order, whatever stands deeper in them."""
-    random = Random(seed)
-    frame, kinds = FEEDS[name]
-    some = random.sample(kinds, random.randrange(1, len(kinds) + 1))
-    items = [random.choice(some) % number for number in range(100)]
-    events = check_ways((frame % "\n".join(items)).encode())
-    assert locs(events) == [f"https://a.example/{number}" for number in range(100)]
-
-
 LOC = "<loc>https://a.example/</loc>"
-DOUBTFUL = {
-    "an-attribute-of-a-detail": "<image:image><image:loc x='1'>https://i/</image:loc></image:image>",
-    "news-twice": NEWS[0] % 1 * 2,
-    "a-field-twice": OWN[0] % 1 * 2,
-    "an-image-without-its-loc": "<image:image><image:title>t</image:title></image:image>",
-    "an-empty-image": "<image:image/>",
-    "a-field-in-a-field": "<lastmod><x:y/>2026-01-01</lastmod>",
-    "unknown-and-without-a-prefix": "<y/>",
-    "no-date": "<lastmod>soon</lastmod>",
-    "no-number": "<video:video><video:duration>x</video:duration></video:video>",
-    "a-link-with-more": "<xhtml:link rel='alternate' href='https://a/' x='1'/>",
-    "a-link-without-relation": "<xhtml:link rel='' href='https://a/'/>",
-    "a-link-without-anything": "<xhtml:link/>",
-    "a-link-without-href": "<xhtml:link rel='alternate'/>",
-    "a-detail-outside": "<image:loc>https://i/</image:loc>",
-    "a-detail-of-another": "<video:video><image:loc>https://i/</image:loc></video:video>",
-    "another-namespace-s": "</url><url xmlns='urn:y'>",
-}
-
-
-@for_each("name", DOUBTFUL)
-def test_what_is_left_to_the_tree(name: str) -> None:
-    """A record that is not common is left to the tree, and those beside it are not."""
-    odd, common = f"<url>{LOC}{DOUBTFUL[name]}</url>", f"<url>{LOC}<priority>1</priority></url>"
-    document = urlset((common + odd + common).encode())
-    check_ways(document)
-    assert 0 < count_left_to_tree(document) <= len(odd)
 
 
 def test_limits_hold_for_patterns() -> None:
@@ -224,26 +139,6 @@ ATTRIBUTED = {
 }
 
 
-@pytest.mark.parametrize("name", ALIKE)
-def test_common_records_are_left_to_nobody(name: str) -> None:
-    """Of thousands of common records, in many blocks, the pattern reads every single one."""
-    records = "".join(ALIKE[name].replace("%d", str(number)) for number in range(3_000))
-    assert len(locs(read(urlset(records.encode())))) == 3_000
-    assert count_left_to_tree(urlset(records.encode())) == 0
-
-
-@for_each("every", [1, 20, 100])
-@for_each("name", ALIKE)
-def test_comments_leave_no_records_to_the_tree(name: str, every: int) -> None:
-    """Comments between records, however many, keep the pattern from none of them."""
-    records = [ALIKE[name].replace("%d", str(number)) for number in range(1_000)]
-    for place in range(every, 1_000, every):
-        records[place] += f"\n<!-- {place} & more -->\n"
-    written = urlset("".join(records).encode())
-    assert len(locs(read(written))) == 1_000
-    assert count_left_to_tree(written) == 0
-
-
 ODD = (
     b"<", b">", b"&", b'"', b"'", b"]]>", b"<![CDATA[", b"<!--", b"-->", b"<!-- a -->", b"<?p?>",
     b"\x00", b"\x01", b"\x02", b"\x03", b"\x05", b"\x0b", b"\r", b"\n", b"\t", b"\x7f", b"\xff",
@@ -280,13 +175,6 @@ def test_a_name_with_another_meaning() -> None:
     check_ways(urlset(records + again + records + b"</urlset>"))
 
 
-@pytest.mark.parametrize("title", [b"&#8217;", b"<![CDATA[<b>]]>", b'say "no"', b"a > b", b"&x;"])
-def test_titles_of_entries(title: bytes) -> None:
-    """What a title says is nothing to the link beside it."""
-    entry = b"<entry><title>%b</title><link href='https://a.example/'/></entry>" % title
-    check_ways(FEED + entry * 50 + entry.replace(b"'", b'"') * 50 + b"</feed>")
-
-
 @pytest.mark.parametrize("blank", [b"\t", b"\n", b"&#10;"])
 def test_blanks_in_attributes(blank: bytes) -> None:
     """A line end in an attribute is a blank, but not if it is written as a reference."""
@@ -305,26 +193,6 @@ def test_an_empty_record_is_none_of_the_next() -> None:
     item = b"<item><link>https://a.example/</link></item>"
     check_ways(b"<rss><channel>" + item * 5 + b"<item/>" + item * 5 + b"</channel></rss>")
     check_ways(urlset(url(b"") * 5 + b"<url/>" + url(b"") * 5))
-
-
-PLUGIN = "<!-- XML Sitemap generated by a plugin -->"
-
-
-@pytest.mark.parametrize(
-    ("before", "behind"),
-    [
-        ("", f"\n{PLUGIN}"),
-        (PLUGIN, f"\n{PLUGIN}\n{PLUGIN} "),
-        ('<?xml version="1.0"?>\n<!--\n a licence \n-->\n', ""),
-        (f'<?xml version="1.0"?>{PLUGIN}<?xml-stylesheet href="a.xsl"?>{PLUGIN}\n', PLUGIN),
-    ],
-)
-def test_comments_around_the_root_take_the_short_way(before: str, behind: str) -> None:
-    """Comments around the root, as plugins write them, keep no document from the short way."""
-    data = f"{before}{urlset(url(b'')).decode()}{behind}".encode()
-    with mock.patch.object(BatchReader, "__init__", side_effect=AssertionError):
-        assert locs(read(data)) == ["http://a.b/1"]
-    assert locs(check_ways(data)) == ["http://a.b/1"]
 
 
 @pytest.mark.parametrize("behind", ["<!-- a", "<!-- a -- b -->", "x<!-- a -->", "<!-- a --><url/>"])

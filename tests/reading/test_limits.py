@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from unittest import mock
-
 import pytest
 from each_case import for_each
 from reading import check_ways, issues, locs, read, read_by_tree, url, urlset
 
 from sitemapreader.issues import Issue, IssueCode
 from sitemapreader.models import UrlEntry
-from sitemapreader.options import Limits
-from sitemapreader.readers.xml.markup import OpenElement, RecordBuilder
-from sitemapreader.readers.xml.tree import TreeReader
 
 NESTED = {
     "loc-in-a-loc": b"<loc>http://a.b/1<loc>http://a.b/2</loc></loc>",
@@ -139,20 +134,6 @@ def test_a_stray_loc_of_an_undeclared_prefix() -> None:
     assert locs(read(data)) == ["http://a.b/1", "http://a.b/2"]
 
 
-def test_stray_tags_separate_texts() -> None:
-    """A flood of them leaves a single mark, and no text that stands beside it is lost."""
-    builder = RecordBuilder(Limits())
-    for tag in ("url", "x"):
-        builder.start(OpenElement(tag, tag, {}), {}, 1)
-    for text in ("a", " ", "\n", "b"):
-        builder.add_text(text)
-        builder.add_break()
-        builder.add_break()
-    builder.finish()
-    (element,) = builder.records[0].element
-    assert list(element.itertext()) == ["a", " \nb"]
-
-
 # -- fields longer than the limit, in records that the tree reads
 
 
@@ -168,11 +149,6 @@ REFUSED = (
     b"<x:y>T</x:y>" + LONG,
 )
 """What is broken, or too long for the record itself."""
-
-
-def read_leniently(data: bytes) -> list[object]:
-    with mock.patch.object(TreeReader, "_is_too_much", return_value=True):
-        return [*read(data, field_chars=60)]
 
 
 @for_each(
@@ -191,7 +167,7 @@ def test_a_long_text_gives_the_same_however_it_is_read(fields: bytes) -> None:
     """A text past the limit costs its field or its record, whichever way reads the record."""
     data = urlset(url(b"<priority>0.1</priority>") + url(fields) + url(b""))
     events = read(data, field_chars=60)
-    assert events == read_by_tree(data, field_chars=60) == read_leniently(data)
+    assert events == read_by_tree(data, field_chars=60)
     assert len(locs(events)) >= 2
 
 
@@ -207,17 +183,3 @@ def test_a_long_field_is_named_by_its_line() -> None:
     assert [(e.code, e.line) for e in events if isinstance(e, Issue)] == [
         (IssueCode.FIELD_TOO_LONG, 3)
     ]
-
-
-@pytest.mark.parametrize("size", [70_000, 300_000])
-def test_a_long_body_is_read_by_the_tree(size: int) -> None:
-    """An item whose body is longer than a field may be needs no repair, and has no Issue."""
-    body = "<description>" + "&lt;p&gt; A &#8217; B" * (size // 20) + "</description>"
-    item = "<item><title>T</title><link>https://a.b/{}</link>{}</item>"
-    items = "".join(item.format(number, body) for number in range(3))
-    data = f"<rss version='2.0'><channel>{items}</channel></rss>".encode()
-    with mock.patch.object(RecordBuilder, "start") as start:
-        events = read(data)
-    assert locs(events) == [f"https://a.b/{number}" for number in range(3)]
-    assert not issues(events)
-    assert not start.called

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tracemalloc
 from typing import TYPE_CHECKING
 from unittest import mock
 
@@ -13,7 +12,6 @@ from timing import is_linear
 
 from sitemapreader.issues import Issue, IssueCode
 from sitemapreader.models import Image, UrlEntry
-from sitemapreader.readers import SitemapReader
 from sitemapreader.readers import reader as sitemap_reader
 from sitemapreader.readers.xml.tree import TreeReader
 
@@ -23,29 +21,8 @@ if TYPE_CHECKING:
 
 IMAGE = b"<image:image><image:loc>http://i/1</image:loc>"
 
-ALIKE = {
-    "text-before-a-date": urlset(url(b"20<lastmod>20-01-01</lastmod>") * 2),
-    "text-before-a-priority": urlset(url(b"0.<priority>5</priority>") * 2),
-    "cdata-before-a-date": urlset(url(b"<![CDATA[20]]><lastmod>20-01-01</lastmod>") * 2),
-    "reference-before-a-date": urlset(url(b"&#50;<lastmod>020-01-01</lastmod>") * 2),
-    "tag-in-an-image": urlset(url(IMAGE + b"<video:tag>t</video:tag></image:image>")),
-    "loc-before-its-image": urlset(url(b"<image:loc>http://i/1</image:loc><image:image/>")),
-    "title-in-another": urlset(
-        url(IMAGE + b"<video:title>t</video:title></image:image><video:video></video:video>")
-    ),
-    "publication-in-an-image": urlset(url(IMAGE + b"<news:publication/></image:image>")),
-    "empty-field-of-none": urlset(url(b"<image:loc/>")),
-    "upper-case-attribute": urlset(
-        url(b'<xhtml:link rel="alternate" href="http://a/" HREF="http://b/"/>')
-    ),
-    "upper-case-relation": urlset(url(b'<xhtml:link REL="stylesheet" href="http://a/"/>')),
-    "atom-relation": FEED
-    + b'<entry><link REL="self" href="http://a.b/self"/><link href="http://a.b/1"/></entry></feed>',
-    "pieces-of-stray-text": urlset(b"<url>abcdefgh<loc>http://a.b/1</loc>ijklmnop</url>"),
-    "blanks-around-stray-text": urlset(
-        b"<url>" + b" " * 9 + b"<![CDATA[q]]>   x<loc>a</loc></url>"
-    ),
-    "blanks": urlset(b"<url>" + b" " * 20 + b"<loc>http://a.b/1</loc><lastmod/></url>"),
+PIECES = {
+    "stray-text": urlset(b"<url>abcdefgh<loc>http://a.b/1</loc>ijklmnop</url>"),
     "child-in-a-date": urlset(url(b"<lastmod>20<b/>20</lastmod>")),
     "child-in-a-priority": urlset(url(b"<priority>0<b/>.5</priority>")),
     "child-in-an-image": urlset(url(IMAGE + b"<image:title>a<b/>b</image:title></image:image>")),
@@ -53,54 +30,13 @@ ALIKE = {
     "record-in-a-video": urlset(
         url(b"<video:video><url/><video:title>t</video:title></video:video>")
     ),
-    "namespaces-of-a-link": urlset(
-        url(
-            b'<xhtml:link href="http://a/" xmlns:href="b" xmlns:c="c" xmlns:d="d" xmlns:e="e"'
-            b' xmlns:f="f" xmlns:g="g"/>'
-        )
-    ),
-    "item-in-an-item": b"<rss><channel><item><link>http://a.b/1</link>"
-    b"<item><link>http://a.b/2</link></item></item></channel></rss>",
+    "tag-in-an-image": urlset(url(IMAGE + b"<video:tag>t</video:tag></image:image>")),
 }
-
-
-LENIENT_TOO = (
-    "pieces-of-stray-text",
-    "blanks-around-stray-text",
-    "blanks",
-    "child-in-a-date",
-    "child-in-a-priority",
-    "child-in-an-image",
-    "date-in-a-child",
-    "record-in-a-video",
-    "namespaces-of-a-link",
-)
-LIMITS = {
-    "pieces-of-stray-text": {"field_chars": 12},
-    "blanks-around-stray-text": {"field_chars": 12},
-    "blanks": {"field_chars": 12},
-    "namespaces-of-a-link": {"attributes": 6},
-}
-
-
-@for_each("name", ALIKE)
-def test_fast_is_exact(name: str) -> None:
-    """What the fast reader cannot read as the exact one does, it leaves to that one."""
-    limits = LIMITS.get(name, {})
-    check_ways(ALIKE[name], **limits)
-
-
-@for_each("name", LENIENT_TOO)
-def test_lenient_is_exact(name: str) -> None:
-    """What is well-formed says the same in a batch that is broken elsewhere."""
-    events = read(ALIKE[name], **LIMITS.get(name, {}))
-    with mock.patch.object(TreeReader, "_is_too_much", return_value=True):
-        assert read_by_tree(ALIKE[name], **LIMITS.get(name, {})) == events
 
 
 def test_stray_text_in_pieces() -> None:
     """Text that nobody asked for costs no record unless a piece of it is longer than a field."""
-    document = ALIKE["pieces-of-stray-text"]
+    document = PIECES["stray-text"]
     assert locs(read(document, field_chars=12)) == ["http://a.b/1"]
     long = urlset(b"<url>0123456789<!-- -->123<loc>http://a.b/1</loc></url>")
     assert issues(read(long, field_chars=12)) == [IssueCode.FIELD_TOO_LONG]
@@ -109,7 +45,7 @@ def test_stray_text_in_pieces() -> None:
 @pytest.mark.parametrize("name", ["child-in-a-date", "child-in-a-priority", "child-in-an-image"])
 def test_a_value_in_pieces_is_none(name: str) -> None:
     """What stands around a child of a field is joined to no value: it is noted, as of a loc."""
-    entry, code = read(ALIKE[name])[1], issues(read(ALIKE[name]))
+    entry, code = read(PIECES[name])[1], issues(read(PIECES[name]))
     assert isinstance(entry, UrlEntry)
     assert (entry.lastmod, entry.priority) == (None, None)
     assert [image.title for image in entry.images] == [None] * len(entry.images)
@@ -118,7 +54,7 @@ def test_a_value_in_pieces_is_none(name: str) -> None:
 
 def test_a_value_in_a_child() -> None:
     """The one text in a field is its value, as it is a loc's, whatever tags stand around it."""
-    (entry,) = read(ALIKE["date-in-a-child"])
+    (entry,) = read(PIECES["date-in-a-child"])
     assert isinstance(entry, UrlEntry)
     assert entry.lastmod_text == "2020"
 
@@ -136,7 +72,7 @@ def test_an_empty_record_in_a_video() -> None:
     for broken in (b"", b"&"):
         (entry,) = (
             event
-            for event in read(ALIKE["record-in-a-video"].replace(b">t<", b">t" + broken + b"<"))
+            for event in read(PIECES["record-in-a-video"].replace(b">t<", b">t" + broken + b"<"))
             if isinstance(event, UrlEntry)
         )
         assert [video.title for video in entry.videos] == ["t" + broken.decode()]
@@ -149,7 +85,7 @@ def test_depth_is_looked_at() -> None:
 
 def test_a_tag_is_a_video_s() -> None:
     """A video's tag inside of an image is an element that nobody knows."""
-    (entry,) = read(ALIKE["tag-in-an-image"])
+    (entry,) = read(PIECES["tag-in-an-image"])
     assert isinstance(entry, UrlEntry)
     assert entry.images == (Image("http://i/1"),)
     assert [extra.name for extra in entry.extras] == ["tag"]
@@ -305,36 +241,6 @@ def test_lines_that_end_with_a_return() -> None:
     odd = url(b"").replace(b"</url>", b"</url >") + b"<url></url >"
     events = check_ways(urlset(lines + odd))
     assert [event.line for event in events if isinstance(event, Issue)] == [6]
-
-
-LARGE = {
-    "words": [
-        f"<item a='\U0001f600{number}{'x' * 60_000}'><link>http://a.b/1</link></item>"
-        for number in range(80)
-    ],
-    "tokens": [
-        f"<item><link>http://a.b/1</link>{'<a/>x' * number}{'<a/>' * (3_000 - number)}"
-        f"<!--{'p' * 20_000}--></item>"
-        for number in range(60)
-    ],
-}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", LARGE)
-def test_what_is_remembered_is_small(name: str) -> None:
-    """Records that are all large and all different are not kept in mind."""
-    data = ("<rss><channel>" + "".join(LARGE[name]) + "</channel></rss>").encode()
-    reader = SitemapReader("https://h.example/s.xml")
-    tracemalloc.start()
-    try:
-        for start in range(0, len(data), 65_536):
-            reader.feed(data[start : start + 65_536])
-        reader.close()
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert peak < 8_000_000
 
 
 PAGE = '<html xmlns="http://www.w3.org/1999/xhtml"><head><title>Log in</title></head><body><form>'

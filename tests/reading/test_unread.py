@@ -5,16 +5,13 @@ from __future__ import annotations
 import copy
 import pickle
 from concurrent.futures import ThreadPoolExecutor
-from unittest import mock
 
 import attrs
 import pytest
-from each_case import for_each
 from reading import URLSET, check_ways, issues, read, read_by_tree
 
 from sitemapreader.issues import IssueCode
 from sitemapreader.models import Alternate, Extra, Image, News, UrlEntry, Video
-from sitemapreader.readers.xml.batches import BatchReader
 
 PARTS = (
     "<image:image><image:loc>https://i.example/?a&amp;b</image:loc>"
@@ -112,48 +109,6 @@ def test_threads_see_the_same() -> None:
     assert len({repr(each) for each in found}) == 1
 
 
-ODD_PARTS = (
-    "<image:image><image:loc>https://</image:loc></image:image>",
-    "<image:image><image:loc><![CDATA[https://]]></image:loc></image:image>",
-    "<image:image><image:loc> <![CDATA[ HTTP://]]> </image:loc></image:image>",
-    "<video:video><video:content_loc><![CDATA[http://]]></video:content_loc></video:video>",
-    "<image:image><image:loc>https://{{x}}/</image:loc></image:image>",
-    "<image:image><image:loc>https://a/&lt;%= x %></image:loc></image:image>",
-    "<image:image><image:loc><![CDATA[https://a/<b>]]></image:loc></image:image>",
-    "<image:image><image:loc> &#160; </image:loc></image:image>",
-    "<image:image><image:loc>/a</image:loc><image:loc>/b</image:loc></image:image>",
-    "<image:image><image:loc>/a\ufffd</image:loc></image:image>",
-    "<image:image><image:title>t</image:title></image:image>",
-    "<image:image><image:loc>/a</image:loc><image:foo>x</image:foo></image:image>",
-    "<video:video><video:duration>1.5</video:duration></video:video>",
-    "<video:video><video:duration>٣</video:duration></video:video>",
-    "<video:video><video:rating>5.1</video:rating></video:video>",
-    "<video:video><video:live>maybe</video:live></video:video>",
-    "<video:video><video:publication_date>2026-02-29</video:publication_date></video:video>",
-    "<video:video><video:publication_date>2026-01-01T24:01Z</video:publication_date></video:video>",
-    '<video:video><video:player_loc allow_embed="si">/p</video:player_loc></video:video>',
-    '<video:video><video:restriction relationship="allow">DE</video:restriction></video:video>',
-    "<news:news/><news:news/>",
-    "<news:news><news:title>a</news:title></news:news>" * 2,
-    "<news:news><news:publication><news:title>a</news:title></news:publication></news:news>",
-    '<xhtml:link rel="alternate" rel="alternate" href="https://a/"/>',
-    '<xhtml:link rel="alternate" hreflang="de"/>',
-    '<xhtml:link rel="alternate" href=" "/>',
-    '<xhtml:link rel="alternate" href="https://?x"/>',
-    "<mobile:a><mobile:b>x</mobile:a></mobile:b>",
-    "<mobile:a>" * 80 + "</mobile:a>" * 80,
-    '<mobile:a xmlns:mobile="urn:other"/>',
-)
-
-
-@for_each("parts", ODD_PARTS)
-def test_parts_of_which_something_must_be_said(parts: str) -> None:
-    """An element with an Issue is read at once, among others that are read late."""
-    records = [PARTS, parts, PARTS, parts + PARTS]
-    written = "".join(f"<url><loc>https://a.example/</loc>{each}</url>" for each in records)
-    check_ways(urlset(written.encode()))
-
-
 def test_parts_with_a_very_long_reference_are_read() -> None:
     """Thousands of zeros in a reference change neither the loc nor what is read late."""
     one = f"&#{'0' * 5_000}65;"
@@ -184,9 +139,7 @@ def test_names_in_the_section_of_an_extra_are_text(text: str) -> None:
     """What looks like a name in a CDATA section is none, bound or not, and is not counted."""
     record = f"<url><loc>https://a.example/</loc><mobile:a>{text}</mobile:a></url>"
     document = urlset(record.encode())
-    with mock.patch.object(BatchReader, "_read_tree") as by_tree:
-        (entry,) = read(document, names=1)
-    assert not by_tree.called
+    (entry,) = read(document, names=1)
     assert isinstance(entry, UrlEntry)
     assert [extra.name for extra in entry.extras] == ["a"]
     assert read_by_tree(document, names=1) == [entry]
