@@ -9,7 +9,6 @@ answer demands a login or comes from a bot protection.
 
 from __future__ import annotations
 
-import asyncio
 import re
 import tomllib
 from enum import Enum, auto
@@ -22,6 +21,7 @@ from urllib.parse import urlsplit
 import attrs
 
 from sitemapreader.discovery.download import SmallBody, fetch_body
+from sitemapreader.discovery.robots_rules import RobotsRules, belongs_to_any
 from sitemapreader.errors import LOGIN_STATUSES, FetchError
 from sitemapreader.issues import IssueCode, make_issue
 from sitemapreader.models import Format, SitemapEntry, Via
@@ -33,13 +33,10 @@ from sitemapreader.readers.records.vocabulary import check_formats
 from sitemapreader.readers.robots import Robots
 from sitemapreader.urls import (
     check_url,
-    has_suffixes,
     has_web_scheme,
-    load_suffixes,
     name_as_site,
     origin_of,
     parse_url,
-    same_hosts,
     url_key,
 )
 
@@ -47,7 +44,6 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 
     from sitemapreader.discovery.context import WalkContext
-    from sitemapreader.discovery.robots_rules import RobotsRules
 
 Probe: TypeAlias = Literal["auto", "few", "always", "deep", "never"]
 """When well-known paths are tried: if nothing else answers ("auto"), the same with two paths
@@ -153,19 +149,7 @@ class Search:
             raise ValueError("extra_paths are not tried with probe='never': leave one of them out")
 
 
-@attrs.frozen
-class _SearchResult:
-    """The result of a search or of its start page.
-
-    With the new URL of a start page that has moved, or "", and its text.
-    """
-
-    result: ProbeResult
-    moved_to: str = ""
-    page: str = ""
-
-
-@attrs.frozen(eq=False)
+@attrs.define(eq=False)
 class SiteSearch:
     """The search of one site.
 
@@ -176,6 +160,10 @@ class SiteSearch:
     context: WalkContext
     rules: RobotsRules
     try_entries: TryEntries
+    _page: str = ""
+    """The text of the start page."""
+    _moved_to: str = ""
+    """The URL of a start page that has moved."""
 
     async def run(self) -> None:
         """Search the site for sitemaps and try them; report why if there is none.
@@ -185,18 +173,17 @@ class SiteSearch:
         search = self.search
         if not search.is_page and await self._try_site():
             return
-        outcome, target = await self.try_all(), search
-        if outcome.result is not ProbeResult.FOUND and outcome.moved_to:
-            if not await _is_same_site(search.site, outcome.moved_to):
-                await self._report(IssueCode.SITE_MOVED, url=outcome.moved_to)
+        result, site = await self.try_all(), search.site
+        if result is ProbeResult.NOT_FOUND and self._moved_to:
+            site = self._moved_to
+            if not await belongs_to_any("site", [search.site], site):
+                await self._report(IssueCode.SITE_MOVED, url=site)
             # Once only, so that moves in a circle end. The new URL is not trusted: the caller has
             # named the old one.
-            target = attrs.evolve(search, site=outcome.moved_to)
-            outcome = await attrs.evolve(self, search=target).try_all(reads_page=False)
-        if outcome.result is not ProbeResult.FOUND and not await self.rules.note_unreachable_host(
-            target.site
-        ):
-            await self._report_failure(outcome.result)
+            moved = attrs.evolve(self, search=attrs.evolve(search, site=site))
+            result = await moved.try_all(reads_page=False)
+        if result is not ProbeResult.FOUND and not await self.rules.note_unreachable_host(site):
+            await self._report_failure(result)
 
     async def _report(
         self, code: IssueCode, *, url: str | None = None, value: str | None = None
@@ -237,14 +224,14 @@ class SiteSearch:
             said = f"{forbidden} of {len(tried)} guessed paths answer with 403"
             await self._report(IssueCode.NO_SITEMAP, value=said if forbidden else None)
 
-    async def try_all(self, *, reads_page: bool = True) -> _SearchResult:
+    async def try_all(self, *, reads_page: bool = True) -> ProbeResult:
         """Try what the site names, and then what is guessed, until one is a sitemap."""
         search, rules = self.search, self.rules
         try:
             robots = await rules.robots_of(search.site, Via.GIVEN)
         except FetchError as error:  # the budget
             await self._report(error.code)
-            return _SearchResult(ProbeResult.NOT_FOUND)
+            return ProbeResult.NOT_FOUND
         for url in (search.site, robots.url):
             self.context.report.tally.note_home(url)
         refusal = judge_failures([rules.find_failed(search.site)])
@@ -256,17 +243,15 @@ class SiteSearch:
             found |= probed is ProbeResult.FOUND
         is_out_of_reach = probed in _REFUSED or rules.is_unreachable(search.site)
         wants_page = search.feeds or always or not found
-        linked = _SearchResult(ProbeResult.NOT_FOUND)
+        linked = ProbeResult.NOT_FOUND
         if reads_page and wants_page and not is_out_of_reach:
             linked = await self._try_page(found=found)
-        found |= linked.result is ProbeResult.FOUND
+        found |= linked is ProbeResult.FOUND
         if not is_out_of_reach:
-            found |= await self.probe_platforms(linked.page)
+            found |= await self.probe_platforms(self._page)
         if found:
-            return _SearchResult(ProbeResult.FOUND)
-        if ProbeResult.BLOCKED in (named, linked.result, refusal):
-            return _SearchResult(ProbeResult.BLOCKED)
-        return _SearchResult(probed, linked.moved_to)
+            return ProbeResult.FOUND
+        return ProbeResult.BLOCKED if ProbeResult.BLOCKED in (named, linked, refusal) else probed
 
     async def probe_platforms(self, evidence: str) -> bool:
         """Try the sitemaps of the platforms that a site may run on, with `probe="deep"`."""
@@ -309,7 +294,7 @@ class SiteSearch:
                 return result
         return ProbeResult.NOT_FOUND
 
-    async def _try_page(self, *, found: bool) -> _SearchResult:
+    async def _try_page(self, *, found: bool) -> ProbeResult:
         """Try the sitemaps that the start page links to, those of its Link header first.
 
         If none is a sitemap and none was `found` before, an Issue points out feeds that were not
@@ -326,7 +311,7 @@ class SiteSearch:
                 await context.report_issue(issue_from_error(error, document), document)
                 status = Status.SKIPPED if error.code in REFUSALS else Status.FAILED
                 context.report.end_document(document, status, str(error.code))
-                return _SearchResult(judge_failures([document]))
+                return judge_failures([document])
             entries = _find_links(page, feeds=search.feeds)
             document.children = len(entries)
             status, reason = Status.COMPLETE, ""
@@ -340,8 +325,9 @@ class SiteSearch:
             if feeds := [link for key, link in links.items() if key not in entries]:
                 said = f"{len(feeds)} feeds" if len(feeds) > 1 else None
                 await self._report(IssueCode.FEED_NOT_READ, url=feeds[0].loc, value=said)
-        moved_to = await _find_move(search.site, page)
-        return _SearchResult(tried, moved_to, page.data.decode("utf-8", "replace"))
+        self._moved_to = await _find_move(search.site, page)
+        self._page = page.data.decode("utf-8", "replace")
+        return tried
 
 
 @cache
@@ -388,13 +374,8 @@ async def _find_move(site: str, page: SmallBody) -> str:
     is_elsewhere = origin_of(page.url) != origin_of(site)
     if not is_elsewhere or "?" in page.url:
         return ""
-    return page.url if page.is_permanent or await _is_same_site(site, page.url) else ""
-
-
-async def _is_same_site(one: str, other: str) -> bool:
-    if not has_suffixes():
-        await asyncio.to_thread(load_suffixes)
-    return same_hosts("site", one, other)
+    is_meant = page.is_permanent or await belongs_to_any("site", [site], page.url)
+    return page.url if is_meant else ""
 
 
 def _find_links(page: SmallBody, *, feeds: bool) -> dict[str, SitemapEntry]:

@@ -85,7 +85,7 @@ class RobotsRules:
         if (
             entry.via not in (*_NAMED, Via.WELL_KNOWN)
             and referrers
-            and not await _belongs_to_any(hosts, referrers, url)
+            and not await belongs_to_any(hosts, referrers, url)
             and not await self._is_listed(referrers[-1], url)
             and not await self._is_listed(url, url)
         ):
@@ -228,12 +228,10 @@ class RobotsRules:
         await self._context.report_issue(issue, document)
 
 
-async def _belongs_to_any(hosts: Hosts, referrers: Sequence[str], url: str) -> bool:
+async def belongs_to_any(hosts: Hosts, referrers: Sequence[str], url: str) -> bool:
     """Return whether a URL belongs to the host or site of a referrer."""
-    if hosts == "site" and not has_suffixes() and not _matches_any("host", referrers, url):
+    if any(same_hosts("host", referrer, url) for referrer in referrers):
+        return True
+    if hosts == "site" and not has_suffixes():
         await asyncio.to_thread(load_suffixes)
-    return _matches_any(hosts, referrers, url)
-
-
-def _matches_any(hosts: Hosts, referrers: Sequence[str], url: str) -> bool:
     return any(same_hosts(hosts, referrer, url) for referrer in referrers)
