@@ -203,7 +203,6 @@ class TaskStream(Generic[B]):
         self._task: asyncio.Task[None] | None = None
         self._last: B | None = None
         self._fault_is_known = False
-        self.is_stopped = False
 
     async def __aenter__(self) -> Self:
         self._usage.enter()
@@ -229,8 +228,12 @@ class TaskStream(Generic[B]):
 
     async def stop(self) -> None:
         """End all tasks early; what was read can still be taken."""
-        self.is_stopped = True
         await end_task(self._get_task())
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether `stop` has ended the task, and neither a fault nor the end of its work."""
+        return self._task is not None and self._task.cancelled()
 
     def _get_task(self) -> asyncio.Task[None]:
         if self._task is None:

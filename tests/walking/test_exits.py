@@ -9,7 +9,18 @@ from typing import Any
 import pytest
 from walking import ROBOTS, SITE, index, urlset
 
-from sitemapreader import SiteRun, Walk, discover_sync, walk, walk_many, walk_many_sync, walk_sync
+from sitemapreader import (
+    Document,
+    FetchError,
+    IssueCode,
+    SiteRun,
+    Walk,
+    discover_sync,
+    walk,
+    walk_many,
+    walk_many_sync,
+    walk_sync,
+)
 from sitemapreader.fetch.local import MemoryFetcher
 
 CHILD = f"{SITE}child.xml"
@@ -101,18 +112,36 @@ def test_an_exit_in_a_discovery(error: BaseException) -> None:
     assert caught.value is error
 
 
-@pytest.mark.parametrize("error", [*ERRORS, ValueError("a bug")], ids=repr)
-async def test_an_error_about_the_last_document(error: BaseException) -> None:
-    """A walk that `on_document` has ended is not complete, though all documents were read."""
+@pytest.mark.parametrize(
+    "error",
+    [
+        *ERRORS,
+        ValueError("a bug"),
+        OSError(),
+        TimeoutError(),
+        FetchError(IssueCode.BUDGET_BYTES, SITE),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("at", [ROBOTS, CHILD])
+async def test_an_error_about_a_document(error: BaseException, at: str) -> None:
+    """What `on_document` raises is the caller's, be it of a kind that the walk expects.
 
-    def fail(_: object) -> None:
-        raise error
+    It is not called again, and the walk is not complete, though all documents were read.
+    """
+    seen: list[str] = []
 
-    sitemaps = [CHILD]
-    made = walk(sitemaps=sitemaps, fetcher=MemoryFetcher(PAGES), on_document=fail)
-    with pytest.raises(type(error)):
+    def fail(document: Document) -> None:
+        seen.append(document.url)
+        if document.url == at:
+            raise error
+
+    pages = {ROBOTS: f"Sitemap: {CHILD}".encode(), CHILD: PAGES[CHILD]}
+    made = walk(SITE, fetcher=MemoryFetcher(pages), on_document=fail)
+    with pytest.raises(type(error)) as caught:
         await drain(made)
-    assert [str(each.status) for each in made.report.documents] == ["complete"]
+    assert caught.value is error
+    assert seen == [ROBOTS, CHILD][: 1 + (at == CHILD)]
     assert not made.report.complete
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -16,11 +17,9 @@ from sitemapreader import (
     FetchError,
     IssueCode,
     Limits,
-    StateError,
     Status,
     walk,
     walk_many,
-    walk_sync,
 )
 from sitemapreader.discovery import WELL_KNOWN_PATHS
 from sitemapreader.errors import IssueError, IssueGroup
@@ -32,11 +31,9 @@ from sitemapreader.outcomes import Role
 from sitemapreader.report import Report
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Mapping
-    from contextlib import AbstractAsyncContextManager
+    from collections.abc import AsyncIterator, Callable
     from pathlib import Path
 
-    from sitemapreader.fetch import Response
 
 MAP = "https://example.org/sitemap.xml"
 CHILD = "https://example.org/child.xml"
@@ -413,84 +410,24 @@ async def test_every_outcome_comes_once(way: str, tmp_path: Path) -> None:
         assert (found[CHILDREN[4]], found[GONE]) == ("skipped", "failed")
 
 
-async def test_a_walk_that_finds_its_documents_unchanged(tmp_path: Path) -> None:
-    """Documents that a state makes needless are announced as well."""
-    db = tmp_path / "x.db"
-    await collect(PAGES, state=db)
-    seen, documents = await collect(PAGES, state=db)
-    assert [document.url for document in seen] == [document.url for document in documents]
-    assert {str(document.status) for document in seen} >= {"unchanged", "failed"}
-
-
 async def test_outcomes_come_while_the_walk_goes_on() -> None:
     """The first document is announced while the last one is still to be fetched."""
     reached = asyncio.Event()
-    fetcher = MemoryFetcher(PAGES)
 
-    class Slow:
-        def open(
-            self, url: str, *, headers: Mapping[str, str] | None = None
-        ) -> AbstractAsyncContextManager[Response]:
-            return self._open(url, headers)
-
-        def _open(
-            self, url: str, headers: Mapping[str, str] | None
-        ) -> AbstractAsyncContextManager[Response]:
-            from contextlib import asynccontextmanager  # noqa: PLC0415 (this test only)
-
-            @asynccontextmanager
-            async def opened() -> AsyncIterator[Response]:
-                if url == CHILDREN[3]:
-                    await asyncio.wait_for(reached.wait(), 5)
-                async with fetcher.open(url, headers=headers) as response:
-                    yield response
-
-            return opened()
+    class Slow(MemoryFetcher):
+        @asynccontextmanager
+        async def open(self, url: str, **how: Any) -> AsyncIterator[StoredResponse]:
+            if url == CHILDREN[3]:
+                await asyncio.wait_for(reached.wait(), 5)
+            async with super().open(url, **how) as response:
+                yield response
 
     def see(document: Document) -> None:
         if document.url == CHILDREN[0]:
             reached.set()
 
-    async with walk(SITE, fetcher=Slow(), on_document=see) as entries:
+    async with walk(SITE, fetcher=Slow(PAGES), on_document=see) as entries:
         assert len([entry async for entry in entries]) == 8
-
-
-@pytest.mark.parametrize(
-    "error",
-    [
-        DeliberateError(),
-        FetchError(IssueCode.BUDGET_BYTES, SITE),
-        StateError(__file__, "x"),  # type: ignore[arg-type] # (a path as text does)
-        OSError("x"),
-        TimeoutError(),
-    ],
-    ids=lambda error: type(error).__name__,
-)
-@pytest.mark.parametrize("at", [ROBOTS, TOP, CHILDREN[1], GONE])
-async def test_what_it_raises_is_the_callers(error: Exception, at: str) -> None:
-    """It ends the walk and comes out as it is, though it be of a kind that the walk expects."""
-    calls: list[str] = []
-
-    def see(document: Document) -> None:
-        calls.append(document.url)
-        if document.url == at:
-            raise error
-
-    entries = walk(SITE, fetcher=MemoryFetcher(PAGES), on_document=see)
-
-    async def read() -> None:
-        async with entries:
-            async for _ in entries:
-                pass
-
-    with pytest.raises(type(error)) as raised:
-        await read()
-    assert raised.value is error
-    assert calls[-1] == at  # and it is not called again
-    reported = [document.url for document in entries.report.documents]
-    assert {ROBOTS, at} <= set(reported)
-    assert len(set(reported)) == len(reported)
-    assert not [task for task in asyncio.all_tasks() if "sitemapreader" in task.get_name()]
 
 
 async def test_leaving_early_announces_the_rest() -> None:
@@ -513,23 +450,6 @@ async def test_leaving_early_announces_the_rest() -> None:
 
     with pytest.raises(DeliberateError):
         await leave(fail)
-
-
-def test_it_works_without_await() -> None:
-    """`walk_sync` calls it in the thread of the walk; what it raises reaches the consumer."""
-    seen: list[Document] = []
-    with walk_sync(SITE, fetcher=MemoryFetcher(PAGES), on_document=seen.append) as entries:
-        assert len(list(entries)) == 8
-    assert len(seen) == len(entries.report.documents) == 8
-
-    def fail(document: Document) -> None:
-        raise DeliberateError(document.url)
-
-    with (
-        pytest.raises(DeliberateError),
-        walk_sync(SITE, fetcher=MemoryFetcher(PAGES), on_document=fail) as entries,
-    ):
-        list(entries)
 
 
 @pytest.mark.parametrize(

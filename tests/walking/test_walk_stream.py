@@ -15,7 +15,6 @@ from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
 from sitemapreader.issues import Issue
 from sitemapreader.models import SitemapEntry, UrlEntry
 from sitemapreader.walker import Walk, walk
-from sitemapreader.walker.stream import Channel
 from sitemapreader.walker.walks import BUFFERED_EVENTS
 
 if TYPE_CHECKING:
@@ -348,41 +347,6 @@ async def test_the_users_exception_wins() -> None:
         await fail()
     assert caught.value is mine
     assert caught.value.__context__ is None
-
-
-# -- the channel
-
-
-async def test_the_channel_is_full_by_weight() -> None:
-    """A writer waits while the channel weighs its capacity, and goes on when there is room."""
-    channel: Channel[str] = Channel(10)
-    await channel.put("a", 9)
-    await channel.put("b", 50)
-    writer = asyncio.create_task(channel.put("c", 1))
-    await asyncio.sleep(0)
-    assert await channel.get() == "a"
-    await asyncio.sleep(0)
-    assert not writer.done()
-    assert await channel.get() == "b"
-    await writer
-    assert await channel.get() == "c"
-
-
-async def test_a_closed_channel() -> None:
-    """Closing lets those who wait go; what is inside can be read, what comes later is dropped."""
-    channel: Channel[str] = Channel(1)
-    await channel.put("a", 1)
-    writer = asyncio.create_task(channel.put("b", 1))
-    await asyncio.sleep(0)
-    channel.close()
-    await writer
-    await channel.put("c", 1)
-    assert [await channel.get(), await channel.get()] == ["a", None]
-    reader: Channel[str] = Channel(1)
-    waiting = asyncio.create_task(reader.get())
-    await asyncio.sleep(0)
-    reader.close()
-    assert await waiting is None
 
 
 @pytest.mark.parametrize("site", [None, "https://example.org/"])
