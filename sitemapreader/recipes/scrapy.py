@@ -18,12 +18,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import (
-    AsyncIterator,
-    Callable,
-    Iterable,
-    Iterator,
-)
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from itertools import chain
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -76,11 +71,7 @@ Entry: TypeAlias = UrlEntry | SitemapEntry
 ENTRY = "sitemap_entry"
 """Key of the entry in a request's `meta`."""
 
-_LEVELS = {
-    Severity.INFO: logging.INFO,
-    Severity.WARNING: logging.WARNING,
-    Severity.ERROR: logging.ERROR,
-}
+_LEVELS = dict(zip(Severity, (logging.INFO, logging.WARNING, logging.ERROR), strict=True))
 _FAILURES: tuple[tuple[type[Exception], IssueCode], ...] = (
     (HttpError, IssueCode.HTTP_STATUS),
     (CannotResolveHostError, IssueCode.DNS),
@@ -128,11 +119,8 @@ class SitemapReaderSpider(Spider):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._rules = [
-            (
-                re.compile(pattern),
-                getattr(self, callback) if isinstance(callback, str) else callback,
-            )
-            for pattern, callback in self.sitemap_rules
+            (re.compile(pattern), getattr(self, name) if isinstance(name, str) else name)
+            for pattern, name in self.sitemap_rules
         ]
         self._follow = [re.compile(pattern) for pattern in self.sitemap_follow]
 
@@ -172,10 +160,9 @@ class SitemapReaderSpider(Spider):
     def _request_pages(self, entry: UrlEntry) -> Iterator[Request]:
         alternates = entry.alternates if self.sitemap_alternate_links else ()
         for url in (entry.loc, *(alternate.href for alternate in alternates)):
-            for pattern, callback in self._rules:
-                if pattern.search(url):
-                    yield from self._request(url, entry, callback)
-                    break
+            found = (callback for pattern, callback in self._rules if pattern.search(url))
+            if (callback := next(found, None)) is not None:
+                yield from self._request(url, entry, callback)
 
     def _request(
         self, url: str, entry: Entry, callback: Callback, errback: Callback | None = None
@@ -184,9 +171,8 @@ class SitemapReaderSpider(Spider):
         try:
             request = Request(url, callback=callback, errback=errback, meta={ENTRY: entry})
         except ValueError as error:
-            self._add_issue(
-                Issue.make(IssueCode.INVALID_URL, entry.sitemap, url=url, value=str(error))
-            )
+            issue = Issue.make(IssueCode.INVALID_URL, entry.sitemap, url=url, value=str(error))
+            self._add_issue(issue)
         else:
             yield request
 

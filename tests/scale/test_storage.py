@@ -13,7 +13,15 @@ import scale_web
 from scale import SCALE
 from scale_runs import serve_web
 
-from sitemapreader.distributed import begin_run, finish, plan, run_partition, run_partitions
+from sitemapreader import FetchOptions
+from sitemapreader.distributed import (
+    ScaleOptions,
+    begin_run,
+    finish,
+    plan,
+    run_partition,
+    run_partitions,
+)
 from sitemapreader.distributed.storage import Storage
 
 if TYPE_CHECKING:
@@ -99,9 +107,10 @@ def test_a_run_on_s3(s3_bucket: str, number: int) -> None:
     storage = Storage(output)
     with serve_web() as web:
         sites = [scale_web.name_site(number) for number in numbers]
+        patient = ScaleOptions(fetch=FetchOptions(proxy=f"http://127.0.0.1:{web.port}"))
         for day, wanted in enumerate((sum(map(scale_web.count_urls, numbers)), 0)):
             listed = None if day else plan(sites, output, partitions=2)
-            run = begin_run(output, listed, web.make_options())
+            run = begin_run(output, listed, patient)
             commits = run_partitions(output, run.folder, [1, 0, 1])
             totals = finish(output, run)
             assert [each.memory for each in commits] == 3 * ["kept" if day else "none"]
