@@ -122,6 +122,17 @@ def test_a_plan_says_when_what_rests_is_due(learned: Learned) -> None:
         learned.state.plan(0)
 
 
+@pytest.mark.parametrize(("index", "news"), [("index", 60), ("", 0)])
+def test_what_is_new_in_a_sitemap_that_is_new(learned: Learned, index: str, news: int) -> None:
+    """What a new child lists is news; a sitemap that nobody had named may be an old one."""
+    learned.add("index", "old")
+    at = NOW + DAY
+    learned.meet("new")
+    learned.learn(at, new=Asking(at, index, news=60))
+    before = news / (24 + 12 + 1)
+    assert before <= learned.rate("new") <= before + 0.1
+
+
 def test_new_children_share_the_rate_of_their_site(learned: Learned) -> None:
     """A child of today begins as if it had been watched, and is news of its index."""
     learned.add("index", "old")
@@ -194,6 +205,18 @@ def test_a_loss_has_all_documents_asked(learned: Learned) -> None:
     learned.learn(at + HOUR, dull=0)
     learned.learn(at + HOUR, busy=0)
     assert [learned.chosen(1, turn + HOUR) for turn in turns] == [["busy"]] * 4
+
+
+def test_a_loss_that_stays_in_doubt_is_looked_at_twice(learned: Learned) -> None:
+    """A day after all was asked for a loss, all of it is asked once more, and not before."""
+    learned.add("busy", "dull")
+    lost = NOW + HOUR
+    learned.learn(lost, busy=100, dull=0, missed_at=lost)
+    for hours, asked in ((2, {"busy"}), (20, {"busy"}), (30, {"busy", "dull"})):
+        at = lost + hours * HOUR
+        learned.learn(at, busy=100, missed_at=lost)
+        turns = (at + HOUR + 600 * step for step in range(4))
+        assert {url for turn in turns for url in learned.chosen(1, turn)} == asked
 
 
 @pytest.mark.parametrize("days", [-1, -365, 30, 3650])
