@@ -22,13 +22,11 @@ if TYPE_CHECKING:
     from sitemapreader.audit.models import (
         AuditRule,
         Example,
-        Facts,
         Finding,
         NotRun,
-        OldFolder,
-        PageTally,
         Place,
         Rate,
+        Row,
     )
     from sitemapreader.audit.options import AuditOptions
     from sitemapreader.audit.result import Audit
@@ -40,13 +38,11 @@ __all__ = [
     "AuditRule",
     "Difference",
     "Example",
-    "Facts",
     "Finding",
     "NotRun",
-    "OldFolder",
-    "PageTally",
     "Place",
     "Rate",
+    "Row",
     "Trend",
     "audit",
     "audit_sync",
@@ -56,10 +52,7 @@ __all__ = [
 _MODULES = {
     "api": ("AuditArguments", "audit", "audit_sync"),
     "compare": ("Difference", "Trend", "compare_audits"),
-    "models": (
-        *("AuditRule", "Example", "Facts", "Finding", "NotRun", "OldFolder", "PageTally", "Place"),
-        "Rate",
-    ),
+    "models": (*("AuditRule", "Example", "Finding", "NotRun", "Place", "Rate", "Row"),),
     "options": ("AuditOptions",),
     "result": ("Audit",),
 }

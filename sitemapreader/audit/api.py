@@ -12,19 +12,12 @@ import attrs
 
 from sitemapreader.audit.database import AuditDatabase
 from sitemapreader.audit.loading import WalkLoader
-from sitemapreader.audit.models import FOREMOST, AuditInputError, AuditRule, Category, NotRun
-from sitemapreader.audit.options import AuditOptions, fill_figures
+from sitemapreader.audit.models import AuditInputError, Row
+from sitemapreader.audit.options import AuditOptions
 from sitemapreader.audit.page_table import count_compared, count_fates, count_pages
 from sitemapreader.audit.preparing import fetch_robots, list_known_robots, prepare
 from sitemapreader.audit.result import Audit, Baseline, read_baseline
-from sitemapreader.audit.rules import (
-    SqlRule,
-    list_rules,
-    load_rules,
-    read_own_rules,
-    select_rules,
-    suggest_word,
-)
+from sitemapreader.audit.rules import RulePlan, plan_rules
 from sitemapreader.audit.runner import RuleRunner, find_missing, gather_facts
 from sitemapreader.audit.sources import (
     Known,
@@ -37,7 +30,6 @@ from sitemapreader.audit.sources import (
 from sitemapreader.audit.visits import SiteVisits
 from sitemapreader.event_loop import run_blocking
 from sitemapreader.fetch import FolderFetcher
-from sitemapreader.issues import Severity
 from sitemapreader.models import Via
 from sitemapreader.options import FetchOptions, Limits
 from sitemapreader.outcomes import Status
@@ -50,66 +42,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from sitemapreader.fetch import Fetcher
+    from sitemapreader.issues import Severity
     from sitemapreader.many.sources import SiteTask
     from sitemapreader.readers.robots import Robots
     from sitemapreader.report import Report
-
-
-@attrs.frozen
-class RulePlan:
-    """The rules that an audit is to run."""
-
-    chosen: Mapping[str, AuditRule]
-    """Code -> rule, Issues included."""
-    queries: tuple[SqlRule, ...]
-    """The chosen rules that have a query."""
-    severities: Mapping[str, Severity]
-    """Code -> severity of the settings."""
-    broken: tuple[NotRun, ...]
-    """Chosen rules of the user's own whose files are none."""
-
-
-def plan_rules(
-    folder: str | os.PathLike[str] | None,
-    select: Sequence[str],
-    ignore: Sequence[str],
-    severities: Mapping[str, Severity],
-    figures: AuditOptions,
-) -> RulePlan:
-    """Return the rules to run, with the figures of this audit in their texts.
-
-    `folder` has rules of the user's own. Raises AuditInputError if a word means no rule, or the
-    folder cannot be read.
-    """
-    own, faults = ([], {}) if folder is None else read_own_rules(folder)
-    broken = {
-        code: NotRun(AuditRule(code, Category.CUSTOM, Severity.ERROR, code, "URLs"), why, True)
-        for code, why in faults.items()
-    }
-    names = [each.rule for each in own] + [each.rule for each in broken.values()]
-    packaged = list_rules()
-    if clash := sorted(rule.code for rule in names if rule.code in packaged):
-        raise AuditInputError(f"there is a rule {clash[0]!r} already: give yours another name")
-    everything = list_rules(names)
-    for code in severities:
-        if code not in everything:
-            raise AuditInputError(
-                f"severity: there is no rule {code!r}:{suggest_word(code, everything)}"
-            )
-    chosen = {
-        code: attrs.evolve(rule, detects=fill_figures(rule.detects, figures))
-        for code, rule in select_rules(everything, select, ignore).items()
-    }
-    return RulePlan(
-        chosen,
-        tuple(
-            attrs.evolve(each, rule=chosen[each.rule.code])
-            for each in (*load_rules(), *own)
-            if each.rule.code in chosen
-        ),
-        severities,
-        tuple(each for code, each in broken.items() if code in chosen),
-    )
 
 
 @attrs.define
@@ -124,7 +60,7 @@ class AuditRun:
     _source: SiteTask
     _robots: dict[str, Robots] = attrs.field(factory=dict, init=False)
     _report: Report = attrs.field(init=False)
-    _runner: RuleRunner = attrs.field(init=False)
+    runner: RuleRunner = attrs.field(init=False)
     _is_site: bool = attrs.field(default=False, init=False)
     _old_complete: bool = attrs.field(default=True, init=False)
 
@@ -186,58 +122,44 @@ class AuditRun:
         """Run the rules; this takes seconds, and belongs into a thread."""
         self._database.end_loading()
         prepare(self._database, self._parameters, self._robots, self._figures.robots)
-        report = self._report
         self._visits.judge(self._source.url)
-        missing = find_missing(
+        missing, doubt = find_missing(
             self._database,
-            report,
+            self._report,
             is_http=self._is_http,
             is_site=self._is_site,
             has_known=has_known,
             least_overlap=self._figures.least_overlap,
             unvisited=self._visits.missing,
         )
-        self._runner = runner = RuleRunner(
-            self._database,
-            self._parameters,
-            int(self._figures.examples),
-            missing,
-            self._plan.severities,
+        examples = int(self._figures.examples)
+        self.runner = RuleRunner(
+            self._database, self._plan, self._parameters, examples, missing, doubt
         )
-        runner.not_run += self._plan.broken
-        runner.add_issues(self._plan.chosen)
-        runner.run(self._plan.queries)
+        self.runner.run()
 
     def finish(self, baseline: Baseline | None, **head: Any) -> Audit:
-        """Return the result; `head` are fields of `Facts` that only the caller knows."""
-        findings = sorted(
-            self._runner.findings,
-            key=lambda each: (
-                -each.severity,
-                each.code != FOREMOST,
-                each.rule.category.place,
-                each.code,
-            ),
-        )
+        """Return the result; `head` are facts that only the caller knows."""
+        database, findings = self._database, self.runner.find()
         if baseline is not None:
-            findings = [baseline.mark(each, self._database) for each in findings]
+            findings = [attrs.evolve(each, new=baseline.count_new(each.code)) for each in findings]
         files: dict[str, str] = {}
         if isinstance(folder := self._source.fetcher, FolderFetcher):
             findings, files = locate_findings(findings, folder)
-        facts = gather_facts(
-            self._database,
-            self._runner,
-            self._parameters,
+        facts = Row(
+            **head,
             complete=self._report.complete,
+            **gather_facts(database, self._parameters),
             files=files,
-            pages=count_pages(self._database),
-            old_pages=count_pages(self._database, "old"),
-            old_folders=count_fates(self._database),
+            passed=tuple(self.runner.passed),
+            not_run=tuple(self.runner.not_run),
+            pages=count_pages(database),
+            old_pages=count_pages(database, "old"),
+            old_folders=count_fates(database),
             old_complete=self._old_complete,
             baseline=None if baseline is None else baseline.total,
-            **head,
         )
-        return Audit(tuple(findings), facts, self._database, self._report)
+        return Audit(tuple(findings), facts, database, self._report)
 
 
 _HIDING = frozenset(

@@ -66,8 +66,8 @@ def compare_audits(
     Raises:
         ValueError: a file is no such report.
     """
-    what = "no report of an audit in JSON: write one with `audit -o report.json`"
-    old, new = (read_json(path, what, _read_report) for path in (before, after))
+    what, advice = "no report of an audit in JSON", "write one with `audit -o report.json`"
+    old, new = (read_json(path, what, advice, _read_report) for path in (before, after))
     found = [_compare(code, old, new) for code in sorted(old.findings.keys() | new.findings)]
     order = list(Trend)
     return tuple(sorted(found, key=lambda each: (order.index(each.trend), -each.severity)))
@@ -160,7 +160,13 @@ def format_differences(name: str, differences: Iterable[Difference]) -> str:
     """Return differences as "text", "markdown" or "json"."""
     differences = tuple(differences)
     rows = [
-        (each.trend, GRADES[each.severity], each.code, _show(each.before), _show(each.after))
+        (
+            each.trend,
+            GRADES[each.severity.name.lower()],
+            each.code,
+            _show(each.before),
+            _show(each.after),
+        )
         for each in differences
     ]
     if name == "json":
@@ -174,6 +180,10 @@ def format_differences(name: str, differences: Iterable[Difference]) -> str:
         return "\n".join([*head, *lines] if lines else ["No findings in either audit."]) + "\n"
     lines = [f"{a:<8} {b:<8} {c:<30} {d:>8} -> {e}" for a, b, c, d, e in rows]
     return "\n".join(lines or ["no findings in either audit"]) + "\n"
+
+
+def _grade(difference: Difference) -> str:
+    return GRADES[difference.severity.name.lower()]
 
 
 def _show(value: float | None) -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import duckdb
 
-from sitemapreader.audit.models import AuditInputError
+from sitemapreader.audit.models import AuditInputError, Row, write_literal
 from sitemapreader.event_loop import run_in_thread
 from sitemapreader.issues import excerpt
 
@@ -53,8 +53,8 @@ class AuditDatabase:
     """A DuckDB database, which a walk fills and rules ask.
 
     Without a path its tables are in memory, and spill into a temporary folder. Its one connection
-    may be used in one thread at a time. `hit_queries` has, by the code of each rule that was run,
-    the query of all its hits and the parameters.
+    may be used in one thread at a time. Each rule that was run is a view, `rule."code"`, with all
+    its hits; `codes` are those of the views.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class AuditDatabase:
         with self.map_disk_errors():
             self.connection = duckdb.connect(str(self._path or ":memory:"), config=config)
             self.connection.execute(_read_file("schema"))
-        self.hit_queries: dict[str, tuple[str, dict[str, object]]] = {}
+        self.codes: list[str] = []
         self._memory = 1
 
     def load_earlier(self) -> None:
@@ -86,7 +86,7 @@ class AuditDatabase:
             return
         queries = read_queries("pages")
         try:
-            path = quote_text(str(self._earlier.resolve(strict=True)))
+            path = write_literal(str(self._earlier.resolve(strict=True)))
             self.ask(f"ATTACH {path} AS was (READ_ONLY)")
             try:
                 self.ask(queries["load_earlier"])
@@ -141,17 +141,30 @@ class AuditDatabase:
                 self._memory *= 2
                 self.connection.execute(f"SET memory_limit = '{self._memory * MEMORY_MB}MB'")
 
-    def query(self, query: str, parameters: Mapping[str, object]) -> duckdb.DuckDBPyRelation:
-        """Return a query as a relation, whose rows are read when they are asked for."""
-        return self.connection.sql(query, params=parameters or None)
+    def ask_rows(self, query: str, **parameters: object) -> list[Row]:
+        """Run a query and return its rows by the names of their columns."""
+        rows = self.ask(query, **parameters)
+        names = [name for name, *_ in self.connection.description or ()]
+        return [Row(zip(names, row, strict=True)) for row in rows]
 
-    def hits(self, code: str) -> duckdb.DuckDBPyRelation:
-        """Return all hits of a rule that was run; raise AuditInputError for another one."""
-        if code not in self.hit_queries:
+    def define_rule(self, code: str, query: str) -> None:
+        """Make the view of a rule, whatever columns its query has besides those of a hit."""
+        self.ask(_QUERIES["define_rule"].format(code, query))
+        self.codes.append(code)
+
+    def drop_rule(self, code: str) -> None:
+        """Forget the view of a rule, and its places: it is broken."""
+        self.ask(f'DROP VIEW IF EXISTS rule."{code}"')
+        self.ask("DELETE FROM place WHERE code = $code", code=code)
+        self.codes = [each for each in self.codes if each != code]
+
+    def query_hits(self, code: str) -> str:
+        """Return the query of all hits of a rule; raise AuditInputError if it was not run."""
+        if code not in self.codes:
             raise AuditInputError(
-                f"the rule {code!r} was not run: choose one of {', '.join(self.hit_queries)}"
+                f"the rule {code!r} was not run: choose one of {', '.join(self.codes)}"
             )
-        return self.query(*self.hit_queries[code])
+        return _QUERIES["list_hits"].format(code)
 
     @contextmanager
     def map_disk_errors(self) -> Iterator[None]:
@@ -194,6 +207,9 @@ def _read_file(name: str) -> str:
     return files(__package__).joinpath("queries", f"{name}.sql").read_text("utf-8")
 
 
+_QUERIES = read_queries("runner")
+
+
 def _remove_old(path: Path) -> None:
     """Remove the database of an earlier audit; raise AuditInputError for other files."""
     try:
@@ -212,8 +228,3 @@ def _remove_old(path: Path) -> None:
     if not is_ours:
         raise AuditInputError(f"{path} exists and is not an audit database: choose another name")
     path.unlink()
-
-
-def quote_text(text: str) -> str:
-    """Return a text as a literal of SQL, for statements that take no parameters."""
-    return "'" + text.replace("'", "''") + "'"

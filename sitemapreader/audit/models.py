@@ -1,19 +1,20 @@
-"""The values of an audit: rules, findings, and the facts for a report.
+"""The values of an audit: rules, findings, and rows of facts.
 
-All of them are plain and frozen, so that a format needs no database, and a test can make its own.
+Rules and findings are plain and frozen. All else are rows, as they come from the database and go
+into the JSON of an audit, of which every other format is made.
 """
 
 from __future__ import annotations
 
 import json
-from datetime import date, datetime  # noqa: TC003 (attrs resolves field types at run time)
+from datetime import date, datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
 
-from sitemapreader.issues import Severity  # noqa: TC001 (attrs resolves field types at run time)
+from sitemapreader.issues import Severity
 
 if TYPE_CHECKING:
     import os
@@ -22,29 +23,68 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 SCHEMA = 1
-"""Of reports in JSON, and of baselines; raised when a key is renamed, removed or means another
-thing, and not for a new one."""
+"""Of audits in JSON; raised when a key is renamed, removed or means another thing, and not for a
+new one."""
 
 
 class AuditInputError(ValueError):
     """An input of an audit that is wrong or unreadable; the message says what to do."""
 
 
-def read_json(path: str | os.PathLike[str], what: str, parse: Callable[[Any], T]) -> T:
+class Row(dict[str, Any]):
+    """Values by name, which are attributes as well."""
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+
+def make_plain(value: Any) -> Any:
+    """Return a value as JSON will have it: rows, lists, texts and numbers."""
+    if isinstance(value, Severity):
+        return value.name.lower()
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, list | tuple):
+        return [make_plain(each) for each in value]
+    if isinstance(value, dict):
+        return Row((name, make_plain(each)) for name, each in value.items())
+    if attrs.has(type(value)):
+        names = attrs.fields_dict(type(value))
+        return Row((name, make_plain(getattr(value, name))) for name in names)
+    return value
+
+
+def write_literal(value: object) -> str:
+    """Return a number, a moment or a text as a literal of SQL."""
+    if isinstance(value, datetime):
+        return f"TIMESTAMP '{value.isoformat(' ')}'"
+    return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else repr(value)
+
+
+def read_json(
+    path: str | os.PathLike[str],
+    what: str,
+    advice: str,
+    parse: Callable[[Any], T],
+    schema: int = SCHEMA,
+) -> T:
     """Return what `parse` makes of a file of ours; raise AuditInputError for others.
 
-    `what` says of another file what it is not, and how to write one.
+    `what` says of another file what it is not, and `advice` how to write one.
     """
     try:
-        content = json.loads(Path(path).read_text("utf-8"))
+        content = json.loads(Path(path).read_text("utf-8"), object_hook=Row)
         json.dumps(content, ensure_ascii=False).encode()  # no lone surrogates, as DuckDB has none
-        if content["schema"] == SCHEMA:
+        if content["schema"] == schema:
             return parse(content)
     except OSError as error:
         raise AuditInputError(f"{path} cannot be read: {error.strerror}") from None
     except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError):
-        raise AuditInputError(f"{path} is {what}") from None
-    raise AuditInputError(f"{path} was written by another version: write it again")
+        raise AuditInputError(f"{path} is {what}: {advice}") from None
+    raise AuditInputError(f"{path} was written by another version: {advice}")
 
 
 class Category(StrEnum):
@@ -111,6 +151,7 @@ class AuditRule:
         sources: addresses of what it is based on; the first is the main one.
         needs: what it needs besides the sitemaps.
         known_as: what Search Console calls it, or "".
+        causes: codes of rules that may find the same fault; a finding of theirs comes above it.
     """
 
     code: str
@@ -124,6 +165,7 @@ class AuditRule:
     sources: tuple[str, ...] = ()
     needs: tuple[Need, ...] = ()
     known_as: str = ""
+    causes: tuple[str, ...] = ()
 
 
 @attrs.frozen
@@ -135,12 +177,16 @@ class Example:
         detail: what was seen there, such as the other spelling or the date; may be "".
         document: URL of the sitemap; "" where there is none.
         line: line in the sitemap, from 1, where it is known: of Issues, and in files.
+        file: file of a built folder that has to be mended, relative to that folder; "" elsewhere.
+        file_line: line in that file, from 1, where it is known.
     """
 
     url: str
     detail: str = ""
     document: str = ""
     line: int | None = None
+    file: str = ""
+    file_line: int | None = None
 
 
 @attrs.frozen
@@ -148,7 +194,7 @@ class Place:
     """How many hits of a rule are in one sitemap.
 
     Attributes:
-        document: URL of the sitemap; "" where the hit is in none.
+        document: URL of the sitemap.
         count: how many.
         url: URL of the first of them; "" where it is about the sitemap alone.
         line: line of the first of them, from 1, where it is known.
@@ -193,6 +239,10 @@ class Finding:
         examples: some hits, at most `AuditOptions.examples`.
         new: number of hits that the baseline does not have; `None` without a baseline.
         rate: the share of all pages that it speaks for, where a sample was visited.
+        urls: number of URLs that it touches: those that it hits, or those of the sitemaps that it
+            hits; an estimate where a sample was visited.
+        cause: code of the finding that is the same fault, seen from another side; or "".
+        doubt: what is not known of it, since not everything was read; or "".
     """
 
     rule: AuditRule
@@ -204,6 +254,9 @@ class Finding:
     examples: tuple[Example, ...] = ()
     new: int | None = None
     rate: Rate | None = None
+    urls: int = 0
+    cause: str = ""
+    doubt: str = ""
 
     @property
     def code(self) -> str:
@@ -215,16 +268,6 @@ FOREMOST = "robots-blocks-site"
 """The finding beside which the others of its severity hardly matter."""
 MAX_PLACES = 5_000
 """Sitemaps that a finding names; the rest is in the database."""
-MAX_DOCUMENTS = 10_000
-"""Documents in `Facts`; the rest is in the database."""
-MAX_SECTIONS = 500
-"""Folders in `Facts.sections`; the rest is one number."""
-MAX_HOSTS = 500
-"""Hosts in `Facts.hosts`; the rest is one number."""
-MAX_OLD_FOLDERS = 500
-"""Folders in `Facts.old_folders`."""
-MAX_LANGUAGES = 40
-"""Languages whose pairs are in `Facts.languages`."""
 
 
 @attrs.frozen
@@ -240,175 +283,3 @@ class NotRun:
     rule: AuditRule
     reason: str
     is_error: bool = False
-
-
-@attrs.frozen
-class MonthCount:
-    """URLs by the month of their lastmod."""
-
-    month: date  # its first day, in UTC
-    urls: int
-    alike: int = 0  # in sitemaps with nearly one lastmod (`lastmod-all-equal`, `-is-build-time`)
-    future: int = 0  # in the future (`lastmod-future`)
-
-
-@attrs.frozen
-class SectionCount:
-    """URLs of one folder of at most two levels, or of a group in a large one."""
-
-    host: str  # with the port if that is not the usual one
-    path: str  # "/" for pages at the root, "/products/", "/products/shoes/"; or "/post-*" for pages
-    # of a folder that has most of the URLs, by the beginning of their names
-    urls: int  # those of its listed subfolders not counted
-
-
-@attrs.frozen
-class HostCount:
-    """URLs of one origin."""
-
-    origin: str  # "https://example.org"
-    urls: int
-
-
-@attrs.frozen
-class LanguagePair:
-    """hreflang links from pages of one language to another, both in lower case."""
-
-    page: str  # language that the page gives itself: "en", "pt-br"
-    target: str  # of the link, "x-default" too; the same as `page` for links to the page itself
-    pages: int  # of the language `page`
-    links: int  # how many of these have a link to `target`
-    returned: int  # how many of these links lead to a listed page that links back
-
-
-@attrs.frozen
-class DocumentFact:
-    """One document of the walk: a sitemap, an index, a robots.txt or a page."""
-
-    url: str  # the address under which it was listed
-    parent: str = ""  # URL of the document that lists it
-    role: str = "sitemap"  # "sitemap", "robots" or "page"
-    format: str = ""  # as of `sitemapreader.Format`
-    status: str = "complete"  # as of `sitemapreader.Status`
-    reason: str = ""  # why it is not complete
-    http_status: int | None = None
-    urls: int = 0  # that it lists
-    children: int = 0  # sitemaps that it lists
-    bytes_raw: int = 0  # as they came over the wire
-    bytes_inflated: int = 0
-    dated: int = 0  # of its URLs with a lastmod
-    newest: datetime | None = None  # lastmod of its URLs that is not in the future
-    lastmod: datetime | None = None  # what the index says of it
-    findings: int = 0  # hits in it, of all rules
-    depth: int = 0  # of documents that list it, as far as they stand above it
-
-
-@attrs.frozen
-class PageTally:
-    """How many pages were visited.
-
-    Attributes:
-        listed: different URLs in the sitemaps.
-        visited: how many of them were visited; those without a turn in time are not.
-        judged: of how many the answer says something.
-        not_judged: why the others do not -> how many.
-        exact: whether all pages were judged, so that numbers are no estimates.
-    """
-
-    listed: int
-    visited: int
-    judged: int
-    not_judged: dict[str, int] = attrs.field(factory=dict)
-    exact: bool = True
-
-
-@attrs.frozen
-class OldFolder:
-    """What became of the pages in a folder of the old site that were judged."""
-
-    folder: str  # with its host: "https://example.org/blog/"
-    pages: int
-    lost: int  # `was-lost`
-    to_start: int
-    temporary: int
-    unlisted: int
-
-
-@attrs.frozen(kw_only=True)
-class Facts:
-    """The numbers of an audit, for the head of a report and its charts.
-
-    Attributes:
-        source: what was audited, as the caller named it, without a password.
-        begun: when the audit began; "now" for all rules about time.
-        seconds: how long it took, the walk included.
-        version: of sitemapreader.
-        complete: whether every listed sitemap was read, and nothing in it was lost.
-        urls: number of URLs in the sitemaps, each as often as it is listed.
-        distinct: number of different URLs (`url_key`).
-        dated: number of URLs with a lastmod.
-        images: number of images.
-        videos: number of videos.
-        news: number of news articles.
-        alternates: number of hreflang links.
-        statuses: status -> number of documents.
-        sitemaps: number of sitemaps that were read, indexes and unchanged ones included.
-        sitemaps_not_read: number of listed sitemaps that failed, were read in part, or skipped
-            against the caller's will.
-        months: URLs by month of lastmod, the oldest first.
-        sections: folders by number of URLs, the largest first; at most `MAX_SECTIONS`.
-        sections_others: URLs in other folders.
-        hosts: origins by number of URLs, the largest first; at most `MAX_HOSTS`.
-        hosts_others: URLs of other origins.
-        languages: hreflang links by language; pairs without links are left out.
-        languages_others: number of languages that are left out.
-        documents: the documents, parents before children; at most `MAX_DOCUMENTS`.
-        documents_total: number of documents.
-        files: URL of a sitemap with findings -> its file, for those of a folder; relative to the
-            working directory if it lies below that.
-        passed: rules that ran and did not hit.
-        not_run: rules that were not run, with the reason.
-        pages: of the visits; `None` if no page was to be visited.
-        old_pages: of the visits of old URLs, where `listed` is how many there are; or `None`.
-        old_folders: what became of them, the most losses first; at most `MAX_OLD_FOLDERS`.
-        old_complete: whether the old sitemaps were read to their end.
-        known_urls: number of different known URLs; `None` without a list.
-        compared_pages: number of pages whose texts are compared with those of an earlier audit;
-            `None` without one.
-        baseline: number of hits that the baseline has; `None` without a baseline.
-    """
-
-    source: str
-    begun: datetime
-    seconds: float = 0.0
-    version: str = ""
-    complete: bool = True
-    urls: int = 0
-    distinct: int = 0
-    dated: int = 0
-    images: int = 0
-    videos: int = 0
-    news: int = 0
-    alternates: int = 0
-    statuses: dict[str, int] = attrs.field(factory=dict)
-    sitemaps: int = 0
-    sitemaps_not_read: int = 0
-    months: tuple[MonthCount, ...] = ()
-    sections: tuple[SectionCount, ...] = ()
-    sections_others: int = 0
-    hosts: tuple[HostCount, ...] = ()
-    hosts_others: int = 0
-    languages: tuple[LanguagePair, ...] = ()
-    languages_others: int = 0
-    documents: tuple[DocumentFact, ...] = ()
-    documents_total: int = 0
-    files: dict[str, str] = attrs.field(factory=dict)
-    passed: tuple[AuditRule, ...] = ()
-    not_run: tuple[NotRun, ...] = ()
-    pages: PageTally | None = None
-    old_pages: PageTally | None = None
-    old_folders: tuple[OldFolder, ...] = ()
-    old_complete: bool = True
-    known_urls: int | None = None
-    compared_pages: int | None = None
-    baseline: int | None = None

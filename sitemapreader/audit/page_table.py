@@ -6,9 +6,10 @@ import re
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from sitemapreader.audit.database import AuditDatabase, quote_text, read_queries
-from sitemapreader.audit.models import MAX_OLD_FOLDERS, OldFolder, PageTally
+from sitemapreader.audit.database import AuditDatabase, read_queries
+from sitemapreader.audit.models import Row, write_literal
 from sitemapreader.audit.preparing import judge_hreflang
+from sitemapreader.audit.rates import Stratum, estimate_rate
 from sitemapreader.pages import HTML_TYPES, PageFacts, PageVisit, page_type_of
 from sitemapreader.urls import url_key
 
@@ -176,7 +177,7 @@ def judge_pages(database: AuditDatabase, start: str) -> None:
 
     `start` is the URL of the site.
     """
-    database.ask(_QUERIES["define_start"].format(quote_text(url_key(start))))
+    database.ask(_QUERIES["define_start"].format(write_literal(url_key(start))))
     for name in (
         *("join_sample", "add_crawled", "join_listed", "mark_gates", "mark_languages"),
         *("mark_refused", "mark_network", "distrust_probes", "find_soft_errors", "find_faults"),
@@ -195,14 +196,27 @@ def describe_doubt(database: AuditDatabase, kind: str = "listed") -> str:
     return f"only {tally.judged} of {tally.visited} pages could be judged ({said})"
 
 
-def count_pages(database: AuditDatabase, kind: str = "listed") -> PageTally | None:
-    """Return how many "listed" or "old" pages were visited; `None` if none was to be."""
+def count_pages(database: AuditDatabase, kind: str = "listed") -> Row | None:
+    """Return how many "listed" or "old" pages were visited; `None` if none was to be.
+
+    Not all that were visited were judged; `not_judged` says why, and `exact` whether all pages
+    were. `bound` is the share of all pages that a fault may have at most which none of them has.
+    """
     query = _QUERIES["tally"].format(f"is_{kind}")
     wanted, visited, judged, reasons = database.ask(query)[0]
     if not wanted:
         return None
     (total,) = database.ask(_QUERIES[kind])[0]
-    return PageTally(int(total), visited, judged, reasons or {}, exact=judged == total)
+    rate = estimate_rate([Stratum(int(total), judged, 0)])
+    is_exact = judged == total
+    return Row(
+        listed=int(total),
+        visited=visited,
+        judged=judged,
+        not_judged=reasons or {},
+        exact=is_exact,
+        bound=None if rate is None or is_exact else rate.high,
+    )
 
 
 def count_compared(database: AuditDatabase) -> int:
@@ -210,7 +224,6 @@ def count_compared(database: AuditDatabase) -> int:
     return int(database.ask(_QUERIES["compared"])[0][0])
 
 
-def count_fates(database: AuditDatabase) -> tuple[OldFolder, ...]:
+def count_fates(database: AuditDatabase) -> list[Row]:
     """Return what became of the pages in each folder of the old site."""
-    rows = database.ask(_QUERIES["fates"], limit=MAX_OLD_FOLDERS)
-    return tuple(OldFolder(*row) for row in rows)
+    return database.ask_rows(_QUERIES["fates"])

@@ -14,7 +14,8 @@ from importlib.resources import files
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
-from sitemapreader.audit.database import AuditDatabase, quote_text, read_queries
+from sitemapreader.audit.database import AuditDatabase, read_queries
+from sitemapreader.audit.models import write_literal
 from sitemapreader.errors import FetchError
 from sitemapreader.issues import IssueCode
 from sitemapreader.outcomes import Role, Status
@@ -73,7 +74,7 @@ def prepare(
     `robots` are by origin, those that were read to their end; `agents` are judged by their rules.
     """
     database.ask(_QUERIES["count_urls"], now=parameters["now"])
-    extras = [quote_text(str(parameters[name])) for name in ("tracking", "session")]
+    extras = [write_literal(parameters[name]) for name in ("tracking", "session")]
     database.ask(_QUERIES["define_extras"].format(*extras))
     for name in (
         *("find_common", "count_news", "fill_zeros"),

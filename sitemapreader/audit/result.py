@@ -9,12 +9,9 @@ from typing import TYPE_CHECKING, Any, Self
 import attrs
 
 from sitemapreader.audit.database import read_queries
-from sitemapreader.audit.models import SCHEMA, read_json
-from sitemapreader.audit.report.texts import (
-    find_audit_format,
-    find_hits_suffix,
-    format_audit,
-)
+from sitemapreader.audit.models import SCHEMA, Row, make_plain, read_json
+from sitemapreader.audit.report import find_audit_format, find_hits_suffix
+from sitemapreader.audit.report.texts import format_audit
 from sitemapreader.issues import Severity
 from sitemapreader.output import open_output, write_file
 from sitemapreader.output.columns import Column
@@ -27,7 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from sitemapreader.audit.database import AuditDatabase
-    from sitemapreader.audit.models import Facts, Finding
+    from sitemapreader.audit.models import Finding
     from sitemapreader.report import Report
 
 _ROWS_AT_ONCE = 20_000
@@ -57,7 +54,7 @@ def write_hits(path: str | os.PathLike[str], database: AuditDatabase, codes: Ite
     number = 0
     with open_output(path, columns=COLUMNS) as output:
         for code in codes:
-            rows = database.connection.execute(*database.hit_queries[code])
+            rows = database.connection.execute(database.query_hits(code))
             for batch in _fetch(rows):
                 output.write_records(batch)
                 number += len(batch)
@@ -82,74 +79,70 @@ _FINDINGS: dict[str, Callable[[Finding], object]] = {
     "example": lambda finding: finding.examples[0].url if finding.examples else "",
 }
 """Column -> its value in a row for a finding."""
-MAX_FINGERPRINTS = 1_000
-"""Hits of a rule in a sitemap that a baseline names; of more it has the number alone."""
 _QUERIES = read_queries("runner")
 
+# -- baselines
 
-def write_baseline(
-    path: str | os.PathLike[str], database: AuditDatabase, findings: Iterable[Finding]
-) -> None:
-    """Write the hits of findings as a baseline; raise OSError."""
-    content: dict[str, dict[str, Any]] = {}
-    for finding in findings:
-        query, passed = database.hit_queries[finding.code]
-        gather = _QUERIES["gather_hits"].format(query)
-        rows = database.ask(gather, **passed, most=MAX_FINGERPRINTS)
-        # Issues are counted beyond those that are kept
-        counts = {place.document: place.count for place in finding.places}
-        content[finding.code] = {
-            document: {"count": max(count, counts.get(document, 0)), "hits": sorted(hits)}
-            for document, count, hits in sorted(rows)
+BASELINE_SCHEMA = 2
+"""Of baselines; 1 was that of version 0.2, which had no URLs."""
+_TOO_MANY = 2**53
+MOST_NAMED = 1_000
+"""Hits of a rule in a sitemap that a baseline names; of more it has the number besides."""
+
+
+def write_baseline(path: str | os.PathLike[str], database: AuditDatabase) -> None:
+    """Write the URLs of all hits, by rule and sitemap; raise OSError.
+
+    A number behind them counts those that are not named.
+    """
+    content = {
+        code: {
+            row.document: row.urls + [row.more] * bool(row.more)
+            for row in database.ask_rows(_QUERIES["known_hits"].format(code), most=MOST_NAMED)
         }
-    text = json.dumps({"schema": SCHEMA, "findings": content}, indent=1, ensure_ascii=False)
+        for (code,) in database.ask("SELECT DISTINCT code FROM place ORDER BY code")
+    }
+    baseline = {"schema": BASELINE_SCHEMA, "hits": content}
+    text = json.dumps(baseline, indent=1, ensure_ascii=False)
     write_file(path, f"{text}\n".encode())
 
 
 @attrs.frozen
 class Baseline:
-    """The known hits."""
+    """The known hits, in a table of the database; `total` is how many there are."""
 
-    counts: dict[tuple[str, str], int]
-    """Code and URL of a sitemap -> number of hits."""
+    database: AuditDatabase
+    total: int
 
-    @property
-    def total(self) -> int:
-        """The number of known hits."""
-        return sum(self.counts.values())
-
-    def mark(self, finding: Finding, database: AuditDatabase) -> Finding:
-        """Return the finding with the number of hits that are new."""
-        query, passed = database.hit_queries[finding.code]
-        named = {place.document: place.count for place in finding.places}
-        new = 0
-        compare = _QUERIES["compare_hits"].format(query)
-        for document, count, unknown in database.ask(compare, **passed):
-            before = self.counts.get((finding.code, document), 0)
-            counted = max(count, named.get(document, 0))
-            is_named = before <= MAX_FINGERPRINTS and counted == count
-            new += unknown if is_named else max(0, counted - before)
-        return attrs.evolve(finding, new=new)
+    def count_new(self, code: str) -> int:
+        """Return how many hits of a rule are not known."""
+        return int(self.database.ask(_QUERIES["new_hits"].format(code))[0][0])
 
 
 def read_baseline(path: str | os.PathLike[str], database: AuditDatabase) -> Baseline:
     """Load a baseline into the database; raise AuditInputError for other files."""
-    what = "not a baseline: write one with `write_baseline`"
-    counts, rows = read_json(path, what, lambda content: _list_hits(content["findings"]))
+    advice = "write a new one with `write_baseline`"
+    rows = read_json(path, "not a baseline", advice, _list_hits, BASELINE_SCHEMA)
     database.insert_rows("baseline", rows)
-    return Baseline(counts)
+    return Baseline(database, sum(more or 1 for *_, more in rows))
 
 
-def _list_hits(
-    findings: Any,
-) -> tuple[dict[tuple[str, str], int], list[tuple[str, str, str]]]:
-    """Return the number of hits by code and sitemap, and rows of fingerprints."""
-    counts, rows = {}, []
-    for code, documents in findings.items():
+def _list_hits(content: Any) -> list[tuple[str, str, str | None, int | None]]:
+    """Return rows of known hits; raise what a file raises that is no baseline."""
+    rows: list[tuple[str, str, str | None, int | None]] = []
+    for code, documents in content["hits"].items():
         for document, hits in documents.items():
-            counts[code, document] = int(hits["count"])
-            rows += [(code, document, str(fingerprint)) for fingerprint in hits["hits"]]
-    return counts, rows
+            for hit in hits:
+                if isinstance(hit, str):
+                    rows.append((code, document, hit, None))
+                elif type(hit) is int and 0 <= hit < _TOO_MANY:
+                    rows.append((code, document, None, hit))
+                else:
+                    raise TypeError(hit)
+    return rows
+
+
+# -- the result
 
 
 class Audit:
@@ -173,7 +166,7 @@ class Audit:
     def __init__(
         self,
         findings: tuple[Finding, ...],
-        facts: Facts,
+        facts: Row,
         database: AuditDatabase,
         report: Report,
     ) -> None:
@@ -207,7 +200,7 @@ class Audit:
             query: a statement in DuckDB's SQL.
             parameters: values of its `$names`.
         """
-        return self._database.query(query, parameters or {})
+        return self._database.connection.sql(query, params=parameters or None)
 
     def hits(self, code: str) -> duckdb.DuckDBPyRelation:
         """Return all hits of a rule: rows of code, url, detail and document.
@@ -215,7 +208,7 @@ class Audit:
         Raises:
             ValueError: there is no such rule, or it was not run.
         """
-        return self._database.hits(code)
+        return self._database.connection.sql(self._database.query_hits(code))
 
     def to_dataframe(self) -> pd.DataFrame:
         """Return the findings as a pandas DataFrame, a row each; needs the extra `pandas`.
@@ -247,7 +240,11 @@ class Audit:
         Raises:
             ValueError: there is no such format.
         """
-        return format_audit(name, self.findings, self.facts, fail_on, title=title)
+        return format_audit(name, self.describe(), fail_on, title=title)
+
+    def describe(self) -> Row:
+        """Return the audit as its JSON has it, of which all formats are made."""
+        return Row(schema=SCHEMA, findings=make_plain(self.findings), facts=make_plain(self.facts))
 
     def write(
         self,
@@ -284,6 +281,6 @@ class Audit:
             return write_hits(path, self._database, [finding.code for finding in self.findings])
 
     def write_baseline(self, path: str | os.PathLike[str]) -> None:
-        """Write the hits as a baseline for later audits; raise OSError."""
+        """Write the hits as a baseline, which people can edit; raise OSError."""
         with self._database.map_disk_errors():
-            write_baseline(path, self._database, self.findings)
+            write_baseline(path, self._database)

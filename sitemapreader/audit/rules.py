@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from sitemapreader.audit.models import AuditInputError, AuditRule, Category, Need
+from sitemapreader.audit.models import (
+    AuditInputError,
+    AuditRule,
+    Category,
+    Need,
+    NotRun,
+    write_literal,
+)
 from sitemapreader.audit.options import AuditOptions, fill_figures
 from sitemapreader.errors import suggest
 from sitemapreader.issues import IssueCode, Severity
@@ -30,15 +37,10 @@ _REQUIRED = ("title", "severity")
 _KEYS = frozenset(
     {
         *_REQUIRED,
-        *("unit", "needs", "detects", "meaning", "advice", "source", "search-console"),
+        *("unit", "needs", "detects", "meaning", "advice", "source", "search-console", "cause"),
     }
 )
 _PARAMETER = re.compile(r"\$([a-z_]+)")
-_PREDICATE = re.compile(
-    r"\s*SELECT loc AS url, .* AS detail, document"
-    r"\s+FROM (?P<table>url|unusual_url)\s+WHERE (?P<where>.*)",
-    re.DOTALL,
-)
 
 
 class RuleFileError(AuditInputError):
@@ -51,13 +53,13 @@ class SqlRule:
 
     rule: AuditRule
     query: str
-    table: str = ""
-    """Where its URLs are, if it looks at each of them by itself: one scan answers many."""
-    where: str = ""
 
-    def choose_parameters(self, values: dict[str, object]) -> dict[str, object]:
-        """Return those of the values that the query names."""
-        return {name: values[name] for name in _PARAMETER.findall(self.query) if name in values}
+    def fill(self, values: Mapping[str, object]) -> str:
+        """Return the query with the values of its figures, as a view takes no parameters."""
+        return _PARAMETER.sub(
+            lambda name: write_literal(values[name[1]]) if name[1] in values else name[0],
+            self.query,
+        )
 
 
 def parse_rule(text: str, code: str, category: Category) -> SqlRule:
@@ -74,7 +76,6 @@ def parse_rule(text: str, code: str, category: Category) -> SqlRule:
     query = "\n".join(lines).strip().rstrip(";")
     if not query:
         raise RuleFileError("there is no query below the header: write one SELECT")
-    predicate = _PREDICATE.fullmatch(query)
     return SqlRule(
         AuditRule(
             code=code,
@@ -88,10 +89,9 @@ def parse_rule(text: str, code: str, category: Category) -> SqlRule:
             sources=_split(values.get("source", "")),
             needs=tuple(map(Need, _split(values.get("needs", "")))),
             known_as=values.get("search-console", ""),
+            causes=_split(values.get("cause", "")),
         ),
         query,
-        table=predicate["table"] if predicate else "",
-        where=predicate["where"] if predicate else "",
     )
 
 
@@ -193,6 +193,7 @@ def make_issue_rule(code: IssueCode) -> AuditRule:
         sources=(_ROBOTS if "robots" in code else _PROTOCOL,),
         needs=needs,
         known_as=own.get("known-as", ""),
+        causes=_split(own.get("cause", "")),
     )
 
 
@@ -240,6 +241,63 @@ def match_codes(rules: Mapping[str, AuditRule], word: str) -> set[str]:
 def suggest_word(word: str, known: Iterable[str]) -> str:
     """Return words that name the known one that is nearest, or how to list all."""
     return suggest(word, known, " `sitemapreader audit --list-rules` lists all codes")
+
+
+@attrs.frozen
+class RulePlan:
+    """The rules that an audit is to run."""
+
+    chosen: Mapping[str, AuditRule]
+    """Code -> rule, Issues included."""
+    queries: tuple[SqlRule, ...]
+    """The chosen rules that have a query."""
+    severities: Mapping[str, Severity]
+    """Code -> severity of the settings."""
+    broken: tuple[NotRun, ...]
+    """Chosen rules of the user's own whose files are none."""
+
+
+def plan_rules(
+    folder: str | os.PathLike[str] | None,
+    select: Sequence[str],
+    ignore: Sequence[str],
+    severities: Mapping[str, Severity],
+    figures: AuditOptions,
+) -> RulePlan:
+    """Return the rules to run, with the figures of this audit in their texts.
+
+    `folder` has rules of the user's own. Raises AuditInputError if a word means no rule, or the
+    folder cannot be read.
+    """
+    own, faults = ([], {}) if folder is None else read_own_rules(folder)
+    broken = {
+        code: NotRun(AuditRule(code, Category.CUSTOM, Severity.ERROR, code, "URLs"), why, True)
+        for code, why in faults.items()
+    }
+    names = [each.rule for each in own] + [each.rule for each in broken.values()]
+    packaged = list_rules()
+    if clash := sorted(rule.code for rule in names if rule.code in packaged):
+        raise AuditInputError(f"there is a rule {clash[0]!r} already: give yours another name")
+    everything = list_rules(names)
+    for code in severities:
+        if code not in everything:
+            raise AuditInputError(
+                f"severity: there is no rule {code!r}:{suggest_word(code, everything)}"
+            )
+    chosen = {
+        code: attrs.evolve(rule, detects=fill_figures(rule.detects, figures))
+        for code, rule in select_rules(everything, select, ignore).items()
+    }
+    return RulePlan(
+        chosen,
+        tuple(
+            attrs.evolve(each, rule=chosen[each.rule.code])
+            for each in (*load_rules(), *own)
+            if each.rule.code in chosen
+        ),
+        severities,
+        tuple(each for code, each in broken.items() if code in chosen),
+    )
 
 
 _NEEDS = {

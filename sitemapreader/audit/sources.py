@@ -166,8 +166,16 @@ def locate_findings(
             attrs.evolve(hit, line=hit.line or lines.get((hit.document, hit.url))) for hit in hits
         )
 
+    def name_file(example: Example) -> Example:
+        file = _name_path(folder.folder / example.file) if example.file else ""
+        return attrs.evolve(example, file=file)
+
     found = [
-        attrs.evolve(each, places=add_lines(each.places), examples=add_lines(each.examples))
+        attrs.evolve(
+            each,
+            places=add_lines(each.places),
+            examples=tuple(map(name_file, add_lines(each.examples))),
+        )
         for each in findings
     ]
     return found, files

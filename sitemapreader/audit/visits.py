@@ -83,6 +83,8 @@ class SiteVisits:
             Need.PAGES: "no page was visited: give a number of them with `pages`, such as 400",
             Need.WAS: "there are no old URLs: give the old sitemap with `was`",
         }
+        if self._has_old and self._pages == 0:
+            self.missing[Need.WAS] = "no old URL was visited: give another number with `pages`"
 
     async def visit(
         self,

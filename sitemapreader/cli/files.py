@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 _STANDARD = ("-", os.devnull)
 _UPDATED = ("--baseline", "--write-baseline")
 """A file that is read whole before it is written."""
+_REPORTS = (b"\n<testsuites ", b"default-src 'none'; style-src 'sha256-")
+_HEAD_BYTES = 2_048
+"""What stands at the beginning of a report in XML or HTML, and where."""
 _DOCUMENT = re.compile(r"robots\.txt|sitemap.*\.txt|.*\.(x?html?|xml)(\.gz)?", re.IGNORECASE)
 """Names that a walk over a folder may read."""
 
@@ -37,13 +40,23 @@ def check_files(command: str, arguments: argparse.Namespace) -> None:
             what = other.name if other.name.startswith("-") else "what is read"
             raise UsageError(f"{option.name} {path}: {what} is the same file; name another one")
         written[file] = option
-        if _DOCUMENT.fullmatch(Path(path).name) and Path(path).is_file():
+        if _DOCUMENT.fullmatch(Path(path).name) and Path(path).is_file() and not _is_report(path):
             for folder in folders:
                 if Path(path).resolve().is_relative_to(folder):
                     raise UsageError(
                         f"{option.name} {path}: it is a document of the folder that is read; name"
                         " a file outside of it"
                     )
+
+
+def _is_report(path: str) -> bool:
+    """Return whether a file is the report of an earlier audit."""
+    try:
+        with Path(path).open("rb") as file:
+            head = file.read(_HEAD_BYTES)
+    except OSError:
+        return False
+    return any(mark in head for mark in _REPORTS)
 
 
 def _list_files(

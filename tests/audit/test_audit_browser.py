@@ -10,21 +10,10 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import audits
 import pytest
+from audits import render
 
-from sitemapreader.audit.models import (
-    Category,
-    DocumentFact,
-    Example,
-    Finding,
-    HostCount,
-    NotRun,
-    OldFolder,
-    PageTally,
-    Place,
-    Rate,
-    SectionCount,
-)
-from sitemapreader.audit.report.texts import format_audit
+from sitemapreader.audit import Example, Finding, NotRun, Place, Rate, Row
+from sitemapreader.audit.models import Category
 from sitemapreader.issues import Severity
 
 if TYPE_CHECKING:
@@ -65,14 +54,16 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     findings, facts = audits.make_shop(sitemaps=5)
     rule = audits.make_rule("page-gone", unit="pages", category=Category.PAGES)
     rate = Rate(0.02, 0.01, 0.04, 396, 50_000)
-    visited = attrs.evolve(
+    names = ("folder", "pages", "lost", "to_start", "temporary", "unlisted")
+    archive = Row(zip(names, (f"{audits.SITE}/archive/", 90, 30, 4, 2, 1), strict=True))
+    visited = Row(
         facts,
-        pages=PageTally(50_000, 400, 396, {"protection": 4}, exact=False),
-        old_pages=PageTally(90, 90, 90),
-        old_folders=(OldFolder(f"{audits.SITE}/archive/", 90, 30, 4, 2, 1),),
+        pages=audits.make_tally(50_000, 400, 396, not_judged={"protection": 4}),
+        old_pages=audits.make_tally(90, 90, 90),
+        old_folders=[archive],
     )
     found = (*findings, Finding(rule, Severity.ERROR, 8, 396, rate=rate))
-    html = format_audit("html", found, visited, title="Our shop")
+    html = render("html", found, visited, title="Our shop")
     path.write_text(html, encoding="utf-8")
     return path
 
@@ -158,9 +149,9 @@ def test_everybody_can_use_it(browser: Browser, tmp_path: Path, scheme: Any) -> 
     # it measures the contrast of every word, so there are few of each kind
     findings, facts = audits.make_shop(sitemaps=2)
     findings = tuple(attrs.evolve(each, examples=each.examples[:1]) for each in findings[::5])
-    facts = attrs.evolve(facts, passed=facts.passed[:1], languages=facts.languages[:9])
+    facts = Row(facts, passed=facts.passed[:1], languages=facts.languages[:9])
     path = tmp_path / "report.html"
-    path.write_text(format_audit("html", findings, facts), encoding="utf-8")
+    path.write_text(render("html", findings, facts), encoding="utf-8")
     axe = files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
     with Visit(browser, path, color_scheme=scheme) as page:
         page.evaluate(OPEN_ALL)
@@ -181,17 +172,17 @@ def test_phone_needs_no_sideways_scrolling(browser: Browser, tmp_path: Path) -> 
         places_total=2,
         rule=audits.make_rule(title=word, code=word, meaning=word, advice=word, sources=(url,)),
     )
-    facts = attrs.evolve(
+    facts = Row(
         facts,
         source=url,
-        hosts=(HostCount(word, 3), *facts.hosts),
-        sections=(*facts.sections, SectionCount(word, f"/{word}/", 1)),
-        documents=(*facts.documents, DocumentFact(url, status="failed", reason=word)),
+        hosts=(Row(origin=word, urls=3), *facts.hosts),
+        sections=(*facts.sections, Row(host=word, path=f"/{word}/", urls=1)),
+        documents=(*facts.documents, audits.make_document(url, status="failed", reason=word)),
         passed=(long.rule,),
         not_run=(NotRun(long.rule, word),),
     )
     path = tmp_path / "report.html"
-    path.write_text(format_audit("html", [long, *findings], facts), encoding="utf-8")
+    path.write_text(render("html", [long, *findings], facts), encoding="utf-8")
     with Visit(browser, path, viewport={"width": 390, "height": 844}) as page:
         page.evaluate(OPEN_ALL)
         assert page.evaluate("document.documentElement.scrollWidth") == 390
@@ -212,11 +203,12 @@ def test_hostile_urls_do_nothing(browser: Browser, tmp_path: Path) -> None:
     """URLs with scripts and elements in them run nothing, load nothing and add nothing."""
     hostile = "</script></title></style>\"'><img src=//e.org/x onerror=alert(1)><script>alert(1)"
     finding = audits.make_finding(examples=(Example(hostile, hostile, hostile),))
-    sections = (SectionCount(hostile, f"/{hostile}/", 3),)
-    documents = (DocumentFact(f"https://e.org/{hostile}", reason=hostile, status=hostile, urls=3),)
+    sections = [Row(host=hostile, path=f"/{hostile}/", urls=3)]
+    address = f"https://e.org/{hostile}"
+    documents = [audits.make_document(address, reason=hostile, status=hostile, urls=3)]
     facts = audits.make_facts(source=hostile, urls=3, sections=sections, documents=documents)
     path = tmp_path / "report.html"
-    path.write_text(format_audit("html", [finding], facts), encoding="utf-8")
+    path.write_text(render("html", [finding], facts), encoding="utf-8")
     dialogs: list[str] = []
     with Visit(browser, path) as page:
         page.on("dialog", lambda dialog: dialogs.append(dialog.message))

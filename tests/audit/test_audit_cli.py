@@ -111,18 +111,34 @@ def test_advice_names_options_of_the_shell(folder: Path, tmp_path: Path) -> None
 
 MISTAKES: dict[tuple[str, ...], str] = {
     ("https://b.example",): "takes one SOURCE, so run it once for each",
-    ("--baseline", __file__): "write one with --write-baseline",
+    ("--baseline", __file__): "write a new one with --write-baseline",
     ("--select", "url-asset,url-fragmnt"): "did you mean url-fragment",
     ("--urls", "none.csv"): "there is no file none.csv",
     ("--baseline", "none.json"): "none.json cannot be read",
     ("--rules", "none"): "rules in none cannot be read",
     ("--was", "none.xml"): "'none.xml' is neither an http(s) URL nor a file or folder",
     ("--since-audit", __file__): "name one that was kept with --database",
-    ("--since-audit", "a.duckdb", "--database", "a.duckdb"): "give the new --database another",
+    (
+        "--since-audit",
+        "a.duckdb",
+        "--database",
+        "a.duckdb",
+    ): "--database a.duckdb: --since-audit is the same file",
     ("-o", "report.pdf"): "end it with",
     ("--hits", "hits.xlsx"): "end the name",
+    ("--format", "text", "-o", "x.json"): "leave --format out, or add -o -",
     ("--explain", "lastmod-al-equal"): "did you mean lastmod-all-equal",
 }
+
+
+def test_reports_may_lie_in_the_folder(folder: Path, tmp_path: Path) -> None:
+    """A report of an earlier run is no document of the site; a format may be said twice."""
+    names = ("j.xml", "r.html", "r.txt")
+    for _ in range(2):
+        reports = [word for name in names for word in ("-o", f"{folder}/{name}")]
+        assert run("audit", str(folder), *reports).returncode == 5
+    done = run("audit", str(folder), "--format", "json", "-o", f"{tmp_path}/x.json")
+    assert done.returncode == 5
 
 
 @pytest.mark.parametrize("words", MISTAKES, ids=" ".join)

@@ -4,44 +4,28 @@ from __future__ import annotations
 
 import re
 from base64 import b64decode
-from datetime import date
 from hashlib import sha256
 from html.parser import HTMLParser
 from typing import Any
 
-import attrs
 import audits
 import pytest
+from audits import describe, make_document, make_facts, make_month, make_pair, make_tally, render
 
+from sitemapreader.audit import Example, NotRun, Rate, Row
 from sitemapreader.audit import report as figures
-from sitemapreader.audit.models import (
-    FOREMOST,
-    AuditRule,
-    Category,
-    DocumentFact,
-    Example,
-    Finding,
-    LanguagePair,
-    MonthCount,
-    NotRun,
-    Place,
-    SectionCount,
-)
-from sitemapreader.audit.report import rank_findings
+from sitemapreader.audit.models import FOREMOST, Category
 from sitemapreader.audit.report.charts import (
     MAX_LANGUAGES,
-    AxisLabel,
     build_matrix,
     chart_months,
-    find_main_origin,
-    shorten_url,
     stack_parts,
     sum_years,
 )
 from sitemapreader.audit.report.texts import format_audit
 from sitemapreader.issues import Severity
 
-TODAY = date(2026, 11, 22)
+TODAY = "2026-11-22T04:30:00+00:00"
 
 
 @pytest.mark.parametrize(
@@ -89,12 +73,12 @@ def test_parts_of_a_bar_touch() -> None:
 def test_months_outside_the_chart_share_bars() -> None:
     """Dates of all ages stay in the chart, the oldest and the latest in one bar each."""
     months = [
-        MonthCount(date(year, month, 1), 10, future=10 if (year, month) > (2026, 11) else 0)
+        make_month(f"{year}-{month:02}", 10, future=10 if (year, month) > (2026, 11) else 0)
         for year in (1970, 1999, 2024, 2026, 2027, 2028, 9999)
         for month in (3, 11)
     ]
     chart = chart_months(months, TODAY)
-    assert [label.text for label in chart.labels] == [
+    assert [text for _, text, _ in chart.labels] == [
         "older", "2022", "2023", "2024", "2025", "2026", "2027", "later",
     ]  # fmt: skip
     assert all(0 <= each.x <= each.x + each.width <= 100 for each in chart.columns)
@@ -105,8 +89,8 @@ def test_months_outside_the_chart_share_bars() -> None:
 
 def test_a_young_site_has_no_empty_years() -> None:
     """The chart begins with the first month that has URLs, a year ago at the latest."""
-    chart = chart_months([MonthCount(date(2026, 10, 1), 5)], TODAY)
-    assert [label.text for label in chart.labels] == ["2026", "Apr", "Jul", "Oct"]
+    chart = chart_months([make_month("2026-10", 5)], TODAY)
+    assert chart.labels == [(pytest.approx(100 / 12), "2026", False)]
     (column,) = chart.columns
     assert column.x == pytest.approx(100 * 10 / 12)
     assert column.height == 100
@@ -114,9 +98,9 @@ def test_a_young_site_has_no_empty_years() -> None:
 
 def test_parts_of_a_month_do_not_exceed_it() -> None:
     """URLs that are stamped alike and lie in the future are drawn once, as the graver of both."""
-    (future,) = chart_months([MonthCount(date(2026, 12, 1), 8, alike=8, future=8)], TODAY).columns
+    (future,) = chart_months([make_month("2026-12", 8, alike=8, future=8)], TODAY).columns
     assert (future.kind, future.y, future.height) == ("future", 0, 100)
-    alike, plain = chart_months([MonthCount(date(2026, 11, 1), 8, alike=6)], TODAY).columns
+    alike, plain = chart_months([make_month("2026-11", 8, alike=6)], TODAY).columns
     assert (alike.kind, alike.height, plain.kind, plain.height) == ("alike", 75, "plain", 25)
     assert (alike.y, plain.y) == (25, 0)
 
@@ -124,24 +108,25 @@ def test_parts_of_a_month_do_not_exceed_it() -> None:
 @pytest.mark.parametrize("most", [1, 3, 4, 5, 9, 30_000, 41_999, 1_000_000])
 def test_ticks_are_few_and_round(most: int) -> None:
     """An axis has two to five numbers, from nothing to at most the highest bar."""
-    ticks = chart_months([MonthCount(date(2026, 11, 1), most)], TODAY).ticks
+    ticks = chart_months([make_month("2026-11", most)], TODAY).ticks
     assert 2 <= len(ticks) <= 5
-    assert ticks[0] == AxisLabel(100, "0")
-    assert 0 <= ticks[-1].at < 50
+    assert ticks[0] == (100, "0")
+    assert 0 <= ticks[-1][0] < 50
 
 
 def test_years_are_sums_of_months() -> None:
     """The table beside the chart loses no URL."""
-    months = [MonthCount(date(year, 5, 1), year, 2, 1) for year in (2024, 2026, 2026)]
-    rows = [attrs.astuple(row) for row in sum_years(months)]
-    assert rows == [(2026, 4052, 4, 2), (2024, 2024, 2, 1)]
+    months = [make_month(f"{year}-05", year, 2, 1) for year in (2024, 2026, 2026)]
+    rows = [(row.year, row.urls, row.alike, row.future) for row in sum_years(months)]
+    assert rows == [("2026", 4052, 4, 2), ("2024", 2024, 2, 1)]
 
 
 def test_bars_are_the_largest_folders() -> None:
     """A folder's bar is compared with the largest; those behind the 20th are counted."""
-    sections = [SectionCount("e.org", "/shop/", 400), SectionCount("cdn.e.org", "/img/", 100)]
-    sections += [SectionCount("e.org", f"/{n:03}/", 5) for n in range(60)]
-    report = format_audit("html", [], audits.make_facts(urls=800, sections=tuple(sections)))
+    folders = [("e.org", "/shop/", 400), ("cdn.e.org", "/img/", 100)]
+    folders += [("e.org", f"/{n:03}/", 5) for n in range(60)]
+    sections = [Row(host=host, path=path, urls=urls) for host, path, urls in folders]
+    report = render("html", [], make_facts(urls=800, sections=sections))
     (part,) = re.findall(r"(?s)The largest folders</h3>(.*?)</ul>", report)
     bars = re.findall(r'class="url">(.*?)</span>.*? width="(.*?)%".*?class="dim">(.*?)<', part)
     assert bars[:2] == [("/shop/", "100", "50.0%"), ("cdn.e.org/img/", "25", "12.5%")]
@@ -153,40 +138,56 @@ def test_matrix_of_languages() -> None:
     """A cell is the share of all pages whose link is returned; x-default is only linked to."""
     matrix = build_matrix(
         [
-            LanguagePair("en", "en", 200, 200, 200),
-            LanguagePair("en", "de", 200, 200, 200),
-            LanguagePair("en", "x-default", 200, 150, 150),
-            LanguagePair("de", "en", 300, 300, 40),
+            make_pair("en", "en", 200, 200, 200),
+            make_pair("en", "de", 200, 200, 200),
+            make_pair("en", "x-default", 200, 150, 150),
+            make_pair("de", "en", 300, 300, 40),
         ]
     )
     assert matrix.targets == ["de", "en", "x-default"]
-    cells = {page: [(cell.kind, cell.text) for cell in row] for page, row in matrix.rows}
+    cells = {page: [(kind, text) for kind, text, _ in row] for page, row in matrix.rows}
     assert cells == {
         "de": [("own", "300"), ("few", "13.3%"), ("none", "\N{EN DASH}")],
         "en": [("all", "100%"), ("own", "200"), ("most", "75.0%")],
     }
-    assert matrix.rows[0][1][1].title == (
+    assert matrix.rows[0][1][1][2] == (
         "300 of 300 pages in de link to en; 260 of these links are not returned"
     )
 
 
 def test_matrix_of_many_languages_is_cut() -> None:
-    """A site of 60 languages gets a table that can be read, and the others are counted."""
+    """A site that links to 60 languages gets a table that can be read; the others are counted."""
     names = [f"l{n:02}" for n in range(60)]
-    matrix = build_matrix([LanguagePair(one, two, 9, 9, 9) for one in names for two in names])
-    assert len(matrix.rows) == MAX_LANGUAGES
+    matrix = build_matrix([make_pair(one, two, 9, 9, 9) for one in names[:3] for two in names])
+    assert len(matrix.targets) == MAX_LANGUAGES
     assert len(matrix.targets) + matrix.left_out == 60
 
 
-def test_urls_of_the_main_origin_are_paths() -> None:
-    """Only a URL that begins with the whole origin is shortened."""
-    documents = [DocumentFact(f"https://e.org/{n}.xml") for n in range(3)]
-    origin = find_main_origin([DocumentFact("https://cdn.org/a.xml"), *documents])
-    assert origin == "https://e.org"
-    urls = ("https://e.org/a", "https://e.org.evil/a", "http://e.org/a", "folder/a.xml", "")
-    assert [shorten_url(url, origin) for url in urls] == ["/a", *urls[1:]]
-    assert find_main_origin([DocumentFact("a.xml")]) == ""
-    assert shorten_url("/srv/a.xml", "") == "/srv/a.xml"
+def test_documents_are_indented(site_report: str) -> None:
+    """Each document stands below the one that lists it; of a depth of six, at the fifth."""
+    rows = re.findall(r"<tr><th(?: class=(d\d))?>(\S+?)<td>", site_report)
+    assert rows == [
+        ("", "/robots.txt"),
+        ("d1", "/index.xml"),
+        ("d5", "/deep.xml"),
+        ("", "https://cdn.org/x"),
+    ]
+    assert "2 well-known paths tried, without a sitemap." in site_report
+
+
+@pytest.fixture
+def site_report() -> str:
+    """Write the report of a few documents, of which one host has most."""
+    site = "https://e.org"
+    probe: dict[str, Any] = {"status": "skipped", "reason": "http-status", "http_status": 404}
+    documents = [
+        make_document(f"{site}/robots.txt", role="robots"),
+        make_document(f"{site}/index.xml", f"{site}/robots.txt", depth=1),
+        make_document(f"{site}/deep.xml", f"{site}/index.xml", depth=6),
+        make_document("https://cdn.org/x", format="urlset"),
+        *(make_document(f"{site}/{name}", **probe) for name in ("a.xml", "b.xml")),
+    ]
+    return render("html", [], make_facts(documents=documents))
 
 
 # -- HTML
@@ -237,18 +238,21 @@ def read(report: str) -> ElementReader:
 def write_shop(mark: str = "") -> str:
     """Write the report of a shop in which each text of a stranger has the mark."""
     findings, facts = audits.make_shop(sitemaps=6)
-    return format_audit("html", add_mark(findings, mark), add_mark(facts, mark))
+    audit = describe(findings, facts)
+    return format_audit("html", add_mark(audit, mark))
 
 
-def add_mark(value: Any, mark: str) -> Any:
+def add_mark(value: Any, mark: str, name: str = "") -> Any:
     """Put the mark into URLs, details, reasons and languages, however deep."""
     if isinstance(value, str) and mark and ("://" in value or "-" in value):
-        return value + mark
-    if isinstance(value, tuple):
-        return tuple(add_mark(each, mark) for each in value)
-    if attrs.has(type(value)) and not isinstance(value, AuditRule):
-        fields = {field.name: getattr(value, field.name) for field in attrs.fields(type(value))}
-        return attrs.evolve(value, **{name: add_mark(each, mark) for name, each in fields.items()})
+        return value if name in ("begun", "month", "newest", "sources") else value + mark
+    if isinstance(value, list):
+        return [add_mark(each, mark, name) for each in value]
+    if isinstance(value, dict):
+        return Row(
+            (key, each if key == "rule" else add_mark(each, mark, key))
+            for key, each in value.items()
+        )
     return value
 
 
@@ -273,7 +277,7 @@ def test_hostile_texts_are_shown() -> None:
     """An example is shown as it was found, but for what would act or has no end."""
     examples = (Example("https://e.org/</script>&amp;\x1b" + "b" * 65_536),)
     finding = audits.make_finding(count=1, examples=examples)
-    texts = read(format_audit("html", [finding], audits.make_facts())).texts
+    texts = read(render("html", [finding], make_facts())).texts
     assert f"https://e.org/</script>&amp;\\x1b{'b' * 471}…" in texts
 
 
@@ -329,10 +333,10 @@ def test_ids_are_given_once() -> None:
 
 def test_report_of_a_clean_site() -> None:
     """Without findings and URLs, the report says so and leaves out charts of nothing."""
-    documents = (DocumentFact(f"{audits.SITE}/sitemap.xml", format="urlset"),)
+    documents = (make_document(f"{audits.SITE}/sitemap.xml", format="urlset"),)
     passed = (audits.make_rule("a"), audits.make_rule("b"))
-    facts = audits.make_facts(passed=passed, documents=documents, documents_total=1)
-    report = format_audit("html", [], facts)
+    facts = make_facts(passed=passed, documents=documents, documents_total=1)
+    report = render("html", [], facts)
     assert 'class="notice passed"' in report
     assert "No rule hit." in report
     assert "2 rules passed" in report
@@ -343,10 +347,10 @@ def test_report_of_a_clean_site() -> None:
 
 def test_site_that_was_not_read_is_neither_blamed_nor_praised() -> None:
     """Where no sitemap was read, the report says that first, and ticks nothing off."""
-    robots = DocumentFact(f"{audits.SITE}/robots.txt", role="robots", status="failed")
+    robots = make_document(f"{audits.SITE}/robots.txt", role="robots", status="failed")
     not_run = (NotRun(audits.make_rule(), "no sitemap was read"),)
-    facts = audits.make_facts(documents=(robots,), not_run=not_run, complete=False)
-    report = format_audit("html", [], facts)
+    facts = make_facts(documents=(robots,), not_run=not_run, complete=False)
+    report = render("html", [], facts)
     assert "No sitemap was read." in report
     assert "notice passed" not in report
     assert "card passed" not in report
@@ -358,7 +362,7 @@ def test_rules_that_were_not_run_have_their_reason() -> None:
     rule = audits.make_rule("orphan-url", title="URLs that nothing else knows")
     not_run = (NotRun(rule, "no list of known URLs: give one with --urls"),)
     broken = (NotRun(audits.make_rule("mine"), "Binder Error: no column <x>", is_error=True),)
-    report = format_audit("html", [], audits.make_facts(not_run=not_run + broken, complete=False))
+    report = render("html", [], make_facts(not_run=not_run + broken, complete=False))
     assert "No list of known URLs: give one with --urls" in report
     assert "Binder Error: no column &lt;x&gt;" in report
     assert "Not run (2)" in report
@@ -367,18 +371,18 @@ def test_rules_that_were_not_run_have_their_reason() -> None:
 
 def test_walk_that_was_not_complete() -> None:
     """A report of a part of the sitemaps says so before its figures."""
-    report = format_audit("html", *audits.make_shop())
+    report = render("html", *audits.make_shop())
     assert "Not everything could be read." in report.partition("<dl")[0]
 
 
 def test_hits_that_a_baseline_has_not() -> None:
     """With a baseline, each finding says how many hits are new."""
     finding = audits.make_finding(count=1_200, new=34)
-    report = format_audit("html", [finding], audits.make_facts(baseline=1_166))
+    report = render("html", [finding], make_facts(baseline=1_166))
     assert ">34 new<" in report
     assert "Compared with a baseline of 1,166 hits: 34 new." in report
     finding = audits.make_finding(count=1_200)
-    assert " new<" not in format_audit("html", [finding], audits.make_facts())
+    assert " new<" not in render("html", [finding], make_facts())
 
 
 @pytest.mark.parametrize(
@@ -391,7 +395,7 @@ def test_hits_that_a_baseline_has_not() -> None:
 )
 def test_command_that_lists_all_can_be_pasted(source: str, command: str) -> None:
     """The command quotes what was audited for a shell."""
-    report = format_audit("html", [audits.make_finding(count=99)], audits.make_facts(source=source))
+    report = render("html", [audits.make_finding(count=99)], make_facts(source=source))
     assert f"<code>{command}" in report
 
 
@@ -400,14 +404,14 @@ def test_sources_that_are_no_addresses_are_no_links() -> None:
     address = "https://e.org/rules"
     sources = ("page 7", "javascript://e.org/%0aalert(1)", "http://[", "data:text/html,x", address)
     finding = audits.make_finding(rule=audits.make_rule(sources=sources))
-    reader = read(format_audit("html", [finding], audits.make_facts()))
+    reader = read(render("html", [finding], make_facts()))
     assert [link for link in reader.find_values("href") if link[0] != "#"] == ["data:,", address]
     assert any("javascript://e.org/%0aalert(1)" in text for text in reader.texts)
 
 
 def test_report_of_ten_thousand_documents_is_small() -> None:
     """A million URLs in 10,000 sitemaps make a file that can be sent by mail."""
-    report = format_audit("html", *audits.make_shop(sitemaps=9_996, urls_each=100))
+    report = render("html", *audits.make_shop(sitemaps=9_996, urls_each=100))
     assert len(report.encode()) < 1_500_000
     assert report.count("<tr><th>/sitemaps/") == 9_998
 
@@ -419,7 +423,7 @@ def test_long_urls_do_not_fill_the_report() -> None:
 
 def test_gravest_categories_come_first() -> None:
     """Categories are ordered by errors, then by warnings, then by notes."""
-    report = format_audit("html", *audits.make_shop())
+    report = render("html", *audits.make_shop())
     rows = re.findall(r"<li><span>([\w ]+)</span><svg.*?</svg><span class=\"dim\">(.*?)<", report)
     assert rows[:2] == [("Freshness", "1 error, 1 warning"), ("Hosts", "1 error, 1 warning")]
     assert rows[-1] == ("Response", "1 note")
@@ -431,51 +435,67 @@ def test_gravest_categories_come_first() -> None:
 def test_severity_is_that_of_the_audit() -> None:
     """A severity that the settings changed is shown, not the rule's own."""
     finding = audits.make_finding(severity=Severity.INFO)
-    report = format_audit("html", [finding], audits.make_facts())
+    report = render("html", [finding], make_facts())
     assert '<details class="finding info" data-kind="info">' in report
 
 
+RANKED = {
+    "the foremost": (FOREMOST, "ERROR", 1, ""),
+    "most URLs": ("many-errors", "ERROR", 1_000, ""),
+    "an estimate": ("estimated-errors", "ERROR", 860, ""),
+    "fewer errors beside many warnings": ("many-warnings", "WARNING", 5_000, ""),
+    "few errors": ("few-errors", "ERROR", 90, ""),
+    "few warnings": ("few-warnings", "WARNING", 66, ""),
+    "notes at last": ("many-notes", "INFO", 20_000, ""),
+    "a fault that has a cause": ("", "ERROR", 500, "many-errors"),
+}
+
+
 def test_begin_with_what_touches_most() -> None:
-    """Among findings of one severity that which touches most of what was looked at comes first."""
-    error = Severity.ERROR
-    shares = {"few": (10, 1_000), "most": (9, 10), "some": (300, 1_000), FOREMOST: (1, 0)}
+    """Severity times the URLs that a finding touches: what a person would begin with."""
     findings = [
-        Finding(AuditRule(code, Category.URLS, error, code, "URLs"), error, count, of)
-        for code, (count, of) in shares.items()
+        audits.make_finding(code or "caused", severity=Severity[word], urls=urls, cause=cause)
+        for code, word, urls, cause in RANKED.values()
     ]
-    ranked = [finding.code for finding in rank_findings(findings, audits.make_facts(urls=1_000))]
-    assert ranked == [FOREMOST, "most", "some", "few"]
+    ranked = figures.rank_findings(describe(findings[::-1], make_facts()).findings)
+    assert [each.rule.code for each in ranked] == [code for code, *_ in RANKED.values() if code]
 
 
-def test_begin_with_what_was_not_read() -> None:
-    """A sitemap that was not read ranks as the whole site, an Issue by the URLs that it touches."""
-    error, reading = Severity.ERROR, Category.READING
+def test_what_a_sample_stands_for_is_shown() -> None:
+    """Where some pages were visited, the head of the report tells the number of all."""
+    rate = Rate(0.0434, 0.02, 0.07, 300, 19_800)
+    rule = audits.make_rule("page-not-found", unit="pages")
+    finding = audits.make_finding(count=13, rule=rule, rate=rate, urls=860)
+    assert "about 860 of 19,800 pages" in render("html", [finding], make_facts())
 
-    def find(code: str, document: str, count: int, url: str = "", unit: str = "places") -> Finding:
-        rule = AuditRule(code, reading if unit == "places" else Category.INDEX, error, code, unit)
-        example = Example(url, document=document)
-        of = 0 if unit == "places" else 2
-        return Finding(rule, error, count, of, (Place(document, count),), 1, (example,))
 
-    documents = tuple(
-        DocumentFact(name, status=status, urls=urls)
-        for name, status, urls in (
-            ("a", "complete", 900),
-            ("b", "complete", 100),
-            ("c", "failed", 0),
-        )
-    )
-    findings = [
-        find("one-record", "a", 1, "https://e.example/x"),
-        find("small-sitemap", "b", 1, unit="sitemaps"),
-        find("large-sitemap", "a", 1, unit="sitemaps"),
-        find("a-namespace", "b", 1),
-        find("not-read", "c", 1),
-    ]
-    facts = audits.make_facts(urls=1_000, documents=documents)
-    assert [each.code for each in rank_findings(findings, facts)] == [
-        *("not-read", "large-sitemap", "small-sitemap", "a-namespace", "one-record")
-    ]
+def test_a_sample_without_a_hit_says_how_sure_that_is() -> None:
+    """A rule that hit none of 300 pages has passed so far: each format says what that is worth."""
+    rule = audits.make_rule("page-gone", unit="pages", category=Category.PAGES)
+    tally = make_tally(19_800, 300, 300, bound=0.0126)
+    facts = make_facts(pages=tally, passed=[rule], sitemaps=1)
+    said = "none in 300, so less than 1.3% of 19,800"
+    for form in ("text", "markdown", "html", "junit", "sarif"):
+        assert said in render(form, [], facts), form
+    facts["pages"] = make_tally(300, 300, 300)
+    assert "less than" not in render("text", [], facts)
+
+
+def test_findings_of_one_cause_are_one() -> None:
+    """What is the same fault stands below its cause, and only that one is to begin with."""
+    cause = audits.make_finding("host-not-public", urls=3)
+    other = audits.make_finding("scheme-http", urls=3, cause="host-not-public")
+    audit = ([cause, other], make_facts(sitemaps=1))
+    text = render("text", *audit)
+    assert "    - the same fault: What scheme-http finds [scheme-http], 3 URLs" in text
+    assert text.count("warning: ") == 1
+    html = render("html", *audit)
+    assert html.count('<a href="#rule-host-not-public">') == 1
+    assert "#rule-scheme-http" not in html
+    assert html.index("seen from another side") < html.index('id="rule-scheme-http"')
+    assert "the same fault: What scheme-http finds" in render("markdown", *audit)
+    for form in ("junit", "sarif"):
+        assert "he same fault as host-not-public" in render(form, *audit)
 
 
 def test_shares_are_written_as_people_do() -> None:

@@ -9,9 +9,11 @@ from xml.etree.ElementTree import fromstring
 
 import attrs
 import pytest
+from audits import render
 
-from sitemapreader.audit import Trend, audit_sync, compare_audits
-from sitemapreader.audit.report.texts import format_json, format_junit, format_markdown
+from sitemapreader.audit import Row, Trend, audit_sync, compare_audits
+from sitemapreader.audit.report import FORMATS
+from sitemapreader.audit.report.texts import format_audit
 from sitemapreader.issues import Severity
 
 if TYPE_CHECKING:
@@ -45,7 +47,7 @@ def test_markdown_shows_strangers_in_code_spans(result: Audit) -> None:
     """No text of a sitemap becomes markup: it stands between ticks that it cannot close."""
     finding = result.findings[0]
     example = attrs.evolve(finding.examples[0], url=HOSTILE, detail="a\n\n# b ``` c")
-    text = format_markdown([attrs.evolve(finding, examples=(example,))], result.facts)
+    text = render("markdown", [attrs.evolve(finding, examples=(example,))], result.facts)
     assert "`` https://example.org/a`b\\|c](x)<img src=x> ``" in text
     assert not re.search(r"^# b", text, re.MULTILINE)
     assert f"`{finding.code}`" in text
@@ -55,7 +57,7 @@ def test_markdown_shows_strangers_in_code_spans(result: Audit) -> None:
 def test_markdown_fits_into_a_comment(result: Audit) -> None:
     """What is too long for GitHub is cut at a finding, and the cut is said."""
     findings = [attrs.evolve(result.findings[0], examples=result.findings[0].examples * 300)] * 40
-    text = format_markdown(findings, result.facts)
+    text = render("markdown", findings, result.facts)
     assert 30_000 < len(text) <= 60_200
     assert re.search(r"The details of \d+ more findings are left out here\.\n$", text)
 
@@ -63,7 +65,7 @@ def test_markdown_fits_into_a_comment(result: Audit) -> None:
 def test_junit_counts(result: Audit) -> None:
     """Each rule is a case: failed from a severity on, passed, or skipped with the reason."""
     for fail_on in (Severity.ERROR, Severity.WARNING, Severity.INFO, None):
-        root = fromstring(format_junit(result.findings, result.facts, fail_on))  # noqa: S314 (ours)
+        root = fromstring(result.format("junit", fail_on))  # noqa: S314 (ours)
         failed = {
             case.get("name") for case in root.iter("testcase") if case.find("failure") is not None
         }
@@ -83,8 +85,20 @@ def test_junit_takes_every_text(result: Audit) -> None:
     """Control characters and lone surrogates of a URL leave a document that parses."""
     finding = result.findings[0]
     example = attrs.evolve(finding.examples[0], url="https://e.example/\x00\x1b\ud800\uffff]]>")
-    text = format_junit([attrs.evolve(finding, examples=(example,))], result.facts)
+    text = render("junit", [attrs.evolve(finding, examples=(example,))], result.facts)
     assert "]]>" in "".join(fromstring(text.encode()).itertext())  # noqa: S314 (ours)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_every_format_is_made_of_the_json_alone(result: Audit, tmp_path: Path, form: str) -> None:
+    """A stored JSON gives the same bytes as the audit, whose database may be closed."""
+    stored = tmp_path / "audit.json"
+    result.write(stored)
+    result.close()
+    audit = json.loads(stored.read_text(), object_hook=Row)
+    for fail_on in (Severity.INFO, None):
+        again = format_audit(form, audit, fail_on, title="Our site")
+        assert again == result.format(form, fail_on, title="Our site")
 
 
 def test_formats_by_suffix(result: Audit, tmp_path: Path) -> None:
@@ -182,7 +196,7 @@ def test_a_sample_without_a_hit(tmp_path: Path) -> None:
 def test_a_report_of_ours_compares_with_itself(result: Audit, tmp_path: Path) -> None:
     """Between an audit and itself nothing is new, and nothing fixed."""
     path = tmp_path / "a.json"
-    path.write_text(format_json(result.findings, result.facts))
+    path.write_text(result.format("json"))
     found = compare_audits(path, path)
     assert {each.trend for each in found} == {Trend.SAME}
     assert len(found) == len(result.findings)

@@ -30,6 +30,7 @@ from sitemapreader.fetch import StoredResponse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 DAY = "2026-10-{:02}T10:00:00Z"
 OTHER = "https://other.example"
@@ -476,7 +477,12 @@ NOT_RUN: dict[str, tuple[str, AuditedSite, str]] = {
     ),
     "a part of the walk": (
         "missing-url",
-        site(pages(1), f"Sitemap: {HOST}/gone.xml", known=(f"{HOST}/9",)),
+        site(
+            pages(1),
+            f"Sitemap: {HOST}/broken.xml",
+            known=(f"{HOST}/9",),
+            documents={"/broken.xml": urlset(pages(1))[:-20]},
+        ),
         "not everything was read",
     ),
     "nothing that was read": (
@@ -495,6 +501,69 @@ def test_a_rule_without_its_input_is_not_run(what: str, trial: RuleTrial) -> Non
     assert isinstance(ended, NotRun), ended
     assert reason in ended.reason
     assert not ended.is_error
+
+
+def test_a_listed_page_without_links_returns_none(trial: RuleTrial) -> None:
+    """Each of 90 pages that are listed and link to nobody is a missing return link."""
+    both = [
+        page(f"/de/{n}", more=link("de", f"/de/{n}") + link("en", f"/en/{n}")) for n in range(90)
+    ]
+    plain = [page(f"/en/{n}") for n in range(90)]
+    found = trial.run(
+        "hreflang-no-return-link", site("".join(both + plain), figures={"examples": 90})
+    )
+    assert isinstance(found, Finding)
+    assert {each.url for each in found.examples} == {f"{HOST}/de/{n}" for n in range(90)}
+    assert found.examples[0].detail == f"no link back from {HOST}/en/0"
+
+
+def test_a_sitemap_that_is_not_there_switches_no_rule_off(trial: RuleTrial) -> None:
+    """With a child that answers 404, what is missing is found, and it is said what is not known."""
+    gone = f"Sitemap: {HOST}/gone.xml"
+    for code, tried in {
+        "missing-url": site(pages(1), gone, known=(f"{HOST}/9",)),
+        "hreflang-target-not-listed": site(languages(link("fr", "/fr")), gone),
+    }.items():
+        found = trial.run(code, tried)
+        assert isinstance(found, Finding), found
+        assert found.doubt == "1 sitemap was not found, and may have listed some of them"
+
+
+def test_a_scheme_is_compared_at_the_same_host(trial: RuleTrial) -> None:
+    """Of several spellings with https, the one is named that differs in the scheme alone."""
+    urls = (f"{HOST}/a", "http://www.shop.example/a", "https://shop.example/a", f"{HOST}/a/")
+    for order in (urls, urls[::-1]):
+        found = trial.run("variant-scheme", site("".join(map(page, order))))
+        assert isinstance(found, Finding)
+        assert [(each.url, each.detail) for each in found.examples] == [(urls[1], urls[0])]
+
+
+def test_a_base_url_of_localhost_is_one_finding(tmp_path: Path) -> None:
+    """What its other faults are is told below it, in whatever category they are."""
+    listed = "".join(page(f"http://localhost:8000/{n}.html") for n in range(8))
+    for n in range(8):
+        (tmp_path / f"{n}.html").write_text(f"<title>{n}</title>")
+    (tmp_path / "sitemap.xml").write_bytes(urlset(listed))
+    with audit_sync(tmp_path, base_url=HOST, pages="all") as result:
+        causes = {each.code: each.cause for each in result.findings}
+        first = result.findings[0].code
+    below = {"out-of-scope", "other-site", "host-other", "page-unlisted"}
+    assert first == "host-not-public"
+    assert {code for code, cause in causes.items() if cause == first} == below
+
+
+def test_rules_that_name_each_other_are_no_cause(tmp_path: Path) -> None:
+    """Two rules of one's own that call each other their cause are both shown."""
+    for code, other in (("a-rule", "b-rule"), ("b-rule", "a-rule")):
+        head = f"-- title: {code}\n-- severity: info\n-- cause: {other}\n"
+        query = "SELECT loc AS url, '' AS detail, document FROM url"
+        (tmp_path / f"{code}.sql").write_text(head + query)
+    tried = site(pages(1)).make_fetcher()
+    with audit_sync(f"{HOST}/", rules=tmp_path, select=["custom"], fetcher=tried) as result:
+        assert [(each.code, each.cause) for each in result.findings] == [
+            ("a-rule", ""),
+            ("b-rule", ""),
+        ]
 
 
 def test_the_gravest_hit_makes_the_severity(trial: RuleTrial) -> None:

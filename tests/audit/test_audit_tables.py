@@ -62,7 +62,7 @@ def test_each_issue_is_in_one_group() -> None:
     for code in IssueCode:
         assert sum(code in group for group in groups) == 1, code
     keys = {key for own in ISSUES.values() for key in own}
-    assert keys == {"severity", "what", "meaning", "advice", "known-as"}
+    assert keys == {"severity", "what", "meaning", "advice", "known-as", "cause"}
     plain = [own for own in ISSUES.values() if "what" in own]
     assert len(plain) == 15
     assert all({"meaning", "advice"} <= own.keys() for own in plain)
@@ -283,7 +283,7 @@ def test_settings_without_a_table(line: str, tmp_path: Path) -> None:
 
 def test_the_shell_knows_the_formats() -> None:
     """What the command line offers without importing an audit is what there is."""
-    from sitemapreader.audit.report.texts import FORMATS  # noqa: PLC0415 (only here)
+    from sitemapreader.audit.report import FORMATS  # noqa: PLC0415 (only here)
 
     assert audit_options.AUDIT_FORMATS == FORMATS
     assert audit_options.FAIL_ON == FAIL_ON

@@ -11,8 +11,9 @@ import attrs
 
 from sitemapreader import FetchOptions
 from sitemapreader.audit import AuditOptions, Finding, NotRun
-from sitemapreader.audit.api import AuditRun, plan_rules
+from sitemapreader.audit.api import AuditRun
 from sitemapreader.audit.database import AuditDatabase
+from sitemapreader.audit.rules import plan_rules
 from sitemapreader.audit.sources import load_known
 from sitemapreader.audit.visits import SiteVisits
 from sitemapreader.fetch import MemoryFetcher, StoredResponse
@@ -176,6 +177,7 @@ class RuleTrial:
             return asyncio.run(self._run(code, tried))
         finally:
             self.database.ask("ROLLBACK")
+            self.database.codes.clear()
 
     async def _run(self, code: str, tried: AuditedSite) -> Finding | NotRun | None:
         figures = AuditOptions(now=NOW, **tried.figures)
@@ -190,10 +192,8 @@ class RuleTrial:
         run = AuditRun(self.database, plan, figures, figures.make_parameters(NOW), visits, source)
         await run.walk({"fetcher": fetcher, "options": FetchOptions(max_attempts=1)})
         run.judge(has_known=tried.known is not None)
-        runner = run._runner
-        if runner.findings:
-            return runner.findings[0]
-        return runner.not_run[0] if runner.not_run else None
+        ended: list[Finding | NotRun] = [*run.runner.find(), *run.runner.not_run]
+        return ended[0] if ended else None
 
     def close(self) -> None:
         """Remove the database."""

@@ -3,25 +3,14 @@
 from __future__ import annotations
 
 import random
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from typing import Any
 
 import attrs
 
-from sitemapreader.audit.models import (
-    AuditRule,
-    Category,
-    DocumentFact,
-    Example,
-    Facts,
-    Finding,
-    HostCount,
-    LanguagePair,
-    MonthCount,
-    NotRun,
-    Place,
-    SectionCount,
-)
+from sitemapreader.audit import AuditRule, Example, Finding, NotRun, Place, Row
+from sitemapreader.audit.models import Category, make_plain
+from sitemapreader.audit.report.texts import format_audit
 from sitemapreader.issues import Severity
 
 NOW = datetime(2026, 11, 22, 4, 30, tzinfo=UTC)
@@ -82,12 +71,62 @@ def make_finding(code: str = "url-fragment", count: int = 3, **changes: Any) -> 
     return attrs.evolve(finding, **changes)
 
 
-def make_facts(**changes: Any) -> Facts:
+_COUNTS = (
+    *("seconds", "urls", "distinct", "dated", "images", "videos", "news", "alternates"),
+    *("sitemaps", "sitemaps_not_read", "sections_others", "hosts_others", "languages_others"),
+    "documents_total",
+)
+_LISTS = (
+    *("months", "sections", "hosts", "languages", "documents", "passed", "not_run"),
+    "old_folders",
+)
+_NOTHING = ("pages", "old_pages", "known_urls", "compared_pages", "baseline")
+
+
+def make_facts(**changes: Any) -> Row:
     """Make the facts of a site without URLs."""
-    return attrs.evolve(Facts(source=SITE, begun=NOW, version="1.0"), **changes)
+    facts = Row(source=SITE, begun=NOW, version="1.0", complete=True, statuses={}, files={})
+    facts |= {"old_complete": True, **dict.fromkeys(_COUNTS, 0), **dict.fromkeys(_NOTHING)}
+    return Row({**facts, **{name: [] for name in _LISTS}, **changes})
 
 
-def make_shop(sitemaps: int = 30, urls_each: int = 100) -> tuple[tuple[Finding, ...], Facts]:
+def render(name: str, findings: Any, facts: Row, *args: Any, **more: Any) -> str:
+    """Return an audit in a format, made of its JSON."""
+    return format_audit(name, describe(findings, facts), *args, **more)
+
+
+def describe(findings: Any, facts: Row) -> Row:
+    """Return the JSON of an audit."""
+    return Row(schema=1, findings=make_plain(findings), facts=make_plain(facts))
+
+
+def make_document(url: str, parent: str = "", **more: Any) -> Row:
+    """Make a document of the facts."""
+    counts = ("urls", "children", "bytes_raw", "bytes_inflated", "dated", "findings", "depth")
+    texts = {"role": "sitemap", "format": "", "status": "complete", "reason": ""}
+    nothing = dict.fromkeys(("http_status", "newest", "lastmod"))
+    return Row(
+        {"url": url, "parent": parent, **texts, **nothing, **dict.fromkeys(counts, 0), **more}
+    )
+
+
+def make_month(month: str, urls: int, alike: int = 0, future: int = 0) -> Row:
+    """Make a month of the facts."""
+    return Row(month=f"{month}-01", urls=urls, alike=alike, future=future)
+
+
+def make_pair(page: str, target: str, pages: int, links: int, returned: int) -> Row:
+    """Make a pair of languages of the facts."""
+    return Row(page=page, target=target, pages=pages, links=links, returned=returned)
+
+
+def make_tally(listed: int, visited: int, judged: int, **more: Any) -> Row:
+    """Make what the facts say of visited pages."""
+    fields = {"not_judged": {}, "exact": judged == listed, "bound": None, **more}
+    return Row(listed=listed, visited=visited, judged=judged, **fields)
+
+
+def make_shop(sitemaps: int = 30, urls_each: int = 100) -> tuple[tuple[Finding, ...], Row]:
     """Make the audit of a shop with some of every chart; each time the same."""
     chance = random.Random(19)
     urls = sitemaps * urls_each
@@ -116,6 +155,7 @@ def make_shop(sitemaps: int = 30, urls_each: int = 100) -> tuple[tuple[Finding, 
                     )
                     for n in range(min(count, 20))
                 ),
+                urls=count if unit == "URLs" else urls,
             )
         )
     rules = [make_rule(f"rule-{n}", title=f"What rule {n} looks for") for n in range(24)]
@@ -132,7 +172,10 @@ def make_shop(sitemaps: int = 30, urls_each: int = 100) -> tuple[tuple[Finding, 
         months=_make_months(urls * 9 // 10),
         sections=_make_sections(urls),
         sections_others=urls // 40,
-        hosts=(HostCount(SITE, urls - 40), HostCount("http://shop.example", 40)),
+        hosts=(
+            Row(origin=SITE, urls=urls - 40),
+            Row(origin="http://shop.example", urls=40),
+        ),
         languages=_make_languages(urls),
         documents=documents,
         documents_total=len(documents),
@@ -144,9 +187,9 @@ def make_shop(sitemaps: int = 30, urls_each: int = 100) -> tuple[tuple[Finding, 
     return tuple(findings), facts
 
 
-def _make_documents(sitemaps: int, urls_each: int) -> tuple[DocumentFact, ...]:
-    robots = DocumentFact(f"{SITE}/robots.txt", role="robots", children=1, bytes_raw=199)
-    index = DocumentFact(
+def _make_documents(sitemaps: int, urls_each: int) -> tuple[Row, ...]:
+    robots = make_document(f"{SITE}/robots.txt", role="robots", children=1, bytes_raw=199)
+    index = make_document(
         f"{SITE}/sitemap_index.xml",
         robots.url,
         format="sitemapindex",
@@ -154,7 +197,7 @@ def _make_documents(sitemaps: int, urls_each: int) -> tuple[DocumentFact, ...]:
         bytes_raw=1_900,
     )
     read = [
-        DocumentFact(
+        make_document(
             f"{SITE}/sitemaps/products-{number:05}.xml.gz",
             index.url,
             format="urlset",
@@ -167,14 +210,14 @@ def _make_documents(sitemaps: int, urls_each: int) -> tuple[DocumentFact, ...]:
         )
         for number in range(sitemaps)
     ]
-    gone = DocumentFact(
+    gone = make_document(
         f"{SITE}/sitemaps/old.xml",
         index.url,
         status="failed",
         reason="http-status",
         http_status=404,
     )
-    cut = DocumentFact(
+    cut = make_document(
         f"{SITE}/sitemaps/cut.xml.gz",
         index.url,
         format="urlset",
@@ -185,36 +228,38 @@ def _make_documents(sitemaps: int, urls_each: int) -> tuple[DocumentFact, ...]:
     return (robots, index, *read, gone, cut)
 
 
-def _make_months(dated: int) -> tuple[MonthCount, ...]:
-    counts = [MonthCount(date(2019, 5, 1), dated // 100 + 1)]
+def _make_months(dated: int) -> tuple[Row, ...]:
+    counts = [make_month("2019-05", dated // 100 + 1)]
     for number in range(60):
-        month = date(2021 + (number + 11) // 12, (number + 11) % 12 + 1, 1)
-        counts.append(MonthCount(month, dated * (number + 1) ** 2 // 100_000))
-    counts.append(MonthCount(date(2026, 12, 1), dated // 50 + 1, future=dated // 50 + 1))
+        month = f"{2021 + (number + 11) // 12}-{(number + 11) % 12 + 1:02}"
+        counts.append(make_month(month, dated * (number + 1) ** 2 // 100_000))
+    counts.append(make_month("2026-12", dated // 50 + 1, future=dated // 50 + 1))
     rest = max(dated - sum(month.urls for month in counts), 2)
-    last = attrs.evolve(counts[-2], urls=counts[-2].urls + rest, alike=rest // 2)
+    last = Row(counts[-2], urls=counts[-2].urls + rest, alike=rest // 2)
     return (*counts[:-2], last, counts[-1])
 
 
-def _make_sections(urls: int) -> tuple[SectionCount, ...]:
+def _make_sections(urls: int) -> tuple[Row, ...]:
     sections = []
     for number, (folder, subfolders) in enumerate(_FOLDERS.items()):
         part = urls // 2 ** (number + 1)
         names = [f"{folder}{name}/" for name in subfolders] or [folder]
         sections += [
-            SectionCount(
-                "www.shop.example", name, max(1, part * (len(names) - at) * 2 // len(names) ** 2)
+            Row(
+                host="www.shop.example",
+                path=name,
+                urls=max(1, part * (len(names) - at) * 2 // len(names) ** 2),
             )
             for at, name in enumerate(names)
         ]
     return tuple(sorted(sections, key=lambda section: -section.urls))
 
 
-def _make_languages(urls: int) -> tuple[LanguagePair, ...]:
+def _make_languages(urls: int) -> tuple[Row, ...]:
     languages = ("en", "de", "fr", "es-mx", "ja", "pt-br")
     pages = urls // 10
     return tuple(
-        LanguagePair(page, target, pages, pages, pages - lost)
+        make_pair(page, target, pages, pages, pages - lost)
         for row, page in enumerate(languages)
         for column, target in enumerate((*languages, "x-default"))
         for lost in [

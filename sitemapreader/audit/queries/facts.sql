@@ -27,47 +27,58 @@ WHERE role = 'sitemap' AND via <> 'well-known'
 -- statuses:
 SELECT status, count(*) FROM document GROUP BY status ORDER BY status
 
--- months:
-SELECT date_trunc('month', lastmod)::DATE AS month, count(*),
-       count(*) FILTER (document IN (SELECT unnest($alike::UINTEGER[]))),
-       count(*) FILTER (lastmod > $now + to_hours($future_hours))
+-- months: of lastmod; alike are those in sitemaps with dates that say nothing
+SELECT date_trunc('month', lastmod)::DATE AS month, count(*) AS urls,
+       count(*) FILTER (document IN (
+           SELECT document FROM place WHERE code IN ('lastmod-all-equal', 'lastmod-is-build-time')
+       )) AS alike,
+       count(*) FILTER (lastmod > $now + to_hours($future_hours)) AS future
 FROM url_row WHERE lastmod IS NOT NULL GROUP BY month ORDER BY month
 
--- sections:
-SELECT host_of(prefix) AS host, path_of(prefix) AS path, sum(urls)::UBIGINT AS urls
-FROM folder GROUP BY host, path ORDER BY urls DESC, host, path LIMIT $limit
+-- sections: folders of at most two levels, without their subfolders
+SELECT host_of(prefix) AS host, coalesce(nullif(path_of(prefix), ''), '/') AS path,
+       sum(urls)::UBIGINT AS urls
+FROM folder GROUP BY ALL ORDER BY urls DESC, host, path LIMIT 500
 
 -- names: words with which many names in one folder begin, with the mark behind them
-SELECT regexp_extract(substr(path_of(key), 1 + length($path)), '^\pL+[-_.]?') AS word,
-       count(*)::UBIGINT AS urls
-FROM url WHERE host_of(key) = $host AND path_of(folder_of(key)) = $path
-GROUP BY word HAVING word <> '' AND urls >= $least ORDER BY urls DESC, word LIMIT $limit
+SELECT $host AS host, $path || word || '*' AS path, urls FROM (
+    SELECT regexp_extract(substr(path_of(key), 1 + length($path)), '^\pL+[-_.]?') AS word,
+           count(*)::UBIGINT AS urls
+    FROM url WHERE host_of(key) = $host AND path_of(folder_of(key)) = $path
+    GROUP BY word HAVING word <> '' AND urls >= $least
+) ORDER BY urls DESC, word LIMIT 20
 
 -- hosts:
 SELECT scheme || '://' || host AS origin, sum(urls)::UBIGINT AS urls
-FROM host GROUP BY origin ORDER BY urls DESC, origin LIMIT $limit
+FROM host GROUP BY origin ORDER BY urls DESC, origin LIMIT 500
 
--- languages:
+-- languages: links from pages of one language to another, those of the largest languages
 WITH own AS (
-    SELECT url, min(hreflang) AS page_language FROM hreflang_link
+    SELECT url, min(hreflang) AS page FROM hreflang_link
     WHERE page = target AND hreflang <> 'x-default' GROUP BY url
 ), counted AS (
-    SELECT page_language, count(*) AS pages FROM own GROUP BY page_language
+    SELECT page, count(*) AS pages, row_number() OVER (ORDER BY pages DESC, page) AS rank
+    FROM own GROUP BY page
 ), pairs AS (
     SELECT DISTINCT page, target FROM hreflang_link
 )
-SELECT own.page_language, l.hreflang, any_value(counted.pages), count(DISTINCT l.url),
-       count(DISTINCT l.url) FILTER (back.page IS NOT NULL)
+SELECT own.page, l.hreflang AS target, any_value(c.pages) AS pages, count(DISTINCT l.url) AS links,
+       count(DISTINCT l.url) FILTER (back.page IS NOT NULL) AS returned
 FROM own JOIN hreflang_link l ON l.url = own.url
-JOIN counted ON counted.page_language = own.page_language
+JOIN counted c ON c.page = own.page LEFT JOIN counted t ON t.page = l.hreflang
 LEFT JOIN pairs back ON back.page = l.target AND back.target = l.page
-GROUP BY own.page_language, l.hreflang
-ORDER BY any_value(counted.pages) DESC, own.page_language, count(DISTINCT l.url) DESC, l.hreflang
+WHERE c.rank <= 24 AND (t.rank <= 24 OR t.rank IS NULL)
+GROUP BY own.page, l.hreflang
+ORDER BY pages DESC, own.page, links DESC, l.hreflang
+
+-- languages_others:
+SELECT greatest(0, count(DISTINCT hreflang) FILTER (hreflang <> 'x-default') - $shown) FROM hreflang_link
 
 -- documents: what was not read stands above its neighbours
-SELECT d.id, d.url, coalesce(p.url, d.parent), d.role, coalesce(d.format, ''), d.status, d.reason,
-       d.http_status, d.listed, d.children, d.bytes_raw, d.bytes_inflated, d.dated, d.newest,
-       d.lastmod
+SELECT d.id, d.url, coalesce(p.url, d.parent) AS parent, d.role, coalesce(d.format, '') AS format,
+       d.status, d.reason, d.http_status, d.listed AS urls, d.children, d.bytes_raw, d.bytes_inflated,
+       d.dated, d.newest, d.lastmod, coalesce(hits, 0) AS findings
 FROM document d LEFT JOIN document p ON p.id = d.parent_id AND p.id <> d.id
+LEFT JOIN (SELECT document, sum(count)::BIGINT AS hits FROM place GROUP BY document) h ON h.document = d.id
 ORDER BY d.status NOT IN ('complete', 'unchanged') DESC, d.children > 0 DESC, d.role, d.listed DESC, d.url
-LIMIT $limit
+LIMIT 10000

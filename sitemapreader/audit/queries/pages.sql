@@ -163,12 +163,13 @@ FROM (
 ) f WHERE f.id = page.rowid
 
 -- fates: by folder, those that lost most first
-SELECT first_folder(key) AS folder, count(*),
-       count(*) FILTER (fate = 'was-lost'), count(*) FILTER (fate = 'was-to-start'),
-       count(*) FILTER (fate = 'was-temporary'), count(*) FILTER (fate = 'was-unlisted')
+SELECT first_folder(key) AS folder, count(*) AS pages,
+       count(*) FILTER (fate = 'was-lost') AS lost,
+       count(*) FILTER (fate = 'was-to-start') AS to_start,
+       count(*) FILTER (fate = 'was-temporary') AS temporary,
+       count(*) FILTER (fate = 'was-unlisted') AS unlisted
 FROM page WHERE is_old AND not_judged IS NULL
-GROUP BY folder
-ORDER BY count(*) FILTER (fate = 'was-lost') DESC, count(fate) DESC, folder LIMIT $limit
+GROUP BY folder ORDER BY lost DESC, count(fate) DESC, folder LIMIT 500
 
 -- tally: pages that were to be visited, that were, that were judged, and why not; {} is which
 SELECT count(*), count(*) FILTER (not_judged IS DISTINCT FROM 'time'),
@@ -186,7 +187,7 @@ SELECT count(DISTINCT key) FROM url
 -- old: as many as there were
 SELECT count(*) FROM old
 
--- strata: of the sample, and the hits of a rule in them; {} is its query
+-- strata: of the sample, and the hits of a rule in them; {} is its code
 SELECT s.size, count(*) FILTER (not_judged IS NULL),
-       count(*) FILTER (not_judged IS NULL AND loc IN (SELECT hit.url FROM ({}) AS hit))
+       count(*) FILTER (not_judged IS NULL AND loc IN (SELECT url FROM rule."{}"))
 FROM page JOIN sample s USING (loc) WHERE s.is_old = $is_old GROUP BY s.stratum, s.size

@@ -1,8 +1,14 @@
 -- What rules need, what they looked at, and what they hit. A line `-- name:` begins a query.
 
--- lost: sitemaps that were not read, or not to their end
-SELECT count(*) FROM document
-WHERE role = 'sitemap' AND (status IN ('failed', 'partial') OR (status = 'skipped' AND is_excused))
+-- lost: sitemaps that were not read, or not to their end; and errors that are not of missing ones
+SELECT count(*) FILTER (NOT is_gone) AS lost, count(*) FILTER (is_gone) AS gone, (
+    SELECT count(*) FROM issue_count c LEFT JOIN document d ON d.id = c.document
+    WHERE c.severity = 'error' AND coalesce(d.status <> 'failed' OR NOT d.http_status IN (404, 410), true)
+) AS errors
+FROM (
+    SELECT status = 'failed' AND coalesce(http_status IN (404, 410), false) AS is_gone FROM document
+    WHERE role = 'sitemap' AND (status IN ('failed', 'partial') OR (status = 'skipped' AND is_excused))
+)
 
 -- unread_robots:
 SELECT reason, http_status FROM document WHERE role = 'robots' LIMIT 1
@@ -33,48 +39,112 @@ SELECT 'known URLs', count(*) FROM known
 SELECT count(*) > 0 FROM document
 WHERE role = 'sitemap' AND status IN ('complete', 'partial', 'unchanged')
 
--- count_hits: {} is the query of a rule
-SELECT hit.document, count(*),
-       min({{'url': hit.url, 'detail': hit.detail::VARCHAR}}, $examples_shown)
-FROM ({}) AS hit GROUP BY hit.document
+-- define_rule: a view with the columns of a hit, {} are the code and the query of a rule
+CREATE VIEW rule."{0}" AS
+SELECT url, detail, document, severity, file, file_line, line FROM (
+    SELECT NULL::VARCHAR AS url, NULL::VARCHAR AS detail, NULL::UINTEGER AS document,
+           NULL::VARCHAR AS severity, NULL::VARCHAR AS file, NULL::UBIGINT AS file_line,
+           NULL::UBIGINT AS line
+    WHERE false
+    UNION ALL BY NAME
+    SELECT hit.url, hit.detail, hit.document, hit.* EXCLUDE (url, detail, document)
+    FROM ({1}) AS hit
+)
 
--- list_hits: {} is the query of a rule
-SELECT $rule_code AS code, hit.url, hit.detail, document.url AS document
-FROM ({}) AS hit LEFT JOIN document ON document.id = hit.document
+-- place_hits: {} is the code of a rule
+INSERT INTO place
+SELECT '{0}', document, count(*), max(severity::grade), NULL, min({{
+           'url': coalesce(url, ''), 'detail': coalesce(detail, ''), 'document': document,
+           'line': line, 'file': coalesce(file, ''), 'file_line': file_line
+       }}, $most)
+FROM rule."{0}" GROUP BY document
 
--- count_issues: an empty sitemap counts below an index, and never for news
-SELECT issue_count.code, coalesce(document.url, ''), sum(issue_count.count)::BIGINT,
-       any_value(issue_count.document), coalesce(bool_or(document.is_excused), false)
-FROM issue_count LEFT JOIN document ON document.id = issue_count.document
-WHERE issue_count.code <> 'empty'
-   OR (document.via = 'index' AND document.news = 0 AND NOT contains(lower(document.url), 'news'))
-GROUP BY issue_count.code, document.url
-ORDER BY issue_count.code, sum(issue_count.count) DESC, document.url
+-- place_issues: an empty sitemap counts below an index, and never for news; what may be no fault of
+-- the site is a note, and nothing at all beside what is one
+INSERT INTO place BY NAME
+WITH counted AS (
+    SELECT c.code, c.document, sum(c.count)::UBIGINT AS count,
+           coalesce(bool_or(d.is_excused), false) AND list_contains($excusable, c.code) AS is_excused
+    FROM issue_count c LEFT JOIN document d ON d.id = c.document
+    WHERE list_contains($codes, c.code) AND (c.code <> 'empty'
+       OR (d.via = 'index' AND d.news = 0 AND NOT contains(lower(d.url), 'news')))
+    GROUP BY c.code, c.document
+), shown AS (
+    SELECT i.code, c.document, min(line) AS line, list({
+               'url': coalesce(url, ''), 'detail': coalesce(value, ''), 'document': i.document,
+               'line': line, 'file': '', 'file_line': NULL::UBIGINT
+           } ORDER BY line, url, value)[:$most] AS first
+    FROM issue i LEFT JOIN counted c ON c.code = i.code AND c.document = i.document
+    GROUP BY i.code, c.document
+)
+SELECT c.code, c.document, count, CASE WHEN is_excused THEN 'info' END AS severity, line,
+       coalesce(first, []) AS first
+FROM counted c LEFT JOIN shown s ON s.code = c.code AND s.document IS NOT DISTINCT FROM c.document
+QUALIFY NOT is_excused OR bool_and(is_excused) OVER (PARTITION BY c.code)
 
--- issue_examples:
-SELECT coalesce(issue.url, ''), coalesce(issue.value, ''), coalesce(document.url, ''), issue.line
-FROM issue LEFT JOIN document ON document.id = issue.document
-WHERE issue.code = $code
-ORDER BY document.url, issue.line, issue.url, issue.value
-LIMIT $limit
+-- view_issue: {} is a code
+SELECT coalesce(url, '') AS url, coalesce(value, '') AS detail, document, line FROM issue
+WHERE code = '{}'
 
--- issue_lines: the first of each document
-SELECT document.url, min(issue.line) FROM issue JOIN document ON document.id = issue.document
-WHERE issue.code = $code GROUP BY document.url
+-- refused: whether the site or the network may have kept sitemaps from us
+SELECT count(*) > 0 FROM issue_count c LEFT JOIN document d ON d.id = c.document
+WHERE list_contains($about_us, c.code) OR d.is_excused
 
--- list_issues: as `list_hits` does
-SELECT $rule_code AS code, coalesce(issue.url, '') AS url, coalesce(issue.value, '') AS detail,
-       document.url AS document
-FROM issue LEFT JOIN document ON document.id = issue.document
-WHERE issue.code = $rule_code
+-- findings: for each rule that hit, how often, in how many sitemaps, how gravely, and with how many URLs
+SELECT code, sum(count)::BIGINT AS count, count(document) AS places_total,
+       max(p.severity)::VARCHAR AS severity, sum(d.urls)::BIGINT AS urls_of_places,
+       bool_or(d.status IN ('failed', 'partial', 'skipped')) AS is_unread,
+       bool_or(len(list_filter(first, lambda hit: hit.url <> '')) > 0) AS has_urls
+FROM place p LEFT JOIN document d ON d.id = p.document
+GROUP BY code
 
--- gather_hits: what a baseline holds of a rule, {} is its query
-SELECT coalesce(hit.document, ''), count(*), min(left(md5(coalesce(hit.url, '')), 16), $most)
-FROM ({}) AS hit GROUP BY coalesce(hit.document, '')
+-- places: of each rule, those with most hits
+SELECT p.code, d.url AS document, p.count, coalesce(p.first[1].url, '') AS url, p.line
+FROM place p JOIN document d ON d.id = p.document
+QUALIFY row_number() OVER (PARTITION BY p.code ORDER BY p.count DESC, d.url) <= $most
+ORDER BY p.code, p.count DESC, d.url
 
--- compare_hits: with those of the baseline, {} is the query
-SELECT coalesce(hit.document, ''), count(*), count(*) FILTER (baseline.code IS NULL)
-FROM ({}) AS hit LEFT JOIN baseline
-  ON baseline.code = $rule_code AND baseline.document = coalesce(hit.document, '')
- AND baseline.fingerprint = left(md5(coalesce(hit.url, '')), 16)
-GROUP BY coalesce(hit.document, '')
+-- examples: of each rule, in turn from the sitemaps that have most
+SELECT code, hit.url, hit.detail, coalesce(d.url, '') AS document, hit.line, hit.file, hit.file_line
+FROM (
+    SELECT code, p.count AS hits, unnest(first) AS hit, generate_subscripts(first, 1) AS turn
+    FROM place p
+) LEFT JOIN document d ON d.id = hit.document
+QUALIFY row_number() OVER (PARTITION BY code ORDER BY turn, hits DESC, coalesce(d.url, '')) <= $most
+ORDER BY code, turn, hits DESC, coalesce(d.url, '')
+
+-- list_hits: {} is a code
+SELECT '{0}' AS code, hit.url, hit.detail, document.url AS document
+FROM rule."{0}" AS hit LEFT JOIN document ON document.id = hit.document
+
+-- alike: of the hits of a rule, those whose page is one of another rule's; {} are their codes
+SELECT count(*) FILTER (path_of(url) IN (SELECT path_of(url) FROM rule."{1}")), count(*)
+FROM rule."{0}" WHERE url <> ''
+
+-- known_hits: what a baseline holds of a rule, {} is its code
+SELECT coalesce(d.url, '') AS document, coalesce(h.urls, []) AS urls, p.count - coalesce(h.named, 0) AS more
+FROM place p LEFT JOIN document d ON d.id = p.document LEFT JOIN (
+    SELECT document, list(url ORDER BY url) AS urls, sum(number)::UBIGINT AS named
+    FROM (
+        SELECT * FROM (
+            SELECT document, coalesce(url, '') AS url, count(*) AS number
+            FROM rule."{0}" GROUP BY ALL
+        ) QUALIFY row_number() OVER (PARTITION BY document ORDER BY url) <= $most
+    ) GROUP BY document
+) h ON h.document IS NOT DISTINCT FROM p.document
+WHERE p.code = '{0}' ORDER BY document
+
+-- new_hits: those that the baseline neither names nor counts, {} is the code of a rule
+SELECT coalesce(sum(greatest(0, p.count::BIGINT - coalesce(h.known, 0) - coalesce(b.more, 0))), 0)::BIGINT
+FROM place p LEFT JOIN document d ON d.id = p.document
+LEFT JOIN (
+    SELECT hit.document, count(*) AS known
+    FROM rule."{0}" AS hit LEFT JOIN document d ON d.id = hit.document
+    SEMI JOIN baseline b ON b.code = '{0}' AND b.document = coalesce(d.url, '')
+        AND b.url = coalesce(hit.url, '')
+    GROUP BY hit.document
+) h ON h.document IS NOT DISTINCT FROM p.document
+LEFT JOIN (
+    SELECT document, sum(more) AS more FROM baseline WHERE code = '{0}' GROUP BY document
+) b ON b.document = coalesce(d.url, '')
+WHERE p.code = '{0}'

@@ -169,7 +169,20 @@ CREATE TABLE crawled (         -- what --urls says that pages answered
 );
 CREATE TABLE old_crawled AS FROM crawled;   -- what --was says of them
 CREATE TABLE baseline (
-    code VARCHAR, document VARCHAR, fingerprint VARCHAR
+    code VARCHAR, document VARCHAR, url VARCHAR, -- a known hit
+    more UBIGINT                                 -- or how many more there are in the document
+);
+
+CREATE SCHEMA rule;            -- a view for each rule that was run, by its code, with all its hits
+CREATE TYPE grade AS ENUM ('info', 'warning', 'error');
+CREATE TABLE place (           -- what a rule hit in one document
+    code VARCHAR, document UINTEGER, count UBIGINT,
+    severity grade,            -- the gravest, where it is not that of the rule
+    line UBIGINT,
+    first STRUCT(              -- hits
+        url VARCHAR, detail VARCHAR, document UINTEGER, line UBIGINT,
+        file VARCHAR, file_line UBIGINT
+    )[]
 );
 
 CREATE MACRO first_folder(key) AS regexp_extract(key, '^[^/]*//[^/?]*/?(?:[^/?]+/)?');

@@ -1,29 +1,56 @@
 """What all formats of an audit share: words, numbers, the order.
 
-Modules here turn facts into numbers and words; only the template writes markup, so that one
-setting of jinja2 escapes all texts of strangers.
+A format is made of the JSON of an audit alone. Modules here turn it into numbers and words; only
+the template writes markup, so that one setting of jinja2 escapes all texts of strangers.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from sitemapreader.audit.models import FOREMOST, Category, Facts, Finding, Rate
-from sitemapreader.issues import Severity
+from sitemapreader.audit.models import FOREMOST, AuditInputError, Row
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator
 
-
-GRADES = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
+FORMATS = ("text", "json", "sarif", "html", "markdown", "junit")
+"""Names of the formats."""
+SUFFIXES = {".txt": "text", ".json": "json", ".sarif": "sarif", ".html": "html", ".htm": "html"}
+SUFFIXES |= {".md": "markdown", ".xml": "junit"}
+"""Suffix of a file -> the format that it names."""
+HITS_SUFFIXES = (".parquet", ".csv", ".jsonl", ".ndjson")
+"""Suffixes of a file of all hits; all but the first also with .gz behind them."""
+GRADES = {"error": "error", "warning": "warning", "info": "note"}
 """Severity, the gravest first -> what a finding of it is called, in SARIF too."""
 OLD_COLUMNS = ("folder", "judged", "lost", "to start", "temporary", "unlisted")
-"""What the fields of `OldFolder` are called in a table."""
+"""What is told of the folders of an old site, in the order of their rows."""
 MOST_FOLDERS = 20
 """Rows of that table where it is plain text."""
 _SHORT_UNITS = ((1_000_000_000, "bn"), (1_000_000, "M"), (1_000, "k"))
 _SINGULARS = {"indexes": "index", "sets of languages": "set of languages"}
 """Nouns, and rules' units, that do not only lose an s."""
+
+
+def find_audit_format(path: str) -> str:
+    """Return the format by a file's suffix; raise ValueError for an unknown suffix."""
+    suffix = Path(path).suffix.lower()
+    if suffix not in SUFFIXES:
+        raise AuditInputError(
+            f"the name {path!r} does not say which format is meant: "
+            f"end it with {', '.join(SUFFIXES)}"
+        )
+    return SUFFIXES[suffix]
+
+
+def find_hits_suffix(path: str | os.PathLike[str]) -> str:
+    """Return the suffix that names the format; raise AuditInputError for another one."""
+    name = os.fspath(path).lower()
+    suffix = Path(name.removesuffix(".gz")).suffix
+    if suffix not in HITS_SUFFIXES or name.endswith(".parquet.gz"):
+        raise AuditInputError(f"hits: end the name of {name!r} with {', '.join(HITS_SUFFIXES)}")
+    return suffix
 
 
 def show_number(count: int) -> str:
@@ -58,7 +85,7 @@ def show_percent(share: float) -> str:
     return f"{100 * share:.{2 if share < 0.995 else 3}g}"
 
 
-def show_rate(rate: Rate, units: str) -> str:
+def show_rate(rate: Row, units: str) -> str:
     """Write an estimate with its interval: "1.8% (0.9 to 3.6%) of 50,000 pages"."""
     share, low, high = map(show_percent, (rate.share, rate.low, rate.high))
     return f"{share}% ({low} to {high}%) of {rate.population:,} {units}"
@@ -74,30 +101,51 @@ def count_units(count: int, units: str) -> str:
     return f"{count:,} {inflect(count, units)}"
 
 
-_OF_SITEMAPS = ("sitemaps", "indexes")
-"""Units that stand for the URLs in them."""
-_NOT_READ = frozenset({"failed", "partial", "skipped"})
+def show_bound(tally: Row) -> str:
+    """Write what a sample without a hit says: "none in 300, so less than 1.3%"."""
+    most = show_percent(tally.bound)
+    return f"none in {tally.judged:,}, so less than {most}% of {tally.listed:,}"
 
 
-def rank_findings(findings: Sequence[Finding], facts: Facts) -> list[Finding]:
-    """Return findings by severity, and by the share of the URLs that they touch."""
-    urls = {document.url: document.urls for document in facts.documents}
-    unread = {document.url for document in facts.documents if document.status in _NOT_READ}
+_TALLIES = {"pages": "pages", "old URLs": "old_pages"}
+"""Unit of a rule about visited pages -> the fact that says how many there were."""
 
-    def touched(finding: Finding) -> float:
-        if finding.rate is not None:
-            return finding.rate.share
-        if finding.of and finding.rule.unit not in _OF_SITEMAPS:
-            return finding.count / finding.of
-        is_read = finding.rule.category is Category.READING
-        documents = {place.document for place in finding.places}
-        if not facts.urls or (is_read and (not documents or not documents.isdisjoint(unread))):
-            return 1.0  # nobody knows how much is in what was not read
-        if not documents or (is_read and any(example.url for example in finding.examples)):
-            return finding.count / facts.urls
-        return sum(urls.get(document, 0) for document in documents) / facts.urls
 
-    return sorted(
-        findings,
-        key=lambda each: (-each.severity, each.code != FOREMOST, -min(touched(each), 1.0)),
-    )
+def find_bounds(facts: Row) -> Iterator[tuple[str, Row, int]]:
+    """Yield units of which a sample was visited, its tally, and passed rules."""
+    for unit, name in _TALLIES.items():
+        passed = sum(rule.unit == unit for rule in facts.passed)
+        if passed and facts[name] and facts[name].bound is not None:
+            yield unit, facts[name], passed
+
+
+def count_findings(findings: Iterable[Row]) -> dict[str, int]:
+    """Count findings, the gravest severity first, each with its number or 0."""
+    counts = dict.fromkeys(GRADES, 0)
+    for finding in findings:
+        counts[finding.severity] += 1
+    return counts
+
+
+def is_failure(finding: Row, fail_on: str | None) -> bool:
+    """Return whether a finding is grave enough, and has hits that a baseline lacks."""
+    grades = list(GRADES)
+    is_grave = fail_on is not None and grades.index(finding.severity) <= grades.index(fail_on)
+    return is_grave and finding.new != 0
+
+
+_WEIGHTS = {"error": 20, "warning": 1}
+"""How many URLs with a warning are as urgent as one with an error; notes come last."""
+
+
+def rank_findings(findings: Iterable[Row]) -> list[Row]:
+    """Return what to begin with first: severity times the URLs that it touches.
+
+    What has a cause among the findings is mended with that.
+    """
+
+    def urgency(finding: Row) -> tuple[Any, ...]:
+        weight = _WEIGHTS.get(finding.severity, 0)
+        return (not weight, finding.rule.code != FOREMOST, -(weight or 1) * finding.urls)
+
+    return sorted((each for each in findings if not each.cause), key=urgency)

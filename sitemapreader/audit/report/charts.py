@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from datetime import date
 from typing import TYPE_CHECKING, NamedTuple
 
-import attrs
-
+from sitemapreader.audit.models import Row
 from sitemapreader.audit.report import show_number, show_share, show_short_number
-from sitemapreader.urls import origin_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from sitemapreader.audit.models import DocumentFact, LanguagePair, MonthCount
+    from collections.abc import Iterable, Iterator, Sequence
 
 
 MONTHS_BACK = 60
@@ -27,9 +23,6 @@ _BAR_SHARE = 0.82
 """How much of its slot a bar fills."""
 _MIN_HEIGHT, _MIN_WIDTH = 1.0, 0.6
 """Per cent: a bar of one URL beside one of a million can still be seen."""
-_MONTHS_WITH_QUARTERS = 24
-_SHARED_SLOTS = 2
-"""Room of a bar for several months: its own, and a gap beside it."""
 _CROWDED = 13
 """Per cent of the axis beside another label or the edge, where a phone has no room for one."""
 
@@ -54,130 +47,65 @@ def stack_parts(counts: Iterable[tuple[str, int]], most: int) -> list[BarPart]:
     return parts
 
 
-class MonthColumn(NamedTuple):
-    """One colour of a vertical bar, in per cent from the upper left corner."""
+# -- months
 
-    kind: str
-    x: float
-    y: float
-    width: float
-    height: float
-    title: str
+_COUNTS = ("urls", "alike", "future")
 
 
-class AxisLabel(NamedTuple):
-    """A word or number beside an axis, and where."""
-
-    at: float
-    text: str
-    is_crowded: bool = False
-
-
-@attrs.frozen
-class MonthChart:
-    """URLs by month of lastmod."""
-
-    columns: list[MonthColumn]
-    ticks: list[AxisLabel]
-    """Numbers on the upright axis, with their height from the top."""
-    labels: list[AxisLabel]
-    """Years, "older" and "later"."""
-
-
-@attrs.define
-class YearRow:
-    """URLs of one year, for the table beside the chart."""
-
-    year: int
-    urls: int = 0
-    alike: int = 0
-    future: int = 0
-
-
-def sum_years(months: Iterable[MonthCount]) -> list[YearRow]:
-    """Sum months to years, the newest first."""
-    rows: dict[int, YearRow] = {}
+def sum_years(months: Iterable[Row]) -> list[Row]:
+    """Sum months to years, the newest first, for the table beside the chart."""
+    rows: dict[str, Row] = {}
     for month in months:
-        row = rows.setdefault(month.month.year, YearRow(month.month.year))
-        row.urls += month.urls
-        row.alike += month.alike
-        row.future += month.future
-    return sorted(rows.values(), key=lambda row: -row.year)
+        year = month.month[:4]
+        row = rows.setdefault(year, Row(dict.fromkeys(_COUNTS, 0), year=year))
+        row.update((name, row[name] + month[name]) for name in _COUNTS)
+    return sorted(rows.values(), key=lambda row: row.year, reverse=True)
 
 
-def chart_months(months: Sequence[MonthCount], today: date) -> MonthChart:
-    """Lay out a bar for each month, from at most five years ago to a year ahead."""
-    span = _fit_span([_number_month(each.month) for each in months], _number_month(today))
-    bars: dict[tuple[int, str], list[MonthCount]] = {}
-    for each in months:
-        bars.setdefault(span.find_bar(each.month), []).append(each)
-    most = max(sum(each.urls for each in counts) for counts in bars.values())
-    columns = [
-        column
-        for (slot, name), counts in bars.items()
-        for column in _stack_columns(100 * slot / span.slots, 100 / span.slots, most, name, counts)
-    ]
-    ticks = [
-        AxisLabel(100 - 100 * value / most, show_short_number(value))
-        for value in _choose_ticks(most)
-    ]
-    return MonthChart(columns, ticks, span.make_labels())
+def chart_months(months: Sequence[Row], today: str) -> Row:
+    """Lay out a bar for each month, from at most five years ago to a year ahead.
 
-
-def _number_month(day: date) -> int:
-    return day.year * 12 + day.month - 1
-
-
-class _Span(NamedTuple):
-    """The months with a bar each, and whether others share one beside them."""
-
-    first: int
-    last: int
-    has_older: bool
-    has_later: bool
-
-    @property
-    def slots(self) -> int:
-        """How many bars there is room for; a shared one stands apart from the months."""
-        return self.last - self.first + 1 + _SHARED_SLOTS * (self.has_older + self.has_later)
-
-    def find_bar(self, month: date) -> tuple[int, str]:
-        """Return slot and name of the bar to which a month belongs."""
-        number = _number_month(month)
-        if number < self.first:
-            return 0, "older"
-        if number > self.last:
-            return self.slots - 1, "later"
-        return self._find_slot(number), f"{month:%B %Y}"
-
-    def _find_slot(self, number: int) -> int:
-        return number - self.first + _SHARED_SLOTS * self.has_older
-
-    def make_labels(self) -> list[AxisLabel]:
-        """Label each January with its year, quarters where there is room, and shared bars."""
-        labels = [AxisLabel(0, "older")] if self.has_older else []
-        months = range(self.first, self.last + 1)
-        for number in months:
-            year, month = divmod(number, 12)
-            if month == 0 or (month % 3 == 0 and len(months) <= _MONTHS_WITH_QUARTERS):
-                at = 100 * self._find_slot(number) / self.slots
-                is_crowded = at < _CROWDED * self.has_older
-                is_crowded |= at > 100 - _CROWDED * (1 + self.has_later)
-                text = f"{date(year, month + 1, 1):%b}" if month else str(year)
-                labels.append(AxisLabel(at, text, is_crowded))
-        return [*labels, AxisLabel(100, "later")] if self.has_later else labels
-
-
-def _fit_span(numbers: Sequence[int], now: int) -> _Span:
-    """Choose the months that are shown each: as many as have URLs, within the limits."""
+    Its `columns` are in per cent from the upper left corner; so are `ticks` on the upright axis,
+    and `labels` below the other one. Months before and after share a bar at the edge.
+    """
+    numbers, now = [_number_month(each.month) for each in months], _number_month(today)
     first = min(max(min(numbers), now - MONTHS_BACK), now - _MONTHS_AT_LEAST + 1)
     last = max(min(max(numbers), now + MONTHS_AHEAD), now)
-    return _Span(first, last, min(numbers) < first, max(numbers) > last)
+    has_older, has_later = min(numbers) < first, max(numbers) > last
+    begin = 2 * has_older - first
+    """From the number of a month to its slot: a shared bar stands apart from the months."""
+    slots = begin + last + 1 + 2 * has_later
+    bars: defaultdict[tuple[int, str], list[Row]] = defaultdict(list)
+    for number, each in zip(numbers, months, strict=True):
+        name = f"{date.fromisoformat(each.month):%B %Y}"
+        bar = (0, "older") if number < first else (begin + number, name)
+        bars[(slots - 1, "later") if number > last else bar].append(each)
+    most = max(sum(each.urls for each in counts) for counts in bars.values())
+    januaries = range(first + -first % 12, last + 1, 12)
+    labels = [(100 * (begin + each) / slots, str(each // 12)) for each in januaries]
+    return Row(
+        columns=[
+            Row(column, x=100 * slot / slots, width=100 * _BAR_SHARE / slots)
+            for (slot, name), counts in bars.items()
+            for column in _stack_columns(most, name, counts)
+        ],
+        ticks=[(100 - 100 * each / most, show_short_number(each)) for each in _choose_ticks(most)],
+        labels=[
+            *[(0, "older", False)] * has_older,
+            *(
+                (at, text, at > 100 - _CROWDED * (1 + has_later) or at < _CROWDED * has_older)
+                for at, text in labels
+            ),
+            *[(100, "later", False)] * has_later,
+        ],
+    )
 
 
-def _stack_columns(
-    x: float, room: float, most: int, name: str, counts: Sequence[MonthCount]
-) -> list[MonthColumn]:
+def _number_month(day: str) -> int:
+    return int(day[:4]) * 12 + int(day[5:7]) - 1
+
+
+def _stack_columns(most: int, name: str, counts: Sequence[Row]) -> Iterator[Row]:
     """Lay out the parts of one bar above each other."""
     urls = sum(each.urls for each in counts)
     future = min(sum(each.future for each in counts), urls)
@@ -189,14 +117,12 @@ def _stack_columns(
         ("plain", urls - alike - future, title),
         ("future", future, f"{title}, of these {show_number(future)} in the future"),
     )
-    columns = []
     bottom = 100.0
     for kind, count, words in parts:
         if count:
             height = max(100 * count / most, _MIN_HEIGHT)
             bottom = max(bottom - height, 0)
-            columns.append(MonthColumn(kind, x, bottom, room * _BAR_SHARE, height, words))
-    return columns
+            yield Row(kind=kind, y=bottom, height=height, title=words)
 
 
 def _choose_ticks(most: int) -> list[int]:
@@ -212,83 +138,40 @@ def _choose_ticks(most: int) -> list[int]:
 # -- languages
 
 MAX_LANGUAGES = 24
-"""Rows and columns that are shown, by number of pages."""
+"""Columns that are shown, by number of pages."""
 _X_DEFAULT = "x-default"
 
 
-@attrs.frozen
-class MatrixCell:
-    """The links from one language to another."""
+def build_matrix(pairs: Sequence[Row]) -> Row:
+    """Arrange pairs of languages as a table, the language with most pages first.
 
-    kind: str
-    """Of "own", "none", "all", "most" or "few"."""
-    text: str
-    """Share of the pages whose link is returned; the number of pages for "own"."""
-    title: str
-
-
-@attrs.frozen
-class LanguageMatrix:
-    """Languages, and a row of cells for each; `left_out` is how many are not shown."""
-
-    targets: list[str]
-    rows: list[tuple[str, list[MatrixCell]]]
-    left_out: int
-
-
-def build_matrix(pairs: Sequence[LanguagePair]) -> LanguageMatrix:
-    """Arrange the pairs of languages as a table, the language with most pages first."""
+    Its `rows` have a cell for each of `targets`: kind, text and title; `left_out` are the others.
+    """
     by_pair = {(pair.page, pair.target): pair for pair in pairs}
     pages = {pair.page: pair.pages for pair in pairs}
-    links: dict[str, int] = {}
-    for pair in pairs:
-        links[pair.target] = links.get(pair.target, 0) + pair.links
     own = sorted(pages, key=lambda name: (-pages[name], name))
     others = sorted(
-        links.keys() - pages.keys(), key=lambda name: (name == _X_DEFAULT, -links[name])
+        {pair.target for pair in pairs} - pages.keys(), key=lambda name: (name == _X_DEFAULT, name)
     )
-    shown = own[:MAX_LANGUAGES]
-    targets = shown + others[: max(MAX_LANGUAGES - len(shown), 1)]
+    targets = own + others[: max(MAX_LANGUAGES - len(own), 1)]
     rows = [
         (page, [_make_cell(page, target, pages[page], by_pair) for target in targets])
-        for page in shown
+        for page in own
     ]
-    return LanguageMatrix(targets, rows, len(own) + len(others) - len(targets))
+    return Row(targets=targets, rows=rows, left_out=len(own) + len(others) - len(targets))
 
 
 def _make_cell(
-    page: str, target: str, pages: int, by_pair: dict[tuple[str, str], LanguagePair]
-) -> MatrixCell:
+    page: str, target: str, pages: int, by_pair: dict[tuple[str, str], Row]
+) -> tuple[str, str, str]:
     if page == target:
-        return MatrixCell("own", show_number(pages), f"{show_number(pages)} pages in {page}")
+        return "own", show_number(pages), f"{show_number(pages)} pages in {page}"
     pair = by_pair.get((page, target))
     if pair is None or not pair.links:
-        return MatrixCell("none", "\N{EN DASH}", f"no page in {page} links to {target}")
-    lost = pair.links - pair.returned
+        return "none", "\N{EN DASH}", f"no page in {page} links to {target}"
     title = (
         f"{show_number(pair.links)} of {show_number(pages)} pages in {page} link to {target}; "
-        f"{show_number(lost)} of these links are not returned"
+        f"{show_number(pair.links - pair.returned)} of these links are not returned"
     )
     kind = "all" if pair.returned == pages else "most" if pair.returned > pages / 2 else "few"
-    return MatrixCell(kind, show_share(pair.returned, pages), title)
-
-
-# -- sitemaps
-
-
-def is_failed_probe(document: DocumentFact) -> bool:
-    """Return whether a well-known path that nobody listed had no sitemap."""
-    is_unlisted = document.role == "sitemap" and not document.parent
-    return is_unlisted and document.status == "skipped" and not document.format
-
-
-def find_main_origin(documents: Sequence[DocumentFact]) -> str:
-    """Return the origin that most documents share, or "" without one."""
-    origins = Counter(filter(None, (origin_of(document.url) for document in documents)))
-    return origins.most_common(1)[0][0] if origins else ""
-
-
-def shorten_url(url: str, origin: str) -> str:
-    """Return the path of a URL of the main origin, and any other URL as it is."""
-    path = url.removeprefix(origin) if origin else url
-    return path if path.startswith("/") else url
+    return kind, show_share(pair.returned, pages), title

@@ -4,30 +4,24 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections import Counter
-from datetime import UTC
+from datetime import UTC, datetime
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
-import attrs
-
 from sitemapreader.audit import report as figures
-from sitemapreader.audit.models import AuditRule, Category, Facts, Finding, NotRun
-from sitemapreader.audit.report import rank_findings
+from sitemapreader.audit.models import Category, Row
 from sitemapreader.audit.report.charts import (
     BarPart,
     build_matrix,
     chart_months,
-    find_main_origin,
-    is_failed_probe,
-    shorten_url,
     stack_parts,
     sum_years,
 )
 from sitemapreader.errors import name_extra
-from sitemapreader.issues import Severity, excerpt
+from sitemapreader.issues import excerpt
 from sitemapreader.urls import host_of, origin_of
 
 with name_extra("an HTML report needs", "audit"):
@@ -35,27 +29,31 @@ with name_extra("an HTML report needs", "audit"):
     from markupsafe import Markup
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 
 _PARTS = files("sitemapreader.audit.report")
 _MAX_TEXT = 500
 """Characters of a stranger's text that are shown: one URL cannot fill the report."""
 _KINDS = {
-    Severity.ERROR: ("error", "Error", "errors"),
-    Severity.WARNING: ("warning", "Warning", "warnings"),
-    Severity.INFO: ("info", "Note", "notes"),
+    "error": ("Error", "errors"),
+    "warning": ("Warning", "warnings"),
+    "info": ("Note", "notes"),
 }
-"""Severity, the gravest first -> class in the style, word for a badge, and noun in the plural."""
+"""Severity, the gravest first -> word for a badge, and noun in the plural."""
+_MOST_FIRST = 5
+"""Findings to begin with."""
 
 
-def format_html(findings: Sequence[Finding], facts: Facts, title: str = "") -> str:
+def format_html(audit: Row, title: str = "") -> str:
     """Return the report: one HTML file with its style, its script and its charts.
 
     `title` stands above it.
     """
     template = _load_template()
+    findings, facts = audit.findings, audit.facts
     style, script = _read_part("style.css"), _read_part("script.js")
+    documents = [each for each in facts.documents if not _is_failed_probe(each)]
     return template.render(
         findings=findings,
         facts=facts,
@@ -66,22 +64,27 @@ def format_html(findings: Sequence[Finding], facts: Facts, title: str = "") -> s
         style_hash=_hash_asset(style),
         script=Markup(script),  # noqa: S704 (a file of this package)
         script_hash=_hash_asset(script),
-        counts=_count_severities(findings),
-        first=rank_findings(findings, facts)[:_MOST_FIRST],
+        counts=figures.count_findings(findings),
+        first=figures.rank_findings(findings)[:_MOST_FIRST],
+        same={
+            each.rule.code: [other for other in findings if other.cause == each.rule.code]
+            for each in findings
+        },
         categories=_chart_categories(findings),
         rates=_chart_rates(findings, "pages"),
         old_rates=_chart_rates(findings, "old URLs"),
+        bounds={unit: figures.show_bound(each) for unit, each, _ in figures.find_bounds(facts)},
         old_columns=figures.OLD_COLUMNS,
         old_origin=origin_of(facts.old_folders[0].folder) if facts.old_folders else "",
-        cells=attrs.astuple,
         reasons=_REASONS,
         passed=_group_rules(facts.passed),
         not_run=_group_reasons(facts.not_run),
         months=chart_months(facts.months, facts.begun) if facts.months else None,
         years=sum_years(facts.months),
         matrix=build_matrix(facts.languages) if facts.languages else None,
-        probes=sum(map(is_failed_probe, facts.documents)),
-        origin=find_main_origin(facts.documents),
+        documents=documents,
+        probes=len(facts.documents) - len(documents),
+        origin=_find_main_origin(documents),
     )
 
 
@@ -123,7 +126,7 @@ def _load_template() -> Template:
         "number": figures.show_number,
         "units": figures.count_units,
         "noun": figures.inflect,
-        "moment": lambda moment: f"{moment.astimezone(UTC):%d %B %Y, %H:%M UTC}".lstrip("0"),
+        "moment": _show_moment,
         "kibibytes": lambda count: f"{count / 1024:,.1f}",
         "host": _find_host,
         "shell": quote,
@@ -131,8 +134,7 @@ def _load_template() -> Template:
     environment.globals |= {
         "share": figures.show_share,
         "rate": figures.show_rate,
-        "shorten": shorten_url,
-        "is_probe": is_failed_probe,
+        "shorten": _shorten_url,
         "stack": stack_parts,
     }
     return environment.from_string(_read_part("template.html.j2"))
@@ -147,32 +149,48 @@ def _make_harmless(value: Any) -> Any:
     return value
 
 
+def _show_moment(moment: str) -> str:
+    """Write a moment as people do: "22 November 2026, 04:30 UTC"."""
+    return f"{datetime.fromisoformat(moment).astimezone(UTC):%d %B %Y, %H:%M UTC}".lstrip("0")
+
+
 def _find_host(source: str) -> str:
     """Return the host of a source that may be a link, or ""."""
     return host_of(source) if source.startswith(("http://", "https://")) else ""
 
 
-def _count_severities(findings: Iterable[Finding]) -> dict[Severity, int]:
-    """Count rules that hit, the gravest severity first, each with its number or 0."""
-    counts = Counter(finding.severity for finding in findings)
-    return {severity: counts[severity] for severity in _KINDS}
+def _find_main_origin(documents: Iterable[Row]) -> str:
+    """Return the origin that most documents share, or "" without one."""
+    origins = Counter(filter(None, (origin_of(document.url) for document in documents)))
+    return origins.most_common(1)[0][0] if origins else ""
 
 
-def _chart_categories(findings: Sequence[Finding]) -> list[tuple[str, list[BarPart], str]]:
+def _shorten_url(url: str, origin: str) -> str:
+    """Return the path of a URL of the main origin, and any other URL as it is."""
+    path = url.removeprefix(origin) if origin else url
+    return path if path.startswith("/") else url
+
+
+def _is_failed_probe(document: Row) -> bool:
+    """Return whether a well-known path that nobody listed had no sitemap."""
+    is_unlisted = document.role == "sitemap" and not document.parent
+    return is_unlisted and document.status == "skipped" and not document.format
+
+
+def _chart_categories(findings: Sequence[Row]) -> list[tuple[str, list[BarPart], str]]:
     """Return name, bar and words of each category with findings, gravest first."""
-    rows = []
-    for category in Category:
-        rules = [finding for finding in findings if finding.rule.category == category]
-        if rules:
-            rows.append((str(category), _count_severities(rules)))
+    rows = [
+        (name, figures.count_findings(members))
+        for name, members in _group_rules(findings, lambda finding: finding.rule)
+    ]
     rows.sort(key=lambda row: [-count for count in row[1].values()])
     most = max((sum(counts.values()) for _, counts in rows), default=0)
     return [
         (
             name,
-            stack_parts(((_KINDS[each][0], count) for each, count in counts.items()), most),
+            stack_parts(counts.items(), most),
             ", ".join(
-                figures.count_units(count, _KINDS[each][2])
+                figures.count_units(count, _KINDS[each][1])
                 for each, count in counts.items()
                 if count
             ),
@@ -181,62 +199,42 @@ def _chart_categories(findings: Sequence[Finding]) -> list[tuple[str, list[BarPa
     ]
 
 
-_MOST_FIRST = 5
-"""Findings to begin with."""
+def _chart_rates(findings: Iterable[Row], unit: str) -> list[Row]:
+    """Return the rules about such pages that hit, with how sure their shares are.
 
-
-@attrs.frozen
-class _RateBar:
-    """The share of pages that a rule hits, in percent of the longest bar."""
-
-    code: str
-    title: str
-    kind: str
-    share: float
-    low: float
-    width: float
-    words: str
-
-
-def _chart_rates(findings: Iterable[Finding], unit: str) -> list[_RateBar]:
-    """Return the rules about such pages that hit, with how sure their shares are."""
+    Bars are in per cent of the longest one.
+    """
     rows = []
     for each in findings:
         if each.rule.unit == unit and each.of:
             share = each.count / each.of
             words = f"{figures.show_share(each.count, each.of)} of {each.of:,}"
-            low = high = share
-            if each.rate is not None:
-                share, low, high = each.rate.share, each.rate.low, each.rate.high
-                words = figures.show_rate(each.rate, unit)
-            rows.append((each, share, low, high, words))
-    most = max((high for _, _, _, high, _ in rows), default=0) / 100
-    return [
-        _RateBar(
-            each.code,
-            each.rule.title,
-            _KINDS[each.severity][0],
-            share / most,
-            low / most,
-            (high - low) / most,
-            words,
-        )
-        for each, share, low, high, words in rows
-    ]
+            rate = each.rate or Row(share=share, low=share, high=share)
+            if each.rate:
+                words = figures.show_rate(rate, unit)
+            rows.append(Row(rate, rule=each.rule, kind=each.severity, words=words))
+    most = max((row.high for row in rows), default=0) / 100
+    for row in rows:
+        row |= {"width": (row.high - row.low) / most, "low": row.low / most}
+        row["share"] /= most
+    return rows
 
 
-def _group_rules(rules: Sequence[AuditRule]) -> list[tuple[str, list[AuditRule]]]:
-    """Return the rules of each category that has some."""
+def _group_rules(
+    entries: Iterable[Row], rule_of: Callable[[Row], Row] = lambda rule: rule
+) -> list[tuple[str, list[Row]]]:
+    """Return the rules, or what has one, of each category that has some."""
+    entries = list(entries)
     groups = [
-        (str(category), [rule for rule in rules if rule.category == category])
-        for category in Category
+        (str(name), [each for each in entries if rule_of(each).category == name])
+        for name in Category
     ]
     return [(name, members) for name, members in groups if members]
 
 
-def _group_reasons(not_run: Sequence[NotRun]) -> list[tuple[str, list[NotRun]]]:
+def _group_reasons(not_run: Sequence[Row]) -> list[tuple[str, list[Row]]]:
     """Return the rules for each reason not to run them, broken rules first."""
-    groups: dict[str, list[NotRun]] = {}
+    groups: dict[str, list[Row]] = {}
     for each in sorted(not_run, key=lambda each: not each.is_error):
         groups.setdefault(each.reason, []).append(each)
     return list(groups.items())

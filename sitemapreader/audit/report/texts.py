@@ -1,4 +1,4 @@
-"""An audit as text, JSON, SARIF, Markdown or JUnit; HTML has modules of its own."""
+"""An audit as text, JSON, SARIF, Markdown or JUnit; HTML has a module of its own."""
 
 from __future__ import annotations
 
@@ -6,43 +6,40 @@ import json
 import os
 import re
 from collections import Counter, defaultdict
-from datetime import date
+from datetime import UTC, datetime
 from hashlib import sha256
-from pathlib import Path, PurePath
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-import attrs
-
-from sitemapreader.audit.models import SCHEMA, AuditInputError, Place
-from sitemapreader.audit.report import GRADES, MOST_FOLDERS, OLD_COLUMNS, count_units, show_rate
+from sitemapreader.audit.models import AuditInputError, Row
+from sitemapreader.audit.report import (
+    FORMATS,
+    GRADES,
+    MOST_FOLDERS,
+    OLD_COLUMNS,
+    count_findings,
+    count_units,
+    find_bounds,
+    is_failure,
+    show_bound,
+    show_rate,
+)
 from sitemapreader.issues import Severity, excerpt
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from sitemapreader.audit.models import AuditRule, Example, Facts, Finding, PageTally
-
-
-FORMATS = ("text", "json", "sarif", "html", "markdown", "junit")
-"""Names of the formats."""
-SUFFIXES = {".txt": "text", ".json": "json", ".sarif": "sarif", ".html": "html", ".htm": "html"}
-SUFFIXES |= {".md": "markdown", ".xml": "junit"}
-"""Suffix of a file -> the format that it names."""
-HITS_SUFFIXES = (".parquet", ".csv", ".jsonl", ".ndjson")
-"""Suffixes of a file of all hits; all but the first also with .gz behind them."""
-
 
 def format_audit(
     name: str,
-    findings: Sequence[Finding],
-    facts: Facts,
+    audit: Row,
     fail_on: Severity | None = Severity.ERROR,
     *,
     title: str = "",
 ) -> str:
-    """Return an audit in a format; raise AuditInputError for another name.
+    """Return an audit in a format, made of its JSON; raise AuditInputError.
 
     In the format that tells it, findings of `fail_on` and above fail. HTML and Markdown have a
     `title`.
@@ -50,39 +47,15 @@ def format_audit(
     if name == "html":
         from sitemapreader.audit.report.html import format_html  # noqa: PLC0415 (Jinja)
 
-        return format_html(findings, facts, title)
+        return format_html(audit, title)
     if name == "junit":
-        return format_junit(findings, facts, fail_on)
+        return format_junit(audit, None if fail_on is None else fail_on.name.lower())
     if name == "markdown":
-        return format_markdown(findings, facts, title)
-    formats = {
-        "text": format_text,
-        "json": format_json,
-        "sarif": format_sarif,
-    }
+        return format_markdown(audit, title)
+    formats = {"text": format_text, "json": format_json, "sarif": format_sarif}
     if name not in formats:
         raise AuditInputError(f"there is no format {name!r}: choose from {', '.join(FORMATS)}")
-    return formats[name](findings, facts)
-
-
-def find_audit_format(path: str) -> str:
-    """Return the format by a file's suffix; raise ValueError for an unknown suffix."""
-    suffix = Path(path).suffix.lower()
-    if suffix not in SUFFIXES:
-        raise AuditInputError(
-            f"the name {path!r} does not say which format is meant: "
-            f"end it with {', '.join(SUFFIXES)}"
-        )
-    return SUFFIXES[suffix]
-
-
-def find_hits_suffix(path: str | os.PathLike[str]) -> str:
-    """Return the suffix that names the format; raise AuditInputError for another one."""
-    name = os.fspath(path).lower()
-    suffix = Path(name.removesuffix(".gz")).suffix
-    if suffix not in HITS_SUFFIXES or name.endswith(".parquet.gz"):
-        raise AuditInputError(f"hits: end the name of {name!r} with {', '.join(HITS_SUFFIXES)}")
-    return suffix
+    return formats[name](audit)
 
 
 _EXAMPLES = 3
@@ -92,17 +65,21 @@ _MAX_WHY = 500
 _MAX_FOLDER = 50
 
 
-def format_text(findings: Sequence[Finding], facts: Facts) -> str:
+def format_text(audit: Row) -> str:
     """Return the findings, the gravest first, and what was not run."""
+    facts = audit.facts
     lines = [*_describe_site(facts), ""]
-    for finding in findings:
-        lines += [*_describe_finding(finding, facts), ""]
+    for finding in audit.findings:
+        if finding.cause:
+            lines.insert(-1, f"    - the same fault: {_name(finding)}, {_count(finding)}")
+        else:
+            lines += [*_describe_finding(finding, facts), ""]
     if facts.old_folders:
-        lines += [*_tabulate_folders(facts), ""]
-    return "\n".join([*lines, *_summarize(findings, facts)]) + "\n"
+        lines += [*_tabulate_folders(facts.old_folders), ""]
+    return "\n".join([*lines, *_summarize(audit)]) + "\n"
 
 
-def _describe_site(facts: Facts) -> Iterator[str]:
+def _describe_site(facts: Row) -> Iterator[str]:
     yield f"Sitemaps of {excerpt(facts.source, _MAX_TEXT)}"
     complete = "everything was read" if facts.complete else "not everything was read"
     sitemaps = count_units(facts.sitemaps, "sitemaps")
@@ -117,7 +94,7 @@ def _describe_site(facts: Facts) -> Iterator[str]:
         yield f"{count_units(facts.compared_pages, 'texts')} compared with an earlier audit"
 
 
-def _describe_visits(pages: PageTally, what: str) -> str:
+def _describe_visits(pages: Row, what: str) -> str:
     """Return how many pages were visited, and why some could not be judged."""
     of_all = "all" if pages.visited == pages.listed > 1 else f"{pages.visited:,} of"
     said = f"{of_all} {count_units(pages.listed, what)} visited, {pages.judged:,} judged"
@@ -125,46 +102,57 @@ def _describe_visits(pages: PageTally, what: str) -> str:
     return said + (f"; not judged: {reasons}" if reasons else "")
 
 
-def _describe_finding(finding: Finding, facts: Facts) -> Iterator[str]:
-    rule = finding.rule
-    new = "" if finding.new is None else f", {finding.new:,} new"
-    # "1 of 3,000 URLs", but "1 host"
-    hits = f"{finding.count:,} of {count_units(finding.of, rule.unit)}"
-    if not finding.of:
-        hits = count_units(finding.count, rule.unit)
-    if finding.rate is not None:
-        hits += f", {show_rate(finding.rate, rule.unit)}"
-    yield f"{GRADES[finding.severity]}: {rule.title} [{rule.code}]"
-    yield f"    {hits}{new}. {rule.advice}"
+def _describe_finding(finding: Row, facts: Row) -> Iterator[str]:
+    yield f"{GRADES[finding.severity]}: {_name(finding)}"
+    doubt = f" ({finding.doubt})" if finding.doubt else ""
+    yield f"    {_count(finding)}{doubt}. {finding.rule.advice}"
     for example in finding.examples[:_EXAMPLES]:
         yield f"    - {_describe_example(example, facts)}"
     if finding.count > _EXAMPLES and finding.examples:
         yield f"    - and {finding.count - len(finding.examples[:_EXAMPLES]):,} more"
 
 
-def _tabulate_folders(facts: Facts) -> Iterator[str]:
+def _name(finding: Row) -> str:
+    return f"{finding.rule.title} [{finding.rule.code}]"
+
+
+def _count(finding: Row) -> str:
+    """Return how often a rule hit: "1 of 3,000 URLs", but "1 host"."""
+    unit, new = finding.rule.unit, "" if finding.new is None else f", {finding.new:,} new"
+    rate = "" if finding.rate is None else f", {show_rate(finding.rate, unit)}"
+    if not finding.of:
+        return f"{count_units(finding.count, unit)}{rate}{new}"
+    return f"{finding.count:,} of {count_units(finding.of, unit)}{rate}{new}"
+
+
+def _tabulate_folders(folders: Sequence[Row]) -> Iterator[str]:
     """Yield what became of the old URLs, a line for each folder."""
-    rows = [OLD_COLUMNS, *map(attrs.astuple, facts.old_folders[:MOST_FOLDERS])]
-    for folder, *counts in rows:
+    for folder, *counts in (OLD_COLUMNS, *(row.values() for row in folders[:MOST_FOLDERS])):
         yield f"{excerpt(folder, _MAX_FOLDER):<{_MAX_FOLDER}}" + "".join(f"{n:>11}" for n in counts)
-    if len(facts.old_folders) > MOST_FOLDERS:
-        yield f"and {len(facts.old_folders) - MOST_FOLDERS:,} more folders"
+    if len(folders) > MOST_FOLDERS:
+        yield f"and {len(folders) - MOST_FOLDERS:,} more folders"
 
 
-def _describe_example(example: Example, facts: Facts) -> str:
+def _describe_example(example: Row, facts: Row) -> str:
     document = facts.files.get(example.document, example.document)
     parts = [example.url or document, example.detail and f"({example.detail})"]
+    if example.file:
+        parts.append(f"in {_place(example.file, example.file_line)}")
     if document and example.document != (example.url or example.document):
-        line = "" if example.line is None else f", line {example.line}"
-        parts.append(f"in {document}{line}")
+        parts.append(f"{'listed in' if example.file else 'in'} {_place(document, example.line)}")
     return " ".join(excerpt(part, _MAX_TEXT) for part in parts if part)
 
 
-def _summarize(findings: Sequence[Finding], facts: Facts) -> Iterator[str]:
+def _place(file: str, line: int | None) -> str:
+    return file if line is None else f"{file}, line {line}"
+
+
+def _summarize(audit: Row) -> Iterator[str]:
+    facts = audit.facts
     counts = [
-        f"{number} {name}{'s' * (number != 1)}"
-        for severity, name in GRADES.items()
-        if (number := sum(finding.severity is severity for finding in findings))
+        f"{number} {GRADES[severity]}{'s' * (number != 1)}"
+        for severity, number in count_findings(audit.findings).items()
+        if number
     ]
     hits = ", ".join(counts) or "no findings"
     reasons = Counter(each.reason for each in facts.not_run if not each.is_error)
@@ -173,25 +161,16 @@ def _summarize(findings: Sequence[Finding], facts: Facts) -> Iterator[str]:
         why = ""  # all of them, for one reason
     not_run = f"{len(facts.not_run)} not run" + (f": {why}" if why else "")
     yield f"{hits}; {len(facts.passed)} rules passed, {excerpt(not_run, _MAX_WHY)}"
+    for unit, tally, number in find_bounds(facts):
+        yield f"{number} of the rules that passed are about {unit}: {show_bound(tally)}"
     for each in facts.not_run:
         if each.is_error:
             yield f"broken: {each.rule.code}: {excerpt(each.reason, _MAX_TEXT)}"
 
 
-def format_json(findings: Sequence[Finding], facts: Facts) -> str:
+def format_json(audit: Row) -> str:
     """Return one JSON object: findings, and facts."""
-    content = {
-        "schema": SCHEMA,
-        "findings": [attrs.asdict(finding, value_serializer=_plain) for finding in findings],
-        "facts": attrs.asdict(facts, value_serializer=_plain),
-    }
-    return json.dumps(content, indent=2) + "\n"  # ASCII: it may be shown in a terminal
-
-
-def _plain(_owner: Any, _field: Any, value: Any) -> Any:
-    if isinstance(value, Severity):
-        return value.name.lower()
-    return value.isoformat() if isinstance(value, date) else value
+    return json.dumps(audit, indent=2) + "\n"  # ASCII: it may be shown in a terminal
 
 
 MAX_RESULTS = 5_000
@@ -202,21 +181,26 @@ _SARIF = (
 _MAX_MESSAGE = 500
 
 
-def format_sarif(findings: Sequence[Finding], facts: Facts) -> str:
-    """Return one run, with a result for each rule and sitemap, the gravest first."""
-    rules = [finding.rule for finding in findings] + list(facts.passed)
+def format_sarif(audit: Row) -> str:
+    """Return one run, with results for each rule and sitemap, the gravest first.
+
+    What is to be mended in a file of a built folder has a result of its own there.
+    """
+    findings, facts = audit.findings, audit.facts
+    rules = [finding.rule for finding in findings] + facts.passed
     rules += [each.rule for each in facts.not_run]
     numbers = {rule.code: number for number, rule in enumerate(rules)}
     results = [
-        _make_result(finding, place, numbers[finding.code], facts)
+        {"ruleIndex": numbers[finding.rule.code], **result}
         for finding in findings
-        for place in finding.places or (Place("", finding.count),)
+        for result in _make_results(finding, facts)
     ]
     rules_described = [_describe_rule(rule) for rule in rules]
     driver = {"name": "sitemapreader", "semanticVersion": facts.version, "rules": rules_described}
+    begun = datetime.fromisoformat(facts.begun).astimezone(UTC)
     invocation = {
         "executionSuccessful": not any(each.is_error for each in facts.not_run),
-        "startTimeUtc": facts.begun.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "startTimeUtc": begun.strftime("%Y-%m-%dT%H:%M:%SZ"),
         "toolExecutionNotifications": list(_notify(facts, len(results))),
     }
     run = {
@@ -229,63 +213,97 @@ def format_sarif(findings: Sequence[Finding], facts: Facts) -> str:
     return json.dumps(log, indent=1, ensure_ascii=False) + "\n"
 
 
-def _describe_rule(rule: AuditRule) -> dict[str, Any]:
+def _describe_rule(rule: Row) -> dict[str, Any]:
     described = {
         "id": rule.code,
         "shortDescription": {"text": rule.title},
         "fullDescription": {"text": rule.meaning or rule.title},
         "help": {"text": " ".join(part for part in (rule.detects, rule.advice) if part) or "-"},
         "defaultConfiguration": {"level": GRADES[rule.severity]},
-        "properties": {"tags": [str(rule.category)]},
+        "properties": {"tags": [rule.category]},
     }
     if rule.sources:
         described["helpUri"] = rule.sources[0]
     return described
 
 
-def _make_result(finding: Finding, place: Place, number: int, facts: Facts) -> dict[str, Any]:
-    examples = [each for each in finding.examples if each.document == place.document]
-    shown = "; ".join(
-        excerpt(" ".join(part for part in (each.url, each.detail) if part), _MAX_MESSAGE)
-        for each in examples[:3]
-    )
-    text = f"{finding.rule.title}: {count_units(place.count, finding.rule.unit)}"
+def _make_results(finding: Row, facts: Row) -> Iterator[dict[str, Any]]:
+    """Yield a result for each example with a file, and one for each sitemap."""
+    of_files = Counter[str]()
+    for each in finding.examples:
+        if each.file:
+            of_files[each.document] += 1
+            text = f"{finding.rule.title}: {_show_hit(each)}"
+            location = _locate(each.file, each.file_line, facts)
+            result = _make_result(finding, text, (each.file, each.url), location, 1, each.document)
+            if each.document:
+                result["relatedLocations"] = [
+                    {"message": {"text": "listed here"}, **_locate(each.document, each.line, facts)}
+                ]
+            yield result
+    for place in finding.places or [Row(document="", count=finding.count, line=None)]:
+        count = place.count - of_files[place.document]
+        if count <= 0:
+            continue
+        shown = "; ".join(
+            _show_hit(each)
+            for each in [
+                each
+                for each in finding.examples
+                if each.document == place.document and not each.file
+            ][:3]
+        )
+        text = f"{finding.rule.title}: {count_units(count, finding.rule.unit)}"
+        if place.document and place.document not in facts.files:
+            text += f" in {excerpt(place.document, _MAX_MESSAGE)}"
+        text += f", such as {shown}" if shown else ""
+        location = _locate(place.document, place.line, facts)
+        yield _make_result(finding, text, (place.document,), location, count, place.document)
+
+
+def _show_hit(hit: Row) -> str:
+    return excerpt(" ".join(part for part in (hit.url, hit.detail) if part), _MAX_MESSAGE)
+
+
+def _make_result(
+    finding: Row, text: str, place: Iterable[str], location: Any, count: int, document: str
+) -> dict[str, Any]:
     # the fingerprint of a result is the same in each run, so that a host knows what is new
-    identity = sha256(f"{finding.code}\n{place.document}".encode()).hexdigest()
-    if place.document and place.document not in facts.files:
-        text += f" in {excerpt(place.document, _MAX_MESSAGE)}"
-    location = {
-        "artifactLocation": {"uri": _name_artifact(place.document, facts)},
-        "region": {"startLine": place.line or 1},
-    }
+    identity = sha256("\n".join((finding.rule.code, *place)).encode("utf-8", "replace")).hexdigest()
+    cause = f" (the same fault as {finding.cause})" if finding.cause else ""
     return {
-        "ruleId": finding.code,
-        "ruleIndex": number,
+        "ruleId": finding.rule.code,
         "level": GRADES[finding.severity],
-        "message": {"text": f"{text}, such as {shown}" if shown else text},
+        "message": {"text": text + cause},
         "partialFingerprints": {"ruleAndSitemap/v1": identity},
-        "properties": {"count": place.count, "sitemap": place.document},
-        "locations": [{"physicalLocation": location}],
+        "properties": {"count": count, "sitemap": document},
+        "locations": [location],
     }
 
 
-def _name_artifact(document: str, facts: Facts) -> str:
-    """Return the reference to the file of a sitemap, or a stand-in if there is none.
+def _locate(name: str, line: int | None, facts: Row) -> dict[str, Any]:
+    """Return the place of a file or a sitemap, or a stand-in if it is in no file.
 
     GitHub takes relative references and files below the checkout, and refuses web addresses.
     """
-    name = facts.files.get(document) or document or facts.source
+    name = facts.files.get(name) or name or facts.source
     if "://" in name:
-        return quote(os.fsencode(name.partition("://")[2].strip("/")))
-    path = PurePath(name)
-    return path.as_uri() if path.is_absolute() else quote(os.fsencode(path.as_posix()))
+        uri = quote(os.fsencode(name.partition("://")[2].strip("/")))
+    else:
+        path = PurePath(name)
+        uri = path.as_uri() if path.is_absolute() else quote(os.fsencode(path.as_posix()))
+    region = {"startLine": line or 1}
+    return {"physicalLocation": {"artifactLocation": {"uri": uri}, "region": region}}
 
 
-def _notify(facts: Facts, results: int) -> Iterator[dict[str, Any]]:
+def _notify(facts: Row, results: int) -> Iterator[dict[str, Any]]:
     """Yield what was left out, and what was not run."""
     if results > MAX_RESULTS:
         text = f"{results - MAX_RESULTS} of {results} results are left out"
         yield {"level": "warning", "message": {"text": text}}
+    for unit, tally, number in find_bounds(facts):
+        text = f"{number} rules about {unit} passed: {show_bound(tally)}"
+        yield {"level": "note", "message": {"text": text}}
     for each in facts.not_run:
         text = f"{each.rule.code} was not run: {excerpt(each.reason, _MAX_MESSAGE)}"
         yield {
@@ -302,11 +320,12 @@ MAX_MARKDOWN_CHARS = 60_000
 _NOT_XML = re.compile(r"[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def format_markdown(findings: Sequence[Finding], facts: Facts, title: str = "") -> str:
+def format_markdown(audit: Row, title: str = "") -> str:
     """Return a table of the findings and their details, for a pull request.
 
     Texts of strangers are in code spans, and nothing is a link.
     """
+    findings, facts = audit.findings, audit.facts
     read = "everything was read" if facts.complete else "not everything was read"
     lines = [
         f"# {' '.join(title.split()) or f'Sitemaps of {_code(facts.source)}'}",
@@ -316,16 +335,19 @@ def format_markdown(findings: Sequence[Finding], facts: Facts, title: str = "") 
     ]
     if findings:
         lines += ["| | finding | how many |", "|---|---|---|"]
-    lines += [
-        f"| {GRADES[each.severity]} | {each.rule.title} `{each.code}` | {_count(each)} |"
-        for each in findings
-    ]
+    for each in findings:
+        same = "the same fault: " if each.cause else ""
+        grade, rule = GRADES[each.severity], each.rule
+        lines.append(_row([grade, f"{same}{rule.title} `{rule.code}`", _count(each)]))
     said = f"{len(facts.passed)} rules passed, {len(facts.not_run)} were not run."
-    lines += ["" if findings else "No findings.", said, ""]
+    lines += ["" if findings else "No findings.", said]
+    for unit, tally, number in find_bounds(facts):
+        lines.append(f"{number} of the rules that passed are about {unit}: {show_bound(tally)}.")
+    lines.append("")
     if facts.old_folders:
         lines += [_row(OLD_COLUMNS), "|---" + "|---:" * (len(OLD_COLUMNS) - 1) + "|"]
-        for each in facts.old_folders[:MOST_FOLDERS]:
-            folder, *counts = attrs.astuple(each)
+        for row in facts.old_folders[:MOST_FOLDERS]:
+            folder, *counts = row.values()
             lines.append(_row([_code(folder), *(f"{count:,}" for count in counts)]))
         lines.append("")
     return _cut(lines, [list(_detail(each)) for each in findings])
@@ -347,10 +369,10 @@ def _cut(lines: list[str], details: list[list[str]]) -> str:
     return text
 
 
-def _detail(finding: Finding) -> Iterator[str]:
+def _detail(finding: Row) -> Iterator[str]:
     yield f"## {finding.rule.title}"
     yield ""
-    yield finding.rule.advice
+    yield f"{finding.rule.advice}{f' ({finding.doubt})' if finding.doubt else ''}"
     yield ""
     for example in finding.examples:
         parts = (example.url or example.document, example.detail)
@@ -358,12 +380,6 @@ def _detail(finding: Finding) -> Iterator[str]:
     if finding.count > len(finding.examples):
         yield f"- and {finding.count - len(finding.examples):,} more"
     yield ""
-
-
-def _count(finding: Finding) -> str:
-    new = "" if finding.new is None else f", {finding.new:,} new"
-    rate = "" if finding.rate is None else f", {show_rate(finding.rate, finding.rule.unit)}"
-    return f"{count_units(finding.count, finding.rule.unit)}{rate}{new}"
 
 
 def _code(text: str) -> str:
@@ -376,24 +392,25 @@ def _code(text: str) -> str:
     return f"{fence} {text} {fence}" if longest else f"`{text}`"
 
 
-def format_junit(
-    findings: Sequence[Finding], facts: Facts, fail_on: Severity | None = Severity.ERROR
-) -> str:
+def format_junit(audit: Row, fail_on: str | None = "error") -> str:
     """Return a suite of tests for each category, with a case for each rule.
 
     A finding of `fail_on` and above is a failure, unless it has no hits that a baseline lacks.
     """
-    cases: dict[str, list[Element]] = defaultdict(list)
-    for finding in findings:
-        case = _case(finding.rule, cases)
-        fails = fail_on is not None and finding.severity >= fail_on and finding.new != 0
-        kind = "failure" if fails else "system-out"
-        said = SubElement(case, kind)
-        said.text = _as_xml("\n".join([_count(finding), finding.rule.advice, *_shown(finding)]))
+    facts, cases = audit.facts, defaultdict[str, list[Element]](list)
+    for finding in audit.findings:
+        fails = is_failure(finding, fail_on)
+        said = SubElement(_case(finding.rule, cases), "failure" if fails else "system-out")
+        same = [f"The same fault as {finding.cause}."] if finding.cause else []
+        advice = [finding.rule.advice, *same, *_shown(finding)]
+        said.text = _as_xml("\n".join([_count(finding), *advice]))
         if fails:
             said.set("message", f"{finding.rule.title}: {_count(finding)}")
+    bounds = {unit: show_bound(tally) for unit, tally, _ in find_bounds(facts)}
     for rule in facts.passed:
-        _case(rule, cases)
+        case = _case(rule, cases)
+        if rule.unit in bounds:
+            SubElement(case, "system-out").text = bounds[rule.unit]
     for each in facts.not_run:
         kind = "error" if each.is_error else "skipped"
         SubElement(_case(each.rule, cases), kind).set("message", _as_xml(excerpt(each.reason, 500)))
@@ -407,16 +424,18 @@ def format_junit(
     return tostring(root, encoding="unicode", xml_declaration=True) + "\n"
 
 
-def _case(rule: AuditRule, cases: dict[str, list[Element]]) -> Element:
+def _case(rule: Row, cases: dict[str, list[Element]]) -> Element:
     case = Element("testcase", name=rule.code, classname=f"sitemaps.{rule.category.lower()}")
     cases[rule.category].append(case)
     return case
 
 
-def _shown(finding: Finding) -> Iterator[str]:
+def _shown(finding: Row) -> Iterator[str]:
     for example in finding.examples:
         detail = f" ({example.detail})" if example.detail else ""
-        yield f"{excerpt(example.url or example.document, _MAX_TEXT)}{excerpt(detail, _MAX_TEXT)}"
+        where = f" in {_place(example.file, example.file_line)}" if example.file else ""
+        parts = (example.url or example.document, detail, where)
+        yield "".join(excerpt(part, _MAX_TEXT) for part in parts)
 
 
 def _as_xml(text: str) -> str:

@@ -12,7 +12,7 @@ import attrs
 from sitemapreader.audit.compare import Trend, compare_audits, format_differences
 from sitemapreader.audit.models import AuditInputError, AuditRule
 from sitemapreader.audit.options import AuditOptions, AuditSettings, find_settings
-from sitemapreader.audit.report.texts import find_audit_format, find_hits_suffix
+from sitemapreader.audit.report import find_audit_format, find_hits_suffix
 from sitemapreader.audit.rules import explain_rule, format_rules, list_rules, match_codes
 from sitemapreader.cli.config import RunConfig
 from sitemapreader.cli.console import Console, show_progress
@@ -91,8 +91,17 @@ class _AuditCommand:
         self._files = {path: find_audit_format(path) for path in files}
         if arguments.hits:
             find_hits_suffix(arguments.hits)
-        self._head = {"title": arguments.title or ""}
+        self._title = arguments.title or ""
         self._is_printed = len(files) < len(outputs)
+        if (
+            arguments.format
+            and not self._is_printed
+            and {*self._files.values()} != {arguments.format}
+        ):
+            raise UsageError(
+                f"--format is that of standard output, and the suffix of {files[0]} that of the "
+                "file: leave --format out, or add -o -"
+            )
         self._summary = RunSummary()
         self.console = Console(
             quiet=arguments.quiet, verbose=arguments.verbose, has_file=not self._is_printed
@@ -162,13 +171,12 @@ class _AuditCommand:
                     return NO_URL
         if source != self._source:
             name = "standard input"
-            files = dict.fromkeys(result.facts.files, name)
-            result.facts = attrs.evolve(result.facts, source=name, files=files)
+            result.facts |= {"source": name, "files": dict.fromkeys(result.facts.files, name)}
         _speak_of_options(result)
         with result:
             if self._is_printed:
                 name = self._arguments.format or "text"
-                text = result.format(name, self._fail_on, **self._head)
+                text = result.format(name, self._fail_on, title=self._title)
                 async with opened(self.lines):
                     await write_to(self.lines, partial(self.lines.write_text, text))
             written = [self._write_file(*output) for output in self._list_files(result)]
@@ -176,7 +184,7 @@ class _AuditCommand:
 
     def _list_files(self, result: Audit) -> Iterator[tuple[str, Callable[[str], object]]]:
         for path, form in self._files.items():
-            yield path, partial(result.write, format=form, fail_on=self._fail_on, **self._head)
+            yield path, partial(result.write, format=form, fail_on=self._fail_on, title=self._title)
         if self._arguments.hits:
             yield self._arguments.hits, result.write_hits
         if self._arguments.write_baseline:
@@ -221,13 +229,11 @@ def _speak_of_options(result: Audit) -> None:
     """Let a result name options of the shell, not arguments of Python."""
     facts = result.facts
     result.findings = tuple(attrs.evolve(f, rule=_speak(f.rule)) for f in result.findings)
-    not_run = (
+    facts["passed"] = [_speak(rule) for rule in facts.passed]
+    facts["not_run"] = [
         attrs.evolve(each, rule=_speak(each.rule), reason=name_options(each.reason))
         for each in facts.not_run
-    )
-    result.facts = attrs.evolve(
-        facts, passed=tuple(map(_speak, facts.passed)), not_run=tuple(not_run)
-    )
+    ]
 
 
 async def _copy_standard_input(path: Path) -> None:

@@ -1,6 +1,7 @@
 -- title: URLs that differ only in case
 -- severity: warning
 -- unit: URLs
+-- cause: url-uppercase
 -- detects: Keys that are one when scheme, www., final slash, case and tracking parameters are
 --   taken away differ in the case of the path.
 -- meaning: Paths are case-sensitive, so these are two URLs for what is most likely one page.

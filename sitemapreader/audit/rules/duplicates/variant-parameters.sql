@@ -1,6 +1,7 @@
 -- title: URLs that differ only in tracking
 -- severity: warning
 -- unit: URLs
+-- cause: url-tracking-parameter
 -- detects: Keys that are one when scheme, www., final slash, case and tracking parameters are
 --   taken away differ in tracking or session parameters.
 -- meaning: These are copies of one page.

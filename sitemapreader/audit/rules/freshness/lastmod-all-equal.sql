@@ -1,5 +1,5 @@
 -- title: lastmod is the same for all URLs
--- severity: warning
+-- severity: info
 -- unit: sitemaps
 -- detects: Of at least `least_dated` dated URLs of a sitemap, no news, over `equal_share` have one
 --   lastmod.

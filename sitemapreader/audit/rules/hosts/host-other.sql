@@ -1,6 +1,7 @@
 -- title: URLs of another host
 -- severity: warning
 -- unit: URLs
+-- cause: host-not-public
 -- detects: The host is not that of the sitemap (with or without www.), and its own robots.txt does
 --   not name the sitemap.
 -- meaning: Without proof of ownership search engines ignore them.

@@ -1,6 +1,7 @@
 -- title: http URLs on an https site
 -- severity: error
 -- unit: URLs
+-- cause: host-not-public
 -- detects: http URLs, where more URLs are https.
 -- meaning: Each of them costs a redirect, and names a URL that is not canonical.
 -- advice: List https URLs.

@@ -8,6 +8,6 @@
 -- advice: Take it out of the sitemap, or show it without a login.
 -- source: https://sitebulb.com/hints/xml-sitemaps/
 -- search-console: Blocked due to unauthorized request (401)
-SELECT loc AS url, CASE WHEN status = 401 THEN '401' ELSE statuses || ' to ' || final_url END AS detail,
+SELECT loc AS url, CASE WHEN status IN (401, 407) THEN trim(statuses || ' ' || status) ELSE statuses || ' to ' || final_url END AS detail,
        document
 FROM page WHERE fault = 'page-login'

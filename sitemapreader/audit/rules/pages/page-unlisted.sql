@@ -2,6 +2,7 @@
 -- severity: warning
 -- unit: unlisted pages
 -- needs: folder, complete
+-- cause: host-not-public, host-other
 -- detects: The built folder has a page that may be indexed, and no sitemap lists it. Error pages, search.html,
 --   indexes of words, parts of pages (without a title), refreshes, noindex, other canonicals and what
 --   robots.txt disallows are left out.

@@ -1,6 +1,7 @@
 -- title: Filters and searches
 -- severity: info
 -- unit: URLs
+-- cause: url-tracking-parameter, url-session-id
 -- detects: At least `many_parameters` parameters, or one among `search_parameters`.
 -- meaning: Such pages are views of others, in endless variations.
 -- advice: List the canonical category.
