@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Any
+import json
+from pathlib import Path
+from typing import Any
 
 import pytest
 from aiohttp import web
 from page_audits import WORDS, build, hits, judge, list_pages, page, publish
 from page_server import answer, serve_pages
-
-from sitemapreader.audit.rules import load_rules
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 BASE = "https://example.org/"
 FINE: dict[str, Any] = {f"fine/{number}": page(text=f"{WORDS} {number}") for number in range(8)}
@@ -122,20 +119,19 @@ async def test_the_file_to_mend_is_known(tmp_path: Path) -> None:
         name.removesuffix(".html") for name in texts if name not in ("_headers", "unlisted.html")
     ]
     site = build(tmp_path, **texts, **{"sitemap.xml": list_pages(BASE, *listed)})
-    rules = {rule.rule.code: rule.query for rule in load_rules()}
-    codes = ("page-noindex", "page-canonical-elsewhere", "page-redirects")
     with await judge(site, None) as result:
         found = {
-            row
-            for code in codes
-            for row in result.sql(f"SELECT file, file_line FROM ({rules[code]})").fetchall()  # noqa: S608 (rules of the package)
+            (finding.code, Path(hit.file).name, hit.file_line)
+            for finding in result.findings
+            for hit in finding.examples
         }
-        files = {
-            row
-            for code in ("page-unlisted", "page-soft-404")
-            for row in result.sql(f"SELECT file FROM ({rules[code]})").fetchall()  # noqa: S608 (rules of the package)
-        }
+        report = json.loads(result.format("sarif"))
     assert found == {
-        *(("noindex.html", 3), ("header.html", None), ("other.html", 4), ("refresh.html", 2)),
+        ("page-noindex", "noindex.html", 3),
+        ("page-noindex", "header.html", None),
+        ("page-canonical-elsewhere", "other.html", 4),
+        ("page-redirects", "refresh.html", 2),
+        ("page-unlisted", "unlisted.html", None),
+        ("page-soft-404", "404.html", None),
     }
-    assert files == {("unlisted.html",), ("404.html",)}
+    assert all(file in json.dumps(report) for _, file, _ in found)

@@ -59,7 +59,7 @@ FROM (
 -- load_earlier: a text that several pages have says nothing about one
 INSERT INTO earlier
 SELECT min(key), any_value(lastmod), text_hash FROM was.page
-WHERE is_listed AND not_judged IS NULL AND fault IS NULL
+WHERE is_listed AND not_judged IS NULL AND fault IS NULL AND text_hash IS NOT NULL
 GROUP BY text_hash HAVING count(DISTINCT key) = 1
 
 -- forget_alike: the same today

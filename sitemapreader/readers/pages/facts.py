@@ -301,6 +301,10 @@ def _things_of_json(page: str) -> Iterator[dict[str, Any]]:
 
 # -- the head
 
+# Our own scanner reads it. A library that builds a tree (lexbor, by selectolax 1.0) gives no lines
+# of the source, and takes square time for nested elements (0.06, 0.24, 1.1 s for 5, 10, 20
+# thousand): what would have to bound it is this scanner. And it takes 0.5 ms where this takes 0.2.
+
 # Search engines read `robots`, `canonical` and `hreflang` in the head alone, and a head ends at the
 # first text or element that does not belong there, whatever the author closed later
 # (https://html.spec.whatwg.org/multipage/parsing.html#parsing-main-inhead). What follows is the
