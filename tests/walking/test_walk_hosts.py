@@ -273,6 +273,15 @@ async def test_cross_submits(robots: str, proven: bool) -> None:
     assert walked.codes == ["cross-host-child"] * (not proven)
 
 
+@pytest.mark.parametrize("hosts", ["site", "any"])
+async def test_a_child_that_has_no_host(hosts: str) -> None:
+    """A URL that cannot be requested has no robots.txt either: nobody is asked for one."""
+    child = "http://[::1/c.xml"
+    walked = await walk_top({TOP: index(child)}, hosts=hosts)
+    assert {*walked.requested} <= {TOP, "https://www.example.co.uk/robots.txt", child}
+    assert walked.outcome(child)[0] == ("failed" if hosts == "any" else "skipped")
+
+
 async def test_a_proven_index_has_its_own_children() -> None:
     """Children of an index elsewhere may lie there as well as at home."""
     elsewhere = "https://other.net/i.xml"
