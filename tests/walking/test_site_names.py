@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from commands import run
 from walking import ROBOTS, SITE, urlset
 
 from sitemapreader import State, to_dataframe, walk, walk_many
 from sitemapreader.audit import audit_sync
-from sitemapreader.cli import main
 from sitemapreader.fetch.local import MemoryFetcher
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ async def test_a_query_at_the_root_is_kept() -> None:
 
 
 @pytest.mark.parametrize("host", ["", "localhost"])
-def test_a_file_uri_is_a_path(tmp_path: Path, capfd: pytest.CaptureFixture[str], host: str) -> None:
+def test_a_file_uri_is_a_path(tmp_path: Path, host: str) -> None:
     """A folder or file may be named by the URI that browsers show: in each place for a path."""
     folder = tmp_path / "my site"
     folder.mkdir()
@@ -56,5 +56,4 @@ def test_a_file_uri_is_a_path(tmp_path: Path, capfd: pytest.CaptureFixture[str],
     with audit_sync(uri) as found:
         assert found.report.entries == 1
     for words in ([uri], [f"{uri}/sitemap.xml"], ["read", f"{uri}/sitemap.xml"]):
-        main([*words, "-q"])
-        assert capfd.readouterr().out == "https://example.org/a\n"
+        assert run(*words, "-q").stdout == "https://example.org/a\n"
