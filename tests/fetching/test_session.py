@@ -160,6 +160,25 @@ async def test_a_proxy_that_is_down_is_no_failing_site() -> None:
 # -- TLS
 
 
+@pytest.mark.parametrize(
+    ("status", "code"), [(407, IssueCode.LOGIN_REQUIRED), (502, IssueCode.CONNECT)]
+)
+async def test_a_proxy_that_opens_no_way_to_https(status: int, code: IssueCode) -> None:
+    """It is the proxy that wants a login or fails, and no site."""
+
+    async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(f"HTTP/1.1 {status} No\r\nContent-Length: 0\r\n\r\n".encode())
+        writer.close()
+
+    async with await asyncio.start_server(refuse, "127.0.0.1", 0) as proxy:
+        place = f"http://127.0.0.1:{proxy.sockets[0].getsockname()[1]}"
+        async with HttpFetcher(FetchOptions(proxy=place, max_attempts=1)) as fetcher:
+            error = await fail(fetcher, "https://site.example/")
+    assert error.code == code
+    assert f"the proxy answered {status}" in error.detail
+
+
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A file with a key and the certificate for `localhost` that it signed itself."""
