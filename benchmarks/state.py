@@ -63,7 +63,7 @@ async def main(url, *options):
     assert entries.report.complete, entries.report.issues
     unit = 1 if sys.platform == "darwin" else 1024
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
-    print(count, seconds, peak, entries.report.removed)
+    print(count, seconds, peak, entries.report.unlisted)
 
 asyncio.run(main(*sys.argv[1:]))
 """

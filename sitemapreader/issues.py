@@ -105,7 +105,7 @@ class IssueCode(StrEnum):
     UNSUPPORTED_SCHEME = ("unsupported-scheme", WARNING, "a URL is neither http nor https; it was dropped", "list http and https URLs only")
     URL_CHARACTERS = ("url-characters", WARNING, "a URL contains blanks or control characters", "percent-encode these characters")
     LONG_LOC = ("long-loc", INFO, "a URL has 2,048 characters or more", "shorten it; the protocol allows 2,047")
-    DELETED = ("deleted", INFO, "a record says that its URL was deleted; it was dropped", "nothing needs to be done; a walk with `changes=True` delivers such URLs as removed")
+    DELETED = ("deleted", INFO, "a record says that its URL was deleted; it was dropped", "nothing needs to be done; a walk with `changes=True` calls such URLs unlisted")
     NOT_A_URL = ("not-a-url", WARNING, "a line is not an http(s) URL; it was dropped", "write one absolute URL on each line")
     UNTIDY_LINE = ("untidy-line", WARNING, "a line holds more than one bare URL; the URLs in it were taken", "write one absolute URL on each line, without quotes, brackets or other columns")
     REPEATED_FIELD = ("repeated-field", WARNING, "a record has a field more than once; the last value was used", "write each field once")
@@ -164,7 +164,7 @@ class IssueCode(StrEnum):
     BUDGET_BYTES = ("budget-bytes", ERROR, "the walk reached its limit of bytes; the rest was not read", "raise `Limits.walk_bytes`")
     BUDGET_SECONDS = ("budget-seconds", ERROR, "the walk reached its limit of time; the rest was not read", "raise `Limits.walk_seconds`, or `max_time` of the whole run")
     BUDGET_URLS = ("budget-urls", ERROR, "the walk delivered as many URLs as it may; the rest was not read", "raise `max_urls`")
-    SHRUNK = ("shrunk", WARNING, "a sitemap lists less than half of what it did, or nothing; what it lost is not reported as removed until a later walk finds the same", "if the pages are gone, walk again tomorrow; else restore the sitemap")
+    SHRUNK = ("shrunk", WARNING, "a sitemap lists less than half of what it did, or nothing; what it lost is not unlisted until a later walk finds the same", "if the pages are gone, walk again tomorrow; else restore the sitemap")
     STATE_REPLACED = ("state-replaced", WARNING, "the state file was damaged, of an earlier version, or not a state file; it was renamed, and everything is read again", "inspect the renamed file, then remove it")
     # fmt: on
 

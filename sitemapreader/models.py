@@ -218,8 +218,10 @@ class Change(StrEnum):
 
     NEW = "new"
     CHANGED = "changed"
-    REMOVED = "removed"
-    """No longer listed, or deleted as its record says: no URL of the site."""
+    UNLISTED = "unlisted"
+    """No document lists it any more, or its record says that it was deleted."""
+    GONE = "gone"
+    """It is unlisted, and its page answered 404 or 410."""
 
 
 class DateSource(StrEnum):

@@ -339,8 +339,9 @@ class SiteOutcome:
         http_status: status of the first answer that cost something, where there was one.
         entries: how many URLs were delivered.
         changed: how many of them were known with another record; `None` without `changes`.
-        removed: how many URLs are no longer listed; `None` without `changes`, and where the walk
-            did not come to its end.
+        unlisted: how many URLs became unlisted; `None` without `changes`, and where the walk did
+            not come to its end.
+        gone: how many unlisted URLs were found to be gone; `None` where no page was asked.
         documents: how many sitemaps were read, or are unchanged.
         requests: how many requests were made, redirects not counted.
         bytes: bytes that came over the wire.
@@ -361,7 +362,8 @@ class SiteOutcome:
     http_status: int | None = None
     entries: int = 0
     changed: int | None = None
-    removed: int | None = None
+    unlisted: int | None = None
+    gone: int | None = None
     documents: int = 0
     requests: int = 0
     bytes: int = 0

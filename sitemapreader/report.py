@@ -75,13 +75,14 @@ class Report:
             before the end of a walk, and without `sample`.
         bytes_raw: bytes that came over the wire.
         resumed: whether the walk resumed an interrupted one.
-        removed: how many URLs are no longer listed, of sitemaps that were read to their end; `None`
-            before the end of a walk, and without `changes`. `Walk.removed` lists them.
         tally: what counts for `outcome`; for the walk's own use.
-        left: how many URLs have left a window, as old items leave a feed: they are not removed;
+        unlisted: how many URLs became unlisted; `None` before the end of a walk, and without
+            `changes`. `Walk.unlisted` gives them.
+        waiting: how many URLs may become so: they wait for a second day, or for a document that
+            cannot be read; `None` as above.
+        left: how many URLs have left a window, as old items leave a feed: they are not unlisted;
             `None` as above.
-        removals_unknown: how many sitemaps in the state hide or delay removals; `None` as above.
-            `Walk.removals_unknown` lists them.
+        gone: how many unlisted URLs were found to be gone; `None` until pages were asked.
     """
 
     def __init__(
@@ -96,9 +97,10 @@ class Report:
         self.sampled_from: int | None = None
         self.bytes_raw = 0
         self.resumed = False
-        self.removed: int | None = None
+        self.unlisted: int | None = None
+        self.waiting: int | None = None
         self.left: int | None = None
-        self.removals_unknown: int | None = None
+        self.gone: int | None = None
         self.tally = SiteTally()
         self._kept: Counter[IssueCode] = Counter()
         self._unfetched_left = max_documents
@@ -144,12 +146,14 @@ class Report:
             f"{self.entries} URLs",
             f"documents: {', '.join(statuses) or 'none'}",
         ]
-        if self.removed is not None:
-            parts.append(f"{self.removed} removed")
+        if self.unlisted is not None:
+            parts.append(f"{self.unlisted} unlisted")
+        if self.waiting:
+            parts.append(f"{self.waiting} waiting")
         if self.left:
             parts.append(f"{self.left} left their feed")
-        if self.removals_unknown:
-            parts.append(f"removals unknown of {self.removals_unknown} sitemaps")
+        if self.gone is not None:
+            parts.append(f"{self.gone} gone")
         codes = sorted(self.counts.items(), key=lambda pair: (-pair[0].severity, -pair[1]))
         if codes:
             named = [f"{count} {code}" for code, count in codes[:_MAX_NAMED_CODES]]
@@ -189,9 +193,10 @@ class Report:
             "sampled_from": self.sampled_from,
             "bytes_raw": self.bytes_raw,
             "resumed": self.resumed,
-            "removed": self.removed,
+            "unlisted": self.unlisted,
+            "waiting": self.waiting,
             "left": self.left,
-            "removals_unknown": self.removals_unknown,
+            "gone": self.gone,
             "left_out": dict(self.left_out),
             "documents": [document.to_dict() for document in self.documents],
             "issues": [issue.to_dict() for issue in self.issues],
@@ -410,7 +415,8 @@ class SiteTally:
             http_status=None if status.is_whole else self._http_status,
             entries=report.entries,
             changed=self.changed,
-            removed=report.removed,
+            unlisted=report.unlisted,
+            gone=report.gone,
             documents=self._documents,
             requests=self._requests,
             bytes=report.bytes_raw,
@@ -423,7 +429,7 @@ class SiteTally:
     def _judge(self, report: Report) -> SiteStatus:
         counts = report.counts
         if report.complete:
-            is_same = self._is_known and not report.entries and not report.removed
+            is_same = self._is_known and not (report.entries or report.unlisted or report.gone)
             return SiteStatus.UNCHANGED if is_same else SiteStatus.COMPLETE
         if report.entries or self._is_known or self.has_urls:
             return SiteStatus.PARTIAL

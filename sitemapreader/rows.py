@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeAlias, TypeVar, cast
 
 import attrs
 
-from sitemapreader.models import Change, DateSource, Event, UrlEntry
+from sitemapreader.models import DateSource, Event, UrlEntry
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence, Sized
@@ -152,13 +152,6 @@ def select_rows(rows: Rows, marks: Sequence[bool]) -> Rows:
     if isinstance(rows, EntryColumns):
         return rows.select(marks)
     return list(compress(rows, marks))
-
-
-def without_removed(rows: Rows) -> Rows:
-    """Return the entries that are URLs of the site."""
-    return select_rows(
-        rows, [change is not Change.REMOVED for change in get_column(rows, "change")]
-    )
 
 
 def take_rows(rows: Rows, number: int) -> Rows:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from sitemapreader.models import SitemapEntry
 
-_OF_SEVERAL = frozenset({"unique", "state", "changes", "removed", "revisit"})
+_OF_SEVERAL = frozenset({"unique", "state", "changes", "unlisted", "gone", "revisit"})
 """Options whose arguments depend on others."""
 _PROXIES = ("HTTPS_PROXY", "https_proxy", "http_proxy", "ALL_PROXY", "all_proxy")
 """Environment variables from which curl takes a proxy."""
@@ -96,10 +96,28 @@ def _check_rivals(given: dict[str, Any]) -> None:
             raise UsageError(f"--{name} {what}: leave out --{wrong[0].replace('_', '-')}")
 
 
+_MOST_PAGES = 1_000
+"""Pages of a site that one run asks whether they are gone."""
+
+
+def _check_told(arguments: argparse.Namespace, *, changes: bool) -> None:
+    """Raise UsageError where URLs that are unlisted or gone cannot be printed."""
+    for name in ("unlisted", "gone"):
+        if not getattr(arguments, name, False):
+            continue
+        if not changes:
+            raise UsageError(f"--{name} works only with --changes: add --changes and --state FILE")
+        if find_output_format(arguments) == "urls" and not arguments.fields:
+            raise UsageError(
+                f"--{name} needs a format that has the field `change`, such as --format jsonl; "
+                f"or print these URLs alone with `sitemapreader state FILE --{name}`"
+            )
+
+
 def _check_state_options(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the arguments that go with a state; raise UsageError for contradictions."""
-    state, changes, removed, revisit = (
-        getattr(arguments, name, None) for name in ("state", "changes", "removed", "revisit")
+    state, changes, revisit = (
+        getattr(arguments, name, None) for name in ("state", "changes", "revisit")
     )
     if changes and not state:
         raise UsageError("--changes compares with a state: add --state FILE")
@@ -107,13 +125,7 @@ def _check_state_options(arguments: argparse.Namespace) -> dict[str, Any]:
         raise UsageError("--exit-code tells of changes: add --changes and --state FILE")
     if revisit and not changes:
         raise UsageError("--revisit asks again what a state knows: add --changes and --state FILE")
-    if removed and not changes:
-        raise UsageError("--removed works only with --changes: add --changes and --state FILE")
-    if removed and find_output_format(arguments) == "urls" and not arguments.fields:
-        raise UsageError(
-            "--removed needs a format that has the field `change`, such as --format jsonl; "
-            "or print removed URLs alone with `sitemapreader state FILE --removed`"
-        )
+    _check_told(arguments, changes=bool(changes))
     if not state:
         return {}
     if find_output_format(arguments) == "parquet" and get_output_path(arguments) is None:
@@ -124,7 +136,8 @@ def _check_state_options(arguments: argparse.Namespace) -> dict[str, Any]:
     given = {
         "state": state,
         "changes": bool(changes),
-        "removed": bool(removed),
+        "unlisted": bool(getattr(arguments, "unlisted", False)),
+        "gone": _MOST_PAGES if getattr(arguments, "gone", False) else 0,
         "revisit": revisit,
         "unique": arguments.unique,
     }

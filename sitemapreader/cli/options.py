@@ -179,8 +179,10 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
     ),
     "what to show": (
         Option("file", "state", "file that --state wrote", **_READ),
-        Option("--removed", "state",
-               "print only the URLs that the last run with --changes found removed, one a line"),
+        Option("--unlisted", "state",
+               "print only the URLs that no sitemap lists any more, one a line"),
+        Option("--gone", "state",
+               "print only the unlisted URLs whose pages are known to be gone, one a line"),
         Option("--plan", "state", "print N sitemaps that --revisit asks for next, when, and why",
                **_COUNT),
         Option("folder", "mcp", "folder for what is remembered from call to call; made if missing",
@@ -249,8 +251,9 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
         Option("--for", "watch", "how long to watch, such as 8h (default: until Ctrl-C)",
                "max_time", metavar="TIME", type=parse_duration),
         Option("--initial", "watch", "print all URLs of a site when it is read for the first time"),
-        Option("--kinds", "watch", "what is printed: new, removed, changed (default: new,removed)",
-               metavar="KIND,...", type=parse_fields, default=("new", "removed")),
+        Option("--kinds", "watch", "what is printed: new, gone, unlisted, changed "
+               "(default: new,gone)", metavar="KIND,...", type=parse_fields,
+               default=("new", "gone")),
         Option("--all", "submit", "on the first run, submit all URLs (default: only record them)",
                "submit_all"),
         Option("--changes", "urls",
@@ -260,8 +263,10 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                "known, those in which news has waited longest", **_COUNT),
         Option("--revisit", "scale", "ask only for N of the sitemaps that are known, those in "
                "which news has waited longest", "revisit_all", **_COUNT),
-        Option("--removed", "urls", "with --changes: at the end, print the URLs that are no longer "
-               "listed; needs a format with the field `change`, such as jsonl"),
+        Option("--unlisted", "urls", "with --changes: at the end, print the URLs that no sitemap "
+               "lists any more; needs a format with the field `change`, such as jsonl"),
+        Option("--gone", "urls", "with --changes: at the end, ask the pages of unlisted URLs, and "
+               "print those that answer 404 or 410"),
     ),
     "output": (
         *(

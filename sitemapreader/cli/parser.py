@@ -31,7 +31,7 @@ MEANINGS = {
     str(NOTHING_FETCHED): "nothing could be fetched",
     str(FOUND): "audit, compare: there are findings that --fail-on names",
     str(LOCKED): "another run is writing the state; nothing was fetched",
-    str(DIFFERENT): "--exit-code: something is new, changed or removed",
+    str(DIFFERENT): "--exit-code: something is new, changed, unlisted or gone",
     f"{SIGNALLED + 1}, {INTERRUPTED}, {SIGNALLED + 15}": "stopped by SIGHUP, SIGINT, SIGTERM",
     str(CLOSED_PIPE): "the reader of the output went away",
 }

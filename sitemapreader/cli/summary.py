@@ -77,13 +77,14 @@ class RunSummary:
     _complete: bool = True
     _left_out: Counter[str] = attrs.field(factory=Counter)
     _lost: dict[tuple[str, str], DocumentCount] = attrs.field(factory=dict)
-    _removals_unknown: DocumentCount = attrs.field(factory=DocumentCount)
     _unwanted: int = 0
     _undated: int = 0
     _future: int = 0
 
     sampled_from: int = 0
-    removed: int = 0
+    unlisted: int = 0
+    waiting: int = 0
+    gone: int = 0
     is_cut: bool = False
     """Whether the time was over before all sources were begun."""
 
@@ -96,14 +97,14 @@ class RunSummary:
         self._undated += report.undated
         self._future += report.future
         self.sampled_from += report.sampled_from or 0
-        self.removed += report.removed or 0
+        self.unlisted += report.unlisted or 0
+        self.waiting += report.waiting or 0
+        self.gone += report.gone or 0
         self._answered |= any(document.is_answered for document in documents)
         self._found |= found
         self._complete &= complete
         self.statuses += report.statuses
         self._left_out += Counter({r: n for r, n in report.left_out.items() if r in ASKED_FOR})
-        for url in site.removals_unknown:
-            self._removals_unknown.add(url)
         has_failed = not found and not complete
         if has_failed:
             self._add_failed(label, _find_reason(site, report))
@@ -177,8 +178,8 @@ class RunSummary:
         yield from self._format_held_back()
         for (how, reason), lost in sorted(self._lost.items()):
             yield f"{how}: {lost.number} {reason}: {lost}"
-        if self._removals_unknown.number:
-            yield describe_unknown_removals(self._removals_unknown)
+        if self.waiting:
+            yield f"not unlisted yet: {self.waiting} URLs, which wait for another day or a sitemap"
         if self.is_cut:
             yield "not read: further sources of the list, because --max-time was over"
         if self.repeated:
@@ -226,14 +227,6 @@ def _has_unwanted(report: Report) -> bool:
     """Return whether there was something that was known, or held back as asked."""
     known = any(document.listed or is_known(document) for document in report.documents)
     return known or any(report.left_out[reason] for reason in _UNWANTED)
-
-
-def describe_unknown_removals(documents: DocumentCount) -> str:
-    """Return a line about the documents whose removed URLs are unknown."""
-    return (
-        f"removed URLs are unknown for {documents.number} sitemaps; their URLs count as not "
-        f"removed: {documents}"
-    )
 
 
 def _find_reason(site: SiteWalk, report: Report) -> str:

@@ -278,10 +278,6 @@ class PriorVersion:
     final_url: str = ""
     format: Format | None = None
     body: BodyDigest | None = None
-    start: BodyDigest | None = None
-    """Of what was read of the body before an earlier walk was interrupted."""
-    offset: int = 0
-    """How many entries of that beginning were delivered."""
 
 
 class ReplayBuffer:
@@ -295,12 +291,10 @@ class ReplayBuffer:
         chunks: AsyncGenerator[bytes, None],
         expected: BodyDigest,
         *,
-        whole: bool,
         declared: str,
     ) -> None:
         self._incoming = chunks
         self._expected = expected
-        self._whole = whole
         self._declared = int(declared) if declared.isascii() and declared.isdigit() else None
         self._buffer = tempfile.SpooledTemporaryFile(max_size=_MEMORY_BYTES)  # noqa: SIM115 (by __exit__)
         self._beyond: list[bytes] = []
@@ -316,9 +310,7 @@ class ReplayBuffer:
         """Read as much as is needed; return whether the bytes are the same."""
         expected, declared = self._expected, self._declared
         # A Content-Length that cannot fit saves the buffering.
-        if declared is not None and (
-            declared < expected.size or (self._whole and declared != expected.size)
-        ):
+        if declared is not None and declared != expected.size:
             return False
         hasher, missing = BodyHasher(), expected.size
         while missing:
@@ -333,9 +325,9 @@ class ReplayBuffer:
                 self._beyond.append(chunk[len(part) :])
         if hasher.snapshot() != expected:
             return False
-        if self._whole and not self._beyond and (chunk := await self._read_next()):
+        if not self._beyond and (chunk := await self._read_next()):
             self._beyond.append(chunk)
-        return not (self._whole and (self._beyond or self._fault is not None))
+        return not (self._beyond or self._fault is not None)
 
     async def chunks(self) -> AsyncGenerator[bytes, None]:
         """Yield the body from its first byte; raise FetchError where it is cut short."""

@@ -95,6 +95,10 @@ class RobotsRules:
         robots = await self.robots_of(url)
         return robots.find_refusal(url, self._agent)
 
+    async def allows(self, url: str) -> bool:
+        """Return whether a page may be asked."""
+        return not self._respect or not (await self.robots_of(url)).find_refusal(url, self._agent)
+
     async def robots_of(self, url: str, via: Via | None = None) -> Robots:
         """Return the robots.txt for a URL; raise FetchError when the budget is spent.
 

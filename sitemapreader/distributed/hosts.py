@@ -124,7 +124,7 @@ async def read_hosts(
         max_urls=options.site_urls,
         state=state,
         changes=state is not None,
-        removed=state is not None,
+        unlisted=state is not None,
         revisit=options.revisit,
         on_site=lambda outcome: outcomes.append(attrs.asdict(outcome)),
         limits=options.limits,

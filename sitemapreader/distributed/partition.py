@@ -176,7 +176,7 @@ def _describe(
         token=token,
         hosts=len(rows),
         urls=sum(outcome["entries"] for outcome in reading.outcomes),
-        removed=sum(outcome["removed"] or 0 for outcome in reading.outcomes),
+        unlisted=sum(outcome["unlisted"] or 0 for outcome in reading.outcomes),
         files=len(reading.parts),
         has_state=memory.state is not None and memory.state.exists(),
         memory=memory.condition,

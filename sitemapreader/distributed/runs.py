@@ -78,7 +78,7 @@ class Commit:
         token: of the attempt; a part of the names of its files.
         hosts: how many hosts it has, and so rows of status.
         urls: how many URLs were delivered, each a row in its files.
-        removed: how many URLs are no longer listed, each a row as well.
+        unlisted: how many URLs became unlisted, each a row as well.
         files: how many Parquet files of URLs it has.
         has_state: whether it has a packed state.
         memory: "none" if there was no state before, "kept", or why the old one could not be used.
@@ -94,7 +94,7 @@ class Commit:
     token: str = attrs.field(validator=matches_re(r"[0-9a-f]{16}"))
     hosts: int = attrs.field(validator=instance_of(int))
     urls: int = attrs.field(validator=instance_of(int))
-    removed: int = attrs.field(validator=instance_of(int))
+    unlisted: int = attrs.field(validator=instance_of(int))
     files: int = attrs.field(validator=instance_of(int))
     has_state: bool
     memory: str
@@ -250,7 +250,7 @@ class Totals:
     committed: int = 0
     hosts: int = 0
     urls: int = 0
-    removed: int = 0
+    unlisted: int = 0
     statuses: Counter[str] = attrs.field(factory=dict, converter=_count)
     reasons: Counter[str] = attrs.field(factory=dict, converter=_count)
     put_off: int = 0
@@ -258,7 +258,7 @@ class Totals:
 
     def add(self, commit: Commit) -> Totals:
         """Return the sums with one more commit."""
-        sums = ("hosts", "urls", "removed", "statuses", "reasons", "put_off")
+        sums = ("hosts", "urls", "unlisted", "statuses", "reasons", "put_off")
         added = {name: getattr(self, name) + getattr(commit, name) for name in sums}
         return attrs.evolve(self, committed=self.committed + 1, **added)
 

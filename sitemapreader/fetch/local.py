@@ -31,6 +31,8 @@ FALLBACK_BASE_URL = "http://localhost/"
 
 _MAX_FILES, _MAX_READ = 10_000, 100
 """How many files are looked at by name for a first URL, and how many are read."""
+_PAGES = (".html", ".htm")
+"""What hosts add to the path of a page: `/about` is `about.html`."""
 # A Sitemap line of a robots.txt, or the URL of an entry
 _FIRST_URL = re.compile(
     rb"^(?:\xef\xbb\xbf)?[ \t]*site-?map[ \t]*:[ \t]*(https?://\S+)"

@@ -28,7 +28,7 @@ from sitemapreader.many.sources import (
 )
 from sitemapreader.models import SitemapEntry
 from sitemapreader.outcomes import NOT_DUE, NOT_READ, SiteOutcome, SiteStatus
-from sitemapreader.rows import Rows, SiteRows, without_removed
+from sitemapreader.rows import Rows, SiteRows
 from sitemapreader.urls import url_key
 from sitemapreader.walker.filters import RecentKeys
 from sitemapreader.walker.stream import Channel
@@ -97,8 +97,6 @@ class SiteWalk:
     """Why the file cannot be read, or the bug that ended the walk."""
     sitemaps: dict[str, SitemapEntry] = attrs.field(factory=dict)
     """Key of a URL -> the sitemap, if these are only found."""
-    removals_unknown: list[str] = attrs.field(factory=list)
-    """Documents whose removed URLs are unknown, if removed ones are delivered."""
 
     @property
     def children(self) -> int:
@@ -321,7 +319,6 @@ class SiteVisitor:
 
     async def _read(self, site: SiteWalk, walked: Walk) -> None:
         """Hand over the entries of a walk."""
-        gives_removed = self._config.removed
         async with walked as entries:
             if self._on_begin is not None:
                 self._on_begin(site.name)
@@ -331,11 +328,7 @@ class SiteVisitor:
                         site.sitemaps.setdefault(url_key(event.loc), event)
                 return
             async for batch in entries.rows():
-                if rows := batch if gives_removed else without_removed(batch):
-                    await self._hand_over(site, rows)
-            if gives_removed and walked.report.removed is not None:
-                unknown = entries.removals_unknown()
-                site.removals_unknown += (f"{url} ({why})" for url, why in unknown)
+                await self._hand_over(site, batch)
 
     async def _hand_over(self, site: SiteWalk, rows: Rows) -> None:
         """Give entries to the consumer; with a state, wait until it has handled them."""
@@ -391,7 +384,8 @@ def _make_alone(config: WalkConfig, file: FileFetcher) -> WalkConfig:
         follow=lambda _: False,
         state=None,  # it would have to know one file from another, and each reading is complete
         changes=False,
-        removed=False,
+        unlisted=False,
+        gone=0,
         revisit=None,
     )
 

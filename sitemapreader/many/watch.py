@@ -9,6 +9,7 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from sitemapreader.discovery.context import UrlAllowance
 from sitemapreader.many import RunArguments, walk_many
 from sitemapreader.many.run import SITE_LISTS
 from sitemapreader.many.sources import FileFetcher, InvalidSiteError, SiteTask, check_task
@@ -32,7 +33,9 @@ if TYPE_CHECKING:
 HOUR = 3600.0
 MOST_AN_HOUR = 3600
 _USER = "watch"
-_OWN = {"changes", "removed", "revisit"}
+_OWN = {"changes", "unlisted", "gone", "revisit"}
+_REQUESTS_A_PAGE = 3
+"""At most: a control page is asked before and after it."""
 """Arguments of `walk_many` that a watch chooses itself."""
 
 
@@ -42,7 +45,7 @@ def watch(
     state: str | Path | State,
     pace: float = 6.0,
     tick_seconds: float = 60.0,
-    kinds: Collection[str] = ("new", "removed"),
+    kinds: Collection[str] = ("new", "gone"),
     initial: bool = False,
     **arguments: Any,
 ) -> Watch:
@@ -60,11 +63,13 @@ def watch(
         pace: requests an hour for each site, on average over all: those in which more news is
             expected get more. What was not spent is saved for an hour at most.
         tick_seconds: how long to wait between two rounds.
-        kinds: which changes are delivered: "new", "removed", "changed"; the last not of sitemaps
-            whose dates are those of the file, as `DocumentState.lastmods` says.
+        kinds: which changes are delivered: "new", "gone", "unlisted", "changed"; the last not of
+            sitemaps whose dates are those of the file, as `DocumentState.lastmods` says. Without
+            "gone" no page is asked; else they are an eighth of all requests at most.
         initial: whether all URLs of a site are delivered when it is read for the first time.
-        arguments: those of `walk_many`, without `changes`, `removed` and `revisit`; `max_time` is
-            for how long to watch, and `on_site` is called for each site of each round.
+        arguments: those of `walk_many`, without `changes`, `unlisted`, `gone` and `revisit`;
+            `max_time` is for how long to watch, and `on_site` is called for each site of each
+            round.
 
     Each round is a run of `walk_many` with `revisit`: a failure is no reason to wait, and what
     failed is due again later. Asking for more acknowledges what was delivered before. Raises what
@@ -145,6 +150,8 @@ class Watch(TaskStream[SiteBatch]):
         self._most = pace * len(self._sites)
         self._left = self._most
         """Requests that may be made now; below 0 if more were made."""
+        self._pages_left = 0.0
+        """Requests for pages that may be made now."""
         self._counted_at = state.clock()
         max_time = arguments.pop("max_time", None)
         self._seconds = max_time.total_seconds() if max_time else math.inf
@@ -154,7 +161,7 @@ class Watch(TaskStream[SiteBatch]):
             **arguments,
             "state": state,
             "changes": True,
-            "removed": str(Change.REMOVED) in kinds,
+            "unlisted": str(Change.UNLISTED) in kinds,
             "on_site": self._count,
         }
         walk_many([], revisit=1, max_time=max_time, **self._arguments)  # raises for what is wrong
@@ -201,6 +208,10 @@ class Watch(TaskStream[SiteBatch]):
         hours = (now - self._counted_at) / HOUR  # a clock that was set back earns nothing
         self._left = min(self._most, self._left + max(0.0, hours) * self._most)
         self._counted_at = now
+        earned = max(0.0, hours) * self._most / 8 if Change.GONE in self._kinds else 0.0
+        self._pages_left = min(max(_REQUESTS_A_PAGE, self._most / 8), self._pages_left + earned)
+        most = self._pages_left // _REQUESTS_A_PAGE
+        pages = UrlAllowance(most)
         room = max(0, int(self._left))
         due = await self._access.ask(partial(plan_sites, number=room, now=now, names=self._sites))
         unread = await self._access.ask(partial(find_unscheduled, names=self._sites, now=now))
@@ -213,7 +224,10 @@ class Watch(TaskStream[SiteBatch]):
         silent = {check_task(self._sites[name]).name for name in new}
         max_time = None if seconds == math.inf else timedelta(seconds=seconds)
         run = walk_many(
-            list(chosen.values()), revisit=max(1, room), max_time=max_time, **self._arguments
+            list(chosen.values()),
+            revisit=max(1, room),
+            max_time=max_time,
+            **{**self._arguments, "gone": pages},
         )
         async with run:
             async for site, entries in run.batches():
@@ -225,6 +239,7 @@ class Watch(TaskStream[SiteBatch]):
                 ]
                 if wanted and site not in silent:
                     yield site, wanted
+        self._pages_left -= _REQUESTS_A_PAGE * (most - pages.left)
 
     def _count(self, outcome: SiteOutcome) -> None:
         """Count the requests for a site; no more are owed than an hour's."""

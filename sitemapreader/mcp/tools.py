@@ -269,7 +269,7 @@ class SiteTools:
     async def changes(
         self, site: Site, since_last: SinceLast = True, limit: Limit = 100, offset: Offset = 0
     ) -> Annotated[CallToolResult, ToolAnswer[UrlRow]]:
-        """List the URLs that are new, changed or removed since the last call.
+        """List the URLs that are new, changed or unlisted since the last call.
 
         The first call remembers all URLs and lists none. One that takes too long is gone on with by
         the next.
@@ -300,7 +300,7 @@ class SiteTools:
         is_first, is_over = not path.exists(), False  # noqa: ASYNC240 (a name in our own folder)
         # What an interrupted call has found is not found again: it stays, and is listed again.
         is_new = not (is_first or _is_interrupted(state))
-        remembers: dict[str, Any] = {"state": state, "changes": True, "removed": True}
+        remembers: dict[str, Any] = {"state": state, "changes": True, "unlisted": True}
         async with walk(url, fetcher=self._fetcher, trusted=False, **remembers) as entries:
             if is_new:
                 path.write_bytes(b"")  # noqa: ASYNC240 (as above)

@@ -112,7 +112,7 @@ COLUMNS = (
     _entry("extras", "elements that no table of ours knows"),
     _entry(
         "change",
-        "`new`, `changed` or `removed` since the walk before, where that was asked for; else what "
+        "`new`, `changed`, `unlisted` or `gone` since the walk before, where asked for; else what "
         "the record says (ResourceSync)",
     ),
 )

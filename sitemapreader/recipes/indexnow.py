@@ -75,7 +75,7 @@ class Submission:
 
     Attributes:
         report: report of the walk; what it could not read was not compared.
-        counts: URLs that were submitted, as "new", "changed" and "removed"; "recorded" by the
+        counts: URLs that were submitted, as "new", "changed" and "gone"; "recorded" by the
             first call; "unusable", which cannot be put into a request.
         requests: number of requests by status: 200, or 202 while the key is validated.
     """
@@ -174,7 +174,7 @@ async def submit_changes(
     options: FetchOptions = FetchOptions(),  # noqa: B008 (a frozen value)
     **arguments: Any,
 ) -> Submission:
-    """Walk a site with a state, and submit its new, changed and removed URLs.
+    """Walk a site with a state, and submit its new, changed and gone URLs.
 
     The first call only records what there is, because the protocol is for changes.
 
@@ -204,7 +204,7 @@ async def submit_changes(
             aiohttp.ClientSession(timeout=timeout, headers=agent, proxy=options.proxy) as session,
         ):
             fetcher.trust(site)
-            arguments |= {"state": path, "changes": True, "removed": True}
+            arguments |= {"state": path, "changes": True, "gone": MAX_URLS}
             async with walk(site, fetcher=fetcher, **arguments) as entries:
                 done = Submission(entries.report, session, fetcher, endpoint, key, dry_run)
                 if submits:

@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from sitemapreader.errors import StateError
 from sitemapreader.state.database import connect_reader, wrap_errors
-from sitemapreader.state.rows import RemovalRules, as_moment, check_types, read_clock
+from sitemapreader.state.pages import GONE_COLUMNS, UNLISTED_COLUMNS, GonePage, UnlistedUrl
+from sitemapreader.state.rows import ListingRules, as_moment, read_clock
 from sitemapreader.state.schedule import PlannedDocument, plan_documents
-from sitemapreader.state.url_index import hash_url
 from sitemapreader.urls import url_key
 
 if TYPE_CHECKING:
@@ -27,19 +26,18 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DocumentState",
+    "GonePage",
     "PlannedDocument",
     "SiteState",
     "State",
+    "UnlistedUrl",
     "name_of_sitemaps",
 ]
 
 _WEEK = timedelta(days=7)
-_RULES = RemovalRules()
+_RULES = ListingRules()
 _CENTURY = timedelta(days=36_525)
 _ROWS = 1_000
-
-
-_TEXT, _NUMBER, _MOMENT = str | None, int | None, float | None
 
 
 @attrs.frozen
@@ -53,8 +51,9 @@ class SiteState:
         walked: when the last walk began.
         finished: when it ended; `None` if it was interrupted and can be resumed.
         complete: whether it read everything.
-        removed: how many URLs were removed; `None` without `changes`.
-        unknown: how many documents hide or delay removals; `None` without `changes`.
+        unlisted: how many URLs became unlisted in its last walk; `None` without `changes`.
+        waiting: how many may become so: they wait for a second day, or for a document that cannot
+            be read; `None` without `changes`.
         left: how many URLs are known that have left a window, such as a feed.
     """
 
@@ -64,8 +63,8 @@ class SiteState:
     walked: datetime | None = attrs.field(converter=attrs.converters.optional(as_moment))
     finished: datetime | None = attrs.field(converter=attrs.converters.optional(as_moment))
     complete: bool = attrs.field(converter=bool)
-    removed: int | None
-    unknown: int | None
+    unlisted: int | None
+    waiting: int | None
     left: int
 
 
@@ -112,10 +111,10 @@ class State:
         revalidate_after: how long to trust an index that says that a child has not changed; then
             the child is revalidated with its server. 0 means always. An index that was wrong about
             more children than right is not trusted.
-        rules: the figures of the law of removal, as given: `distrust_after`, how long a server that
-            says that a document has not changed is believed before it is asked for all bytes;
-            `confirm_after`, how much later a walk must find again that a document has shrunk or is
-            named by nothing; `shrunk_from`, how many URLs a document needs to have shrunk by losing
+        rules: the figures of the law of unlisted URLs, as given: `distrust_after`, how long a
+            server that says that a document has not changed is believed before it is asked for all
+            bytes; `confirm_after`, how far apart the two readings of each document are by which a
+            URL is unlisted; `shrunk_from`, how many URLs a document needs to have shrunk by losing
             more than half of them; `left_for`, how long a URL that left a feed is known.
         clock: returns the seconds since 1970; for tests and simulations.
     """
@@ -144,7 +143,7 @@ class State:
         self.path = Path(path)
         self.revalidate_after = revalidate_after
         self.clock = clock
-        self.rules = RemovalRules(confirm_after, shrunk_from, left_for, distrust_after)
+        self.rules = ListingRules(confirm_after, shrunk_from, left_for, distrust_after)
 
     def __repr__(self) -> str:
         return f"State({str(self.path)!r})"
@@ -152,19 +151,14 @@ class State:
     def sites(self) -> list[SiteState]:
         """Return what the state holds of each site; raise StateError if there is no file."""
         rows = self._read(
-            (str, int, int, _MOMENT, _MOMENT, _NUMBER, _NUMBER, _NUMBER, int),
-            "SELECT site.name,"
+            "SELECT name,"
             " (SELECT count(*) FROM document WHERE document.site = site.id),"
-            " (SELECT coalesce(sum(chunk.count), 0) FROM document JOIN chunk ON"
-            "  chunk.document = document.id AND chunk.run = document.listed_run"
-            "  WHERE document.site = site.id),"
-            " run.began, run.ended, run.complete, run.removed,"
-            " CASE WHEN run.removed IS NOT NULL THEN"
-            "  (SELECT count(*) FROM document WHERE document.site = site.id"
-            "   AND document.unknown IS NOT NULL) END,"
-            " (SELECT count(*) FROM gone WHERE gone.site = site.id AND has_left)"
-            " FROM site LEFT JOIN run ON run.id = (SELECT max(id) FROM run WHERE site = site.id)"
-            " ORDER BY site.name",
+            " (SELECT ifnull(sum(entries), 0) FROM document"
+            "  WHERE document.site = site.id AND is_saved),"
+            " began, ended, ifnull(complete, 0), unlisted, waiting,"
+            " (SELECT count(*) FROM url WHERE url.site = site.id AND window"
+            "  AND lost_run IS NOT NULL)"
+            " FROM site ORDER BY name",
         )
         with wrap_errors(self.path):
             return [SiteState(*row) for row in rows]
@@ -172,7 +166,6 @@ class State:
     def documents(self) -> Iterator[DocumentState]:
         """Yield what the state holds of each document, sorted by site and URL."""
         rows = self._read(
-            (str, str, str, str, _TEXT, int, int, _MOMENT, _TEXT, str, _TEXT, _TEXT),
             "SELECT site.name, url, status, reason, format, entries, children, read_at, lastmod,"
             " lastmods, etag, last_modified FROM document JOIN site ON site.id = document.site"
             " ORDER BY site.name, url",
@@ -181,38 +174,27 @@ class State:
             for row in rows:
                 yield DocumentState(*row)
 
-    def removed(self, site: str | None = None) -> Iterator[str]:
-        """Yield the URLs that no document lists any more, as the last walk found.
+    def unlisted(self, site: str | None = None) -> Iterator[UnlistedUrl]:
+        """Yield the URLs that no document lists any more, sorted; nothing is requested.
 
-        Needs a walk with `changes=True`. `site` chooses one site of several; for sitemaps that
-        were walked without a site it is their `name_of_sitemaps`. Documents that were not read to
-        their end have no removed URLs here: see `removals_unknown`.
+        Needs walks with `changes=True`. `site` chooses one site of several; for sitemaps that were
+        walked without a site it is their `name_of_sitemaps`.
         """
-        key_of_site = None if site is None else url_key(site)
-        for key, loc in self._read(
-            (bytes, str),
-            "SELECT key, loc FROM removed JOIN site ON site.id = removed.site"
-            " WHERE :key IS NULL OR site.name IN (:key, :site) ORDER BY site.name, loc",
-            {"key": key_of_site, "site": site},
-        ):
-            if key != hash_url(loc):
-                raise StateError(self.path, "a URL in it is damaged: walk again, which replaces it")
-            yield loc
+        for row in self._list_pages(UNLISTED_COLUMNS, "TRUE", site):
+            yield UnlistedUrl(*row)
 
-    def removals_unknown(self, site: str | None = None) -> Iterator[tuple[str, str]]:
-        """Yield the documents whose removals the last walk could not determine, and why.
+    def gone(self, site: str | None = None) -> Iterator[GonePage]:
+        """Yield those of them whose page is known to be gone; else as `unlisted`."""
+        for row in self._list_pages(GONE_COLUMNS, "due IS NULL", site):
+            yield GonePage(*row)
 
-        The reason is that of the document's outcome, or "shrunk" (it lost too many URLs at once),
-        "dropped" (nothing names it any more), "unconfirmed" (its server says that it has not
-        changed; the next walk reads it) or "unread". `site` is as in `removed`.
-        """
+    def _list_pages(
+        self, columns: str, condition: str, site: str | None
+    ) -> Iterator[tuple[Any, ...]]:
         key_of_site = None if site is None else url_key(site)
-        yield from self._read(
-            (str, str),
-            "SELECT url, unknown FROM document JOIN site ON site.id = document.site"
-            " JOIN run ON run.id = (SELECT max(id) FROM run WHERE site = site.id)"
-            " WHERE (:key IS NULL OR site.name IN (:key, :site)) AND run.removed IS NOT NULL"
-            " AND unknown IS NOT NULL ORDER BY site.name, url",
+        return self._read(
+            f"SELECT {columns} FROM page JOIN site ON site.id = page.site WHERE {condition}"
+            " AND (:key IS NULL OR site.name IN (:key, :site)) ORDER BY site.name, loc",
             {"key": key_of_site, "site": site},
         )
 
@@ -228,15 +210,13 @@ class State:
             return plan_documents(db, number, self.clock() if now is None else now)
 
     def _read(
-        self, kinds: tuple[Any, ...], sql: str, values: Mapping[str, object] | None = None
+        self, sql: str, values: Mapping[str, object] | None = None
     ) -> Iterator[tuple[Any, ...]]:
-        """Yield the rows of a query; raise StateError for values of wrong types."""
+        """Yield the rows of a query."""
         with closing(connect_reader(self.path)) as connection, wrap_errors(self.path):
             cursor = connection.execute(sql, values or {})
             while rows := cursor.fetchmany(_ROWS):
-                for row in rows:
-                    check_types(row, kinds)
-                    yield row
+                yield from rows
 
 
 def name_of_sitemaps(urls: Iterable[str]) -> str:

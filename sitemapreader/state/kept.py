@@ -33,16 +33,16 @@ def save_kept(
 
 
 def load_kept(
-    db: sqlite3.Connection, site: int, url: str, now: float, since: int
+    db: sqlite3.Connection, site: int, url: str, now: float
 ) -> tuple[StoredResponse, int] | None:
-    """Return an answer of the last day, and its run, which is later than `since`.
+    """Return an answer of the last day, and its run.
 
     `None` for a URL that the state knows as a document: the schedule says when to ask for it.
     """
     row = db.execute(
-        "SELECT * FROM kept WHERE site = :site AND url = :url AND run > :since"
+        "SELECT * FROM kept WHERE site = :site AND url = :url"
         " AND NOT EXISTS (SELECT 1 FROM document WHERE site = :site AND url = :url)",
-        {"site": site, "url": url, "since": since},
+        {"site": site, "url": url},
     ).fetchone()
     if row is None or not 0 <= now - row[3] < _KEPT_SECONDS:
         return None

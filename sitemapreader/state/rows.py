@@ -1,41 +1,34 @@
-"""Rows of a state file as values: decoded and checked in this module only.
-
-A row with values of wrong types, or that do not match its seal, raises DamageError.
-"""
+"""Rows of a state file as values, and the hashes by which they are compared."""
 
 from __future__ import annotations
 
 import json
 import time
-import typing
+import zlib
 from datetime import UTC, datetime, timedelta
+from enum import IntEnum
 from functools import lru_cache
+from hashlib import blake2b
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from sitemapreader.models import Format
+from sitemapreader.dates import parse_lastmod
+from sitemapreader.models import PARTS, Format
 from sitemapreader.outcomes import BodyDigest
-from sitemapreader.state.database import DamageError, seal_of
+from sitemapreader.state.database import DamageError
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
-R = TypeVar("R")
-
-FULLY_READ = "document.seen_run IS :run AND document.status IN ('complete', 'unchanged')"
-"""SQL condition: the run knows every URL that a document lists."""
+    from sitemapreader.models import UrlEntry
 
 
-def nanoseconds(time: timedelta) -> int:
+def nanoseconds(length: timedelta) -> int:
     """Return a length of time in the unit of the numbers of runs."""
-    return time // timedelta(microseconds=1) * 1_000
-
-
-PATIENCE = timedelta(days=7)
-"""So long a document that fails, or that is new and lists nothing, is waited for."""
+    return length // timedelta(microseconds=1) * 1_000
 
 
 def read_clock() -> float:
@@ -52,7 +45,7 @@ def as_moment(seconds: float) -> datetime:
 
 
 @attrs.frozen
-class RemovalRules:
+class ListingRules:
     """The figures of the law: `State` describes them."""
 
     confirm_after: timedelta = timedelta(hours=23)
@@ -65,16 +58,15 @@ class RemovalRules:
 class Run:
     """A walk over a site."""
 
-    site: int
-    saves_urls: bool
+    site: int = 0
     id: int = 0  # until it begins
+    stamp: int = 0  # `id`, or when it was resumed: what it sees is dated by it
     is_resumed: bool = False
+    saves: bool = False  # it has `changes`, and so saves the URLs that documents list
     is_new: bool = False  # the state has no URL of the site: every entry is new
-    rules: RemovalRules = attrs.field(factory=RemovalRules)
-    stamp: int = 0  # `id`, or when it was resumed, in the same unit: what it sees is dated by it
-    has_pending: bool = False  # a URL is missing of which nothing is known yet
-    first: int = 0  # the run that met the site first; 0 if nothing is pending
-    indexed: int = 0  # the run before it that had last read all indexes
+    has_pending: bool = False  # something is missing that is not judged yet
+    has_pages: bool = False  # some URLs are unlisted
+    looked: int = 0  # the last run before it that asked all that names documents
     is_round: bool = False  # it asks only for what is due, of a site that it knows
     kept: int = 0  # the oldest run of which it uses an answer; 0 if it has asked for all
 
@@ -88,61 +80,49 @@ class RunOutcome:
         listed: the URLs, as `url_key` writes them, of all documents that were found -> whether the
             walk wanted them; others were left out because the caller or robots.txt asked for it.
         knows_all: whether the site has no documents but these and those below them.
-        tells: whether removed URLs are delivered.
     """
 
     complete: bool
     listed: Mapping[str, bool]
     knows_all: bool
-    tells: bool = False
 
 
 @attrs.frozen
 class ShrunkDocument:
-    """A document that lost so many URLs that they are not believed to be removed."""
+    """A document that lost most of its URLs in one walk."""
 
     url: str
-    lost: int  # URLs that neither it lists any more nor another document
+    lost: int
     kept: int
 
 
 @attrs.frozen
-class Removals:
-    """What a walk found out about URLs that are no longer listed."""
+class Findings:
+    """What a walk found out about URLs that documents no longer list."""
 
-    urls: int  # were removed
+    unlisted: int  # became so
+    waiting: int  # may become so later
     left: int  # left a window
-    unknown: int  # documents that hide removals, or delay them
-    shrunk: tuple[ShrunkDocument, ...]  # those of them that may be a fault of the day
+    shrunk: tuple[ShrunkDocument, ...]
     missed: Mapping[int, int]  # number of a document -> how many URLs this walk missed in it
-
-
-@attrs.frozen
-class RunRow:
-    """A row of the table `run`."""
-
-    id: int
-    site: int
-    options: bytes
-    filters: str
-    began: float
-    ended: float | None = None
-    complete: int | None = None
-    removed: int | None = None
 
 
 @attrs.define  # a frozen one takes three times as long to make
 class DocumentRow:
     """A row of the table `document`; schema.sql says what is in the columns."""
 
+    id: int | None
     site: int
     url: str
+    first_run: int
+    proven_run: int
     status: str = ""
     reason: str = ""
     http_status: int | None = None
     seen_run: int | None = None
     read_run: int | None = None
     complete: int = 0
+    is_saved: int = 0
     final_url: str = ""
     format: str | None = None
     etag: str | None = None
@@ -152,18 +132,18 @@ class DocumentRow:
     digest: bytes | None = None
     entries: int = 0
     children: int = 0
+    child_list: str | None = None
     read_at: float | None = None
     filters: str | None = None
-    listed_run: int | None = None
-    first_run: int = 0
-    found_after: int = 0
-    vouched_run: int = 0
-    body_run: int = 0
-    format_run: int = 0
     window: int = 0
+    lastmods: str = ""
     validators: int = 0
     dates: int = 0
-    lastmods: str = ""
+    body_run: int = 0
+    vouched_run: int = 0
+    candidate_run: int = 0
+    listed_run: int | None = None
+    missed: int = 0
 
     @property
     def body(self) -> BodyDigest | None:
@@ -178,103 +158,115 @@ class DocumentRow:
         return None if self.format is None else Format(self.format)
 
     @property
-    def became_run(self) -> int:
-        """The run that met the document first, or in another format than before."""
-        return max(self.first_run, self.format_run)
-
-    def has_settled(self, confirm_after: timedelta) -> bool:
-        """Return whether all its bytes were seen long enough after it was new."""
-        # A fault of two days leaves a list empty that somebody fills with the URLs of another one.
-        is_sure = self.entries + self.children or not confirm_after
-        least = confirm_after if is_sure else PATIENCE
-        return self.body_run - self.became_run >= nanoseconds(least)
-
-    @property
-    def is_listed(self) -> bool:
-        """Return whether the state has the URLs of the last reading."""
-        return self.read_run is not None and self.listed_run == self.read_run
+    def is_settled(self) -> bool:
+        """Whether it was read on two days."""
+        return self.proven_run >= self.first_run
 
 
-DOCUMENT_COLUMNS = [field.name for field in attrs.fields(DocumentRow)]
-get_values = attrgetter(*DOCUMENT_COLUMNS)
-"""Return the values of a `DocumentRow`; a twentieth of the time of `attrs.astuple`."""
-_INSERT = "INSERT INTO document ({}, seal) VALUES (?{})".format(
-    ", ".join(DOCUMENT_COLUMNS), ", ?" * len(DOCUMENT_COLUMNS)
-)
+_COLUMNS = [field.name for field in attrs.fields(DocumentRow)]
+COLUMNS = ", ".join(_COLUMNS)
+_INSERT = f"INSERT INTO document ({COLUMNS}) VALUES ({', '.join('?' * len(_COLUMNS))})"
+get_values = attrgetter(*_COLUMNS)
 
 
 def insert_document(db: sqlite3.Connection, row: DocumentRow) -> int:
     """Insert a document; return its number."""
-    values = get_values(row)
-    return db.execute(_INSERT, (*values, seal_of(*values))).lastrowid or 0
+    row.id = db.execute(_INSERT, get_values(row)).lastrowid or 0
+    return row.id
 
 
-@attrs.frozen
-class Progress:
-    """A row of the table `progress`."""
-
-    document: int
-    run: int
-    entries: int
-    final_url: str
-    size: int
-    digest: bytes
-    filters: str | None
-
-    @property
-    def start(self) -> BodyDigest:
-        """The bytes that were read."""
-        return BodyDigest(self.size, self.digest)
+def update_document(db: sqlite3.Connection, row: DocumentRow, changes: Mapping[str, Any]) -> None:
+    """Change a document, which is inserted if it is new."""
+    for name, value in changes.items():
+        setattr(row, name, value)
+    if row.id is None:
+        insert_document(db, row)
+    else:
+        names = ", ".join(f"{name} = ?" for name in changes)
+        db.execute(f"UPDATE document SET {names} WHERE id = ?", (*changes.values(), row.id))
 
 
-def read_row(
-    db: sqlite3.Connection, kind: Callable[..., R], sql: str, values: Sequence[object]
-) -> R | None:
-    """Return the first row of a query, with `{}` for its columns, or `None`."""
-    columns, checks = _describe(kind)
-    row = db.execute(sql.format(columns), values).fetchone()
-    if row is None:
-        return None
-    *fields, seal = row
-    check_types(fields, checks)
-    if seal != seal_of(*fields):
-        raise DamageError("a row is damaged")
-    return kind(*fields)
-
-
-def check_types(fields: Sequence[object], kinds: Sequence[Any]) -> None:
-    """Raise DamageError unless each value is of its type."""
-    if not all(map(isinstance, fields, kinds)):
-        raise DamageError("a value has another type than its column")
-
-
-@lru_cache
-def _describe(kind: Any) -> tuple[str, tuple[Any, ...]]:
-    """Return the columns of a class, then the seal, and the types of its fields."""
-    hints = typing.get_type_hints(kind)
-    names = [field.name for field in attrs.fields(kind)]
-    return ", ".join([*names, "seal"]), tuple(hints[name] for name in names)
-
-
-def load_children(db: sqlite3.Connection, document: int, url: str) -> list[tuple[str, str | None]]:
-    """Return loc and lastmod of each child of an index, in its order."""
-    row = db.execute("SELECT listed, seal FROM child WHERE document = ?", (document,)).fetchone()
-    if row is None:
-        return []
-    listed, seal = row
-    if seal != seal_of(url, listed):
-        raise DamageError("a list of children is damaged")
-    return [(loc, lastmod) for loc, lastmod in json.loads(listed)]
-
-
-def save_children(
-    db: sqlite3.Connection, document: int, url: str, children: Sequence[tuple[str, str | None]]
-) -> None:
-    """Save the children of an index."""
-    if not children:
-        db.execute("DELETE FROM child WHERE document = ?", (document,))
-        return
-    listed = json.dumps(children)
-    db.execute(
-        "INSERT OR REPLACE INTO child VALUES (?, ?, ?)", (document, listed, seal_of(url, listed))
+def load_document(db: sqlite3.Connection, run: Run, url: str) -> DocumentRow:
+    """Return the row of a document; a new one if a run is the first to meet it."""
+    found = db.execute(
+        f"SELECT {COLUMNS} FROM document WHERE site = ? AND url = ?", (run.site, url)
+    ).fetchone()
+    # It may be as old as the last look before this run: what was lost by then may be in it.
+    return (
+        DocumentRow(*found)
+        if found
+        else DocumentRow(None, run.site, url, run.stamp, run.looked - 1)
     )
+
+
+# -- entries of a document, and the hashes of a URL and of its record
+
+
+class Kind(IntEnum):
+    """What became of an entry."""
+
+    SENT = 0  # or it was before, with the same record
+    OUTDATED = 1  # was delivered, but not with the listed record
+    UNDELIVERED = 2  # is listed and was never delivered
+    DELETED = 3  # its record says that it was deleted
+
+
+def pack(locs: Iterable[str]) -> bytes:
+    """Return URLs as they are kept for a while."""
+    return zlib.compress(json.dumps([*locs]).encode("ascii"), 1)
+
+
+def unpack(packed: bytes) -> list[str]:
+    """Return URLs that were packed."""
+    try:
+        found: list[str] = json.loads(zlib.decompress(packed))
+    except (zlib.error, ValueError) as error:
+        raise DamageError(f"packed URLs: {error}") from None
+    return found
+
+
+def digest(locs: Iterable[str]) -> bytes:
+    """Return a hash of several URLs."""
+    text = "\n".join(locs).encode("utf-8", "surrogatepass")
+    return blake2b(text, digest_size=16).digest()
+
+
+_URL_HASH_BYTES, _RECORD_HASH_BYTES = 10, 6
+_KEY = blake2b(digest_size=_URL_HASH_BYTES)
+"""Copied for each URL, which takes half as long as making a new hash."""
+
+
+def hash_url(loc: str) -> bytes:
+    """Return the key of a URL; another spelling is another URL."""
+    key = _KEY.copy()
+    key.update(loc.encode("utf-8", "surrogatepass"))
+    return key.digest()
+
+
+_read_parts = attrgetter("title", *PARTS)
+
+
+def hash_record(entry: UrlEntry) -> bytes:
+    """Return a hash of all but the URL: a new headline is a change."""
+    written = entry.lastmod_text
+    parts = _read_parts(entry)
+    if not any(parts) and (written is None or len(written) <= 64):
+        # SECURITY: the cache outlives the walk, and a date may be written in 64 KiB
+        return _hash_plain(written, entry.changefreq, entry.priority)
+    return _hash((_read_moment(written), entry.changefreq, entry.priority, *parts))
+
+
+@lru_cache(maxsize=16_384)
+def _hash_plain(written: str | None, changefreq: str | None, priority: float | None) -> bytes:
+    return _hash((_read_moment(written), changefreq, priority))
+
+
+def _read_moment(written: str | None) -> float | str | None:
+    """Return what a lastmod says: another notation of the same moment is no change."""
+    found = None if written is None else parse_lastmod(written)
+    return written if found is None else found.timestamp()
+
+
+def _hash(fields: tuple[object, ...]) -> bytes:
+    text = repr(fields).encode("utf-8", "surrogatepass")
+    return blake2b(text, digest_size=_RECORD_HASH_BYTES).digest()

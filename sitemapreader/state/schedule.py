@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from sitemapreader.dates import STAMPED
-from sitemapreader.state.removals import IS_INDEX
+from sitemapreader.state.law import IS_INDEX, has_pending
 from sitemapreader.state.rows import as_moment
 
 if TYPE_CHECKING:
@@ -388,7 +388,7 @@ def is_scheduled(db: sqlite3.Connection, site: int, now: float) -> bool:
 def find_unscheduled(db: sqlite3.Connection, names: Iterable[str], now: float) -> dict[str, bool]:
     """Return the sites of which nothing is ever due -> whether they were read before."""
     sql = (
-        "SELECT EXISTS (SELECT 1 FROM run WHERE site = :site AND ended IS NOT NULL)"
+        "SELECT EXISTS (SELECT 1 FROM site WHERE id = :site AND ended IS NOT NULL)"
         " AND EXISTS (SELECT 1 FROM document WHERE site = :site AND read_run > 0)"
     )
     sites = {name: find_site(db, name) for name in names}
@@ -432,12 +432,10 @@ def choose(db: sqlite3.Connection, site: int, revisit: int | Collection[str], no
         chosen = {*revisit}
     # What is missing may be in a child that goes from index to index while they are asked in turn.
     indexes = db.execute(
-        f"{of_site} AND {IS_INDEX} AND (EXISTS"
-        " (SELECT 1 FROM document WHERE site = :site AND dropped_run IS NOT NULL)"
-        "  OR EXISTS (SELECT 1 FROM gone WHERE site = :site AND NOT has_left))",
+        f"{of_site} AND {IS_INDEX}",
         values,
     ).fetchall()
-    if any(url in chosen for url, _, _ in indexes):
+    if has_pending(db, site) and any(url in chosen for url, _, _ in indexes):
         chosen |= {url for url, _, not_before in indexes if not _is_held(not_before, now)}
     idle = db.execute(
         f"{of_site} AND status IN ('complete', 'unchanged') AND children = 0"

@@ -21,12 +21,6 @@ CREATE TABLE IF NOT EXISTS pace (
     not_before INTEGER NOT NULL
 );
 
--- of a site whose last walk was to deliver removed URLs: those up to this one are delivered
-CREATE TABLE IF NOT EXISTS told (
-    site INTEGER PRIMARY KEY,
-    loc TEXT NOT NULL
-);
-
 -- answers that rounds use for a day: see kept.py
 CREATE TABLE IF NOT EXISTS kept (
     site INTEGER NOT NULL,

@@ -1,22 +1,20 @@
--- The tables of a state file. database.py adds a type check to each column, as STRICT does from
--- SQLite 3.37 on. A seal is a checksum over the values of a row that decide what is read: without
--- it, one flipped bit in a lastmod could make an unread document count as read.
+-- The tables of a state file. Numbers of runs are nanoseconds since 1970 when the clock is right, and
+-- only ever grow within a site.
 
 CREATE TABLE site (
     id INTEGER PRIMARY KEY,
-    name TEXT NOT NULL UNIQUE
-);
-
-CREATE TABLE run (
-    id INTEGER PRIMARY KEY,     -- never used twice: see runs.py
-    site INTEGER NOT NULL,
-    options BLOB NOT NULL,      -- a hash: only a walk with the same ones resumes this one
-    filters TEXT NOT NULL,      -- only a walk that passes no more resumes this one
-    began REAL NOT NULL,
-    ended REAL,
-    complete INTEGER,
-    removed INTEGER,            -- how many URLs were; NULL where that is not known
-    seal INTEGER NOT NULL
+    name TEXT NOT NULL UNIQUE,
+    -- its last walk
+    run INTEGER NOT NULL DEFAULT 0,
+    began REAL,
+    ended REAL,                 -- NULL while it can be resumed
+    complete INTEGER,           -- 0 in one that a limit of URLs stopped
+    unlisted INTEGER,           -- how many URLs became so; NULL where that is not known
+    waiting INTEGER,            -- how many may become so later; or NULL
+    -- the last walk that asked all that names documents; then as in `document`
+    looked_run INTEGER NOT NULL DEFAULT 0,
+    candidate_run INTEGER NOT NULL DEFAULT 0,
+    proven_run INTEGER NOT NULL DEFAULT 0
 );
 
 CREATE TABLE document (
@@ -30,6 +28,7 @@ CREATE TABLE document (
     -- of the last reading
     read_run INTEGER,
     complete INTEGER NOT NULL,
+    is_saved INTEGER NOT NULL,  -- whether `url` and `log` have what it listed
     final_url TEXT NOT NULL,
     format TEXT,
     etag TEXT,
@@ -39,103 +38,82 @@ CREATE TABLE document (
     digest BLOB,
     entries INTEGER NOT NULL,
     children INTEGER NOT NULL,
+    child_list TEXT CHECK (child_list IS NULL OR json_valid(child_list)), -- pairs, loc and lastmod
     read_at REAL,               -- when it was asked for, the time that the server vouches for it
     filters TEXT,               -- those that kept something of it back; NULL if nothing was
-    -- of what it lists
-    listed_run INTEGER,         -- whose chunks are the newest whole list
-    -- what it may prove about removals: see removals.py
-    first_run INTEGER NOT NULL, -- the run that met it first
-    found_after INTEGER NOT NULL,   -- the run before that which had last read all indexes
-    vouched_run INTEGER NOT NULL,   -- the last run that certainly knew all that it lists; or 0
-    body_run INTEGER NOT NULL,  -- the last run that saw all its bytes; or 0
-    format_run INTEGER NOT NULL,    -- the run that found it in another format than before; or 0
-    window INTEGER NOT NULL,    -- 1: it lists recent items only; 2: it did at the reading before
+    window INTEGER NOT NULL,    -- whether it lists recent items only
+    lastmods TEXT NOT NULL,     -- what those of its records look like: see `LastmodKind`; or ''
     validators INTEGER NOT NULL,    -- 1: they changed with its bytes once; -1: they did not; or 0
     dates INTEGER NOT NULL,     -- the same of the lastmod in its index
-    lastmods TEXT NOT NULL,     -- what those of its records look like: see `LastmodKind`; or ''
-    seal INTEGER NOT NULL,
-    merged_run INTEGER,         -- whose chunks are in `url_index`; repeated if it is not right
-    sound_run INTEGER NOT NULL DEFAULT 0,   -- `vouched_run`, but for readings that are in doubt
-    missed INTEGER NOT NULL DEFAULT 0,  -- runs since it was last known to its end
+    -- what it proves about URLs that are missing: see law.py
+    first_run INTEGER NOT NULL, -- the run that met it first
+    body_run INTEGER NOT NULL,  -- the last run that saw all its bytes; or 0
+    vouched_run INTEGER NOT NULL,   -- the last run that certainly knew all that it lists; or 0
+    candidate_run INTEGER NOT NULL, -- one of these, which the next one a day later proves
+    proven_run INTEGER NOT NULL,    -- what it did not list then and a day later it does not list
+    listed_run INTEGER,         -- the last run that read all of it and saved that
+    merged_run INTEGER,         -- the same, of the rows in `url`
+    missed INTEGER NOT NULL,    -- runs since it was last known to its end
     dropped_run INTEGER,        -- the run that found it named by nothing; NULL if it is named
-    unknown TEXT,               -- why the last run cannot tell its removals; NULL if it can
     UNIQUE (site, url)
 );
 
--- the children that an index lists
-CREATE TABLE child (
-    document INTEGER PRIMARY KEY,
-    listed TEXT NOT NULL,       -- JSON: an array of pairs, loc and lastmod
-    seal INTEGER NOT NULL
-);
-
--- how far a document was read that is not finished
-CREATE TABLE progress (
-    document INTEGER PRIMARY KEY,
-    run INTEGER NOT NULL,
-    entries INTEGER NOT NULL,
-    final_url TEXT NOT NULL,
-    size INTEGER NOT NULL,
-    digest BLOB NOT NULL,
-    filters TEXT,               -- as in `document`
-    seal INTEGER NOT NULL
-);
-
--- what a document lists, in the chunks in which it was delivered
-CREATE TABLE chunk (
-    id INTEGER PRIMARY KEY,
-    document INTEGER NOT NULL,
-    run INTEGER NOT NULL,
-    count INTEGER NOT NULL,
-    fingerprints BLOB NOT NULL,        -- 16 bytes an entry: see url_index.py
-    locs BLOB NOT NULL,         -- see `pack_locs`; each is checked with its fingerprint
-    seal INTEGER NOT NULL       -- of all but locs
-);
-CREATE INDEX chunk_document ON chunk (document, run);
-
--- URLs that a run with `unique` delivered
-CREATE TABLE delivered (
-    id INTEGER PRIMARY KEY,
-    run INTEGER NOT NULL,
-    locs BLOB NOT NULL,
-    seal INTEGER NOT NULL
-);
-CREATE INDEX delivered_run ON delivered (run);
-
--- the chunks up to `merged_run`, indexed by URL
-CREATE TABLE url_index (
+-- which document lists which URL
+CREATE TABLE url (
     site INTEGER NOT NULL,
-    fingerprint BLOB NOT NULL,
+    key BLOB NOT NULL,          -- a hash of the URL
     document INTEGER NOT NULL,
-    PRIMARY KEY (site, fingerprint, document)
-) WITHOUT ROWID;
-
--- of these, what is no longer listed: see removals.py
-CREATE TABLE gone (
-    site INTEGER NOT NULL,
-    fingerprint BLOB NOT NULL,
-    document INTEGER NOT NULL,  -- negative if it is forgotten
+    record BLOB,                -- a hash of the record that was delivered; NULL: none ever; '': another
     loc TEXT NOT NULL,
-    run INTEGER NOT NULL,       -- that found it missing first
-    has_left INTEGER NOT NULL,  -- it left a window, which is not a removal
-    PRIMARY KEY (site, fingerprint, document)
+    seen_run INTEGER NOT NULL,
+    window INTEGER NOT NULL,    -- whether it may leave: it is not unlisted for that
+    lost_run INTEGER,           -- the first reading without it since, below 0 for one that says that
+                                -- it was deleted; NULL while it is listed
+    PRIMARY KEY (site, key, document)
 ) WITHOUT ROWID;
+CREATE INDEX url_lost ON url (site, lost_run) WHERE lost_run IS NOT NULL;
 
--- since when losses that seemed to be a fault are certain
-CREATE TABLE confirmed (
-    document INTEGER NOT NULL,
-    run INTEGER NOT NULL,       -- that of the losses in `gone`
-    since INTEGER NOT NULL,     -- the walk after which they were found again
-    PRIMARY KEY (document, run)
-) WITHOUT ROWID;
-
--- URLs that the last walk found to be removed
-CREATE TABLE removed (
+-- what documents listed, in the order in which it was acknowledged, until `url` has it: each row has
+-- up to 500 records, because a row and an index entry for each would be the most of the cost
+CREATE TABLE log (
+    id INTEGER PRIMARY KEY,
     site INTEGER NOT NULL,
-    key BLOB NOT NULL,          -- of the URL, as in a fingerprint
-    loc TEXT NOT NULL
+    document INTEGER NOT NULL,
+    run INTEGER NOT NULL,
+    kind INTEGER NOT NULL,      -- see `Entry` in rows.py
+    window INTEGER NOT NULL,
+    keys BLOB NOT NULL,
+    records BLOB NOT NULL,
+    locs BLOB NOT NULL          -- JSON: an array; compressed
 );
-CREATE INDEX removed_site ON removed (site);
+CREATE INDEX log_site ON log (site);
 
--- so that a walk looks through its own site's runs, not through those of all sites
-CREATE INDEX run_site ON run (site);
+-- the batches that a walk without `changes` has delivered, until it ends
+CREATE TABLE batch (
+    id INTEGER PRIMARY KEY,
+    site INTEGER NOT NULL,
+    document INTEGER NOT NULL,
+    size INTEGER NOT NULL,      -- how many records
+    digest BLOB NOT NULL,
+    filters TEXT,               -- those that kept some back
+    locs BLOB                   -- JSON: an array; compressed; only if the walk is to know them
+);
+CREATE INDEX batch_site ON batch (site, document);
+
+-- URLs that became unlisted, and what their pages answered
+CREATE TABLE page (
+    site INTEGER NOT NULL,
+    key BLOB NOT NULL,
+    loc TEXT NOT NULL,
+    since REAL NOT NULL,        -- all moments are in seconds
+    document TEXT NOT NULL,     -- the URL of the last one that listed it
+    why TEXT NOT NULL,          -- missing, unnamed or deleted
+    status INTEGER,             -- what the page answered last; NULL before, and for no answer
+    asked_at REAL,
+    due REAL,                   -- when to ask it again; NULL once it is gone
+    tries INTEGER NOT NULL DEFAULT 0,
+    told_unlisted INTEGER NOT NULL DEFAULT 0,
+    told_gone INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (site, key)
+) WITHOUT ROWID;
+CREATE INDEX page_due ON page (site, due) WHERE due IS NOT NULL;

@@ -1,14 +1,5 @@
--- Temporary tables, emptied before or after each use. They are made once for a connection: with a
--- new table SQLite prepares all statements again.
+-- Temporary tables, emptied before each use; made once for a connection.
 
 CREATE TEMP TABLE reachable (url TEXT PRIMARY KEY, is_wanted INTEGER) WITHOUT ROWID;
-CREATE TEMP TABLE merge_batch (document INTEGER PRIMARY KEY, run INTEGER, replaces INTEGER);
-CREATE TEMP TABLE fresh (
-    fingerprint BLOB, document INTEGER, PRIMARY KEY (fingerprint, document)
-) WITHOUT ROWID;
-CREATE TEMP TABLE old (
-    fingerprint BLOB, document INTEGER, chunk INTEGER, i INTEGER, loc TEXT, run INTEGER,
-    has_left INTEGER
-);
-CREATE TEMP TABLE doubted (document INTEGER PRIMARY KEY, since INTEGER, lost INTEGER, kept INTEGER);
-CREATE TEMP TABLE judged (fingerprint BLOB, document INTEGER, loc TEXT);
+CREATE TEMP TABLE judged (key BLOB, document INTEGER, loc TEXT, lost INTEGER);
+CREATE TEMP TABLE place (prefix TEXT PRIMARY KEY) WITHOUT ROWID;

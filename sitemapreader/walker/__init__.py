@@ -82,7 +82,8 @@ def walk(
     extra_formats: ExtraFormats = (),
     state: str | Path | State | None = None,
     changes: bool = False,
-    removed: bool = False,
+    unlisted: bool = False,
+    gone: int = 0,
     revisit: int | None = None,
     max_urls: int | None = None,
     max_time: timedelta | None = None,
@@ -150,10 +151,13 @@ def walk(
             kept back; a walk that was killed is resumed, and delivers at most the last 500 entries
             once more.
         changes: deliver only entries that are new or differ from those of the previous walk, with
-            `change` set; `Walk.removed` lists those that are gone. An entry whose record says that
-            its URL was deleted (ResourceSync) is `removed`; without `changes` it is dropped.
-        removed: with `changes`, deliver at the end also the URLs that are no longer listed, with
-            `change` set to "removed". They are not in `report.entries`.
+            `change` set. `Walk.unlisted` gives those that no document lists any more, `Walk.gone`
+            those of them whose page answers that it is gone. A URL whose record says that it was
+            deleted (ResourceSync) is unlisted; without `changes` such a record is dropped.
+        unlisted: with `changes`, deliver at the end also the URLs that became unlisted, with
+            `change` set to "unlisted". They are not in `report.entries`.
+        gone: with `changes`, of how many unlisted URLs the page is asked at the end; those that are
+            gone are delivered as well, with `change` set to "gone".
         revisit: with `changes`, how many documents are asked for: those in which most news is
             expected to have waited longest. The others are "not-due"; a site that the state does
             not know is walked in full, and sitemaps that are new are read besides.

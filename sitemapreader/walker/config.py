@@ -84,7 +84,8 @@ class SharedArguments(TypedDict, total=False):
     extra_formats: ExtraFormats
     state: str | Path | State | None
     changes: bool
-    removed: bool
+    unlisted: bool
+    gone: int
     revisit: int | None
     max_urls: int | None
     max_time: timedelta | None
@@ -225,6 +226,13 @@ def _check_count(_: object, field: attrs.Attribute[Any], value: Any) -> None:
         raise ValueError(f"{field.name} must be 1 or more, not {value!r}")
 
 
+def _check_pages(_: object, field: Any, value: object) -> None:
+    if not isinstance(value, UrlAllowance) and (
+        isinstance(value, bool) or not isinstance(value, int) or value < 0
+    ):
+        raise ValueError(f"{field.name} must be a number of pages, 0 for none, not {value!r}")
+
+
 def _check_revisit(_: object, __: object, value: Any) -> None:
     if value is None or isinstance(value, frozenset):
         return
@@ -269,7 +277,9 @@ class WalkConfig:
     extra_formats: frozenset[Format] = attrs.field(default=(), converter=check_formats)
     state: State | None = attrs.field(default=None, converter=_state)
     changes: bool = False
-    removed: bool = False
+    unlisted: bool = False
+    gone: int | UrlAllowance = attrs.field(default=0, validator=_check_pages)
+    """An allowance may be shared by several walks."""
     revisit: int | frozenset[str] | None = attrs.field(default=None, validator=_check_revisit)
     """How many documents are asked for of a site that the state knows; or which."""
     max_urls: int | UrlAllowance | None = attrs.field(default=None, validator=_check_count)
@@ -298,6 +308,9 @@ class WalkConfig:
             )
         if self.on_document is not None and not is_function(self.on_document):
             raise TypeError("on_document must be a function of a Document, and no coroutine")
+        self._check_state()
+
+    def _check_state(self) -> None:
         if self.changes and self.state is None:
             raise ValueError(
                 "changes are differences from a state: give its file too, as in "
@@ -315,8 +328,19 @@ class WalkConfig:
             raise ValueError(
                 "revisit asks for what has news by a state: pass changes=True and state, too"
             )
-        if self.removed and not self.changes:
-            raise ValueError("removed=True compares with a state: pass changes=True and state, too")
+        for name in ("unlisted", "gone"):
+            if getattr(self, name) and not self.changes:
+                raise ValueError(f"{name}= compares with a state: pass changes=True and state, too")
+        if self.gone:
+            self.check_asking()
+
+    def check_asking(self) -> None:
+        """Raise ValueError if pages may not be asked."""
+        if self.map_hosts:
+            raise ValueError(
+                "with map_hosts another server answers, which says nothing of these pages: "
+                "leave out map_hosts, or gone"
+            )
 
 
 def choose_waits(config: WalkConfig, options: FetchOptions) -> FetchOptions:

@@ -8,29 +8,21 @@ any of them back then, or if the filters of that time pass all that the present 
 
 from __future__ import annotations
 
-import json
 import sys
 from array import array
 from datetime import UTC, datetime
 from hashlib import blake2b
 from secrets import token_bytes
-from typing import TYPE_CHECKING, Self, TypeAlias
-
-import attrs
+from typing import TYPE_CHECKING
 
 from sitemapreader.dates import select_recent, select_until
-from sitemapreader.models import Change
 from sitemapreader.rows import Rows, get_column, select_rows
 from sitemapreader.urls import may_climb, url_key
 
 if TYPE_CHECKING:
-    import re
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable
 
     from sitemapreader.walker.config import WalkConfig
-
-_PatternTexts: TypeAlias = frozenset[tuple[str, int]]
-"""Regular expressions with their flags."""
 
 
 class EntryFilter:
@@ -45,7 +37,7 @@ class EntryFilter:
         self._prefixes = tuple(f"{code}-" for code in config.language)
         self._seen = SeenKeys() if config.unique or config.expand else None
 
-    def remember(self, locs: list[str]) -> None:
+    def remember(self, locs: Iterable[str]) -> None:
         """Remember URLs that were delivered before, for `unique`."""
         if self._seen is not None:
             for loc in locs:
@@ -56,9 +48,7 @@ class EntryFilter:
         if self._seen is None:
             return rows
         add = self._seen.add
-        pairs = zip(get_column(rows, "loc"), get_column(rows, "change"), strict=True)
-        marks = [change is Change.REMOVED or add(url_key(loc)) for loc, change in pairs]
-        return select_rows(rows, marks)
+        return select_rows(rows, [add(url_key(loc)) for loc in get_column(rows, "loc")])
 
     def select(self, rows: Rows, scope: tuple[str, ...]) -> tuple[Rows, int]:
         """Return the entries that pass the filters of places and languages, and a count.
@@ -119,87 +109,32 @@ def _is_foreign(begin: str, scope: tuple[str, ...]) -> bool:
     return is_origin and not any(prefix.startswith(begin) for prefix in scope)
 
 
-@attrs.frozen(kw_only=True)
-class Coverage:
-    """The filters that entries of one document have to pass."""
+def mark_filters(config: WalkConfig, folders: Iterable[str]) -> str:
+    """Return the filters of a document as text: `since`, and a hash of all others.
 
-    since: datetime | None
-    until: datetime | None
-    keeps_undated: bool
-    include: _PatternTexts
-    exclude: _PatternTexts
-    folders: frozenset[str] | None
-    unique: bool
-    language: frozenset[str] = frozenset()
-
-    @classmethod
-    def of(cls, config: WalkConfig, folders: Sequence[str] = ()) -> Self:
-        """Return the filters of a walk; `folders` are the proven scope of a document."""
-        return cls(
-            since=config.since,
-            until=config.until,
-            keeps_undated=config.undated == "keep" or (config.since or config.until) is None,
-            include=_write_patterns(config.include),
-            exclude=_write_patterns(config.exclude),
-            folders=frozenset(folders) if config.scope == "drop" else None,
-            unique=config.unique,
-            language=frozenset(config.language),
-        )
-
-    @classmethod
-    def from_text(cls, text: str) -> Self:
-        """Read what `to_text` wrote."""
-        values = json.loads(text)
-        folders = values["folders"]
-        return cls(
-            since=values["since"] and datetime.fromisoformat(values["since"]),
-            until=(until := values.get("until")) and datetime.fromisoformat(until),
-            keeps_undated=values["keeps_undated"],
-            include=frozenset((pattern, flags) for pattern, flags in values["include"]),
-            exclude=frozenset((pattern, flags) for pattern, flags in values["exclude"]),
-            folders=None if folders is None else frozenset(folders),
-            unique=values["unique"],
-            language=frozenset(values.get("language", ())),
-        )
-
-    def to_text(self) -> str:
-        """Return the filters as JSON; equal filters give equal texts."""
-        values = {
-            "since": self.since and self.since.astimezone(UTC).isoformat(),
-            "until": self.until and self.until.astimezone(UTC).isoformat(),
-            "keeps_undated": self.keeps_undated,
-            "include": sorted(self.include),
-            "exclude": sorted(self.exclude),
-            "folders": None if self.folders is None else sorted(self.folders),
-            "unique": self.unique,
-        }
-        if self.language:
-            values["language"] = sorted(self.language)
-        return json.dumps(values, separators=(",", ":"))
-
-    def covers(self, other: Coverage) -> bool:
-        """Return whether all entries that pass the other filters pass these."""
-        return (
-            self._covers_dates(other)
-            and (not self.include or bool(other.include and other.include <= self.include))
-            and self.exclude <= other.exclude
-            and (not self.language or bool(other.language and other.language <= self.language))
-            and (
-                self.folders is None
-                or (other.folders is not None and other.folders <= self.folders)
-            )
-            and (other.unique or not self.unique)
-        )
-
-    def _covers_dates(self, other: Coverage) -> bool:
-        # A later `since` passes less, so one that moves with the days needs nothing read again.
-        covers_since = self.since is None or (other.since is not None and other.since >= self.since)
-        covers_until = self.until is None or (other.until is not None and other.until <= self.until)
-        return covers_since and covers_until and (self.keeps_undated or not other.keeps_undated)
+    `folders` are its proven scope.
+    """
+    parts = (
+        config.until,
+        config.undated,
+        [(each.pattern, each.flags) for each in config.include],
+        [(each.pattern, each.flags) for each in config.exclude],
+        sorted(folders) if config.scope == "drop" else None,
+        config.unique,
+        config.language,
+    )
+    digest = blake2b(repr(parts).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+    return f"{config.since.astimezone(UTC).isoformat() if config.since else ''} {digest}"
 
 
-def _write_patterns(values: Sequence[re.Pattern[str]]) -> _PatternTexts:
-    return frozenset((value.pattern, value.flags) for value in values)
+def covers(earlier: str, present: str) -> bool:
+    """Return whether all that passes the present filters passed the earlier ones."""
+    # A later `since` passes less, so one that moves with the days needs nothing read again.
+    (before, others), (now, same) = earlier.split(" "), present.split(" ")
+    is_later = not before or (
+        bool(now) and datetime.fromisoformat(now) >= datetime.fromisoformat(before)
+    )
+    return others == same and is_later
 
 
 # -- URLs that were seen, in 11 to 16 bytes each, where a set of Python's takes 150

@@ -13,7 +13,7 @@ from sitemapreader.dates import count_odd, is_since
 from sitemapreader.issues import IssueCode, make_issue, without_userinfo
 from sitemapreader.models import SitemapEntry, UrlEntry, Via
 from sitemapreader.options import MAX_URL_CHARS
-from sitemapreader.outcomes import NOT_DUE, NOT_FOLLOWED, NOT_MODIFIED, BodyHasher, Document
+from sitemapreader.outcomes import NOT_DUE, NOT_FOLLOWED, NOT_MODIFIED, Document
 from sitemapreader.rows import EntryColumns, Rows, take_rows
 from sitemapreader.urls import resolve, same_hosts, url_key
 from sitemapreader.walker.frontier import SitemapQueue
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from sitemapreader.walker.sampling import Sample
     from sitemapreader.walker.tracker import DocumentTracker
 
+ACK_ENTRIES = 500
+"""Entries of one acknowledgement: the most that come twice after a `kill -9`."""
 _AT_BLOGGER = re.compile(r"https?://www\.blogger\.com/feeds/\d+(/[^?#]+)(\?[^#]+)")
 
 
@@ -212,14 +214,12 @@ class DocumentEntries:
         parts: WalkParts,
         document: Document,
         tracker: DocumentTracker | None,
-        hasher: BodyHasher,
     ) -> None:
         self.scope: tuple[str, ...] = ()
         self.outside = 0
         self._parts = parts
         self._document = document
         self._tracker = tracker
-        self._hasher = hasher
         self._sent_bytes = 0
         self._added = 0
         """Alternates that are entries besides those of the last call."""
@@ -246,21 +246,27 @@ class DocumentEntries:
         await self._emit(take_rows(passed, most), left_out)
         return await self._report_limit()
 
-    async def _deliver_tracked(self, tracker: DocumentTracker, entries: list[UrlEntry]) -> bool:
-        for each in tracker.chunks(entries):
-            chunk = each
-            differing, fingerprints = await tracker.compare(chunk)
-            passed = list(self._select(differing))
+    async def end(self) -> None:
+        """Deliver what waits for the end of the document."""
+        if self._tracker is not None and (rest := self._tracker.take_rest()):
+            self._document.known -= len(rest)
+            await self._deliver_tracked(self._tracker, rest)
+
+    async def _deliver_tracked(self, tracker: DocumentTracker, given: list[UrlEntry]) -> bool:
+        entries = tracker.drop_repeated(given)
+        self._document.known += len(given) - len(entries)
+        for start in range(0, len(entries), ACK_ENTRIES):
+            chunk = entries[start : start + ACK_ENTRIES]
+            compared = await tracker.compare(chunk)
+            passed = list(self._select(compared.offered))
             kept = list(self._parts.entry_filter.deduplicate(passed))
             most = self._parts.context.budget.take_urls(len(kept))
             if is_cut := most < len(kept):  # what comes behind the last one is for the next walk
-                chunk, passed = _cut(chunk, kept[most]), _cut(passed, kept[most])
-                kept = kept[:most]
-                differing, fingerprints = await tracker.compare(chunk)
-            self._document.known += len(chunk) - len(differing)
-            await self._emit(kept, len(differing) - len(kept))
-            body = self._hasher.snapshot()
-            await tracker.record(chunk, fingerprints, passed, kept, self._document, body)
+                compared.cut(kept[most])
+                passed, kept = _cut(passed, kept[most]), kept[:most]
+            self._document.known += len(compared.entries) - len(compared.offered)
+            await self._emit(kept, len(compared.offered) - len(kept))
+            await tracker.record(self._document, compared, passed, kept)
             if is_cut:
                 return await self._report_limit()
         return True

@@ -21,7 +21,7 @@ from sitemapreader.walker.walks import Walk
 if TYPE_CHECKING:
     from sitemapreader.report import Report
 
-_OWN = ("state", "changes", "removed", "max_urls", "order", "sample", "seed", "revisit")
+_OWN = ("state", "changes", "unlisted", "gone", "max_urls", "order", "sample", "seed", "revisit")
 """Arguments of a walk by which this one would not see every URL in its own order."""
 _SPARE = 1_000
 """Entries that may wait to be compared."""

@@ -62,7 +62,7 @@ class WalkRunner:
     def __init__(
         self, context: WalkContext, config: WalkConfig, writer: StateWriter | None = None
     ) -> None:
-        self._context = context
+        self._context = self.context = context
         self._config = config
         self._writer = writer
         self._frontier = Frontier(
@@ -74,7 +74,7 @@ class WalkRunner:
         )
         self._tasks = asyncio.TaskGroup()
         self._idle_workers = 0
-        self._rules = RobotsRules(context, respect=config.respect_robots)
+        self._rules = self.rules = RobotsRules(context, respect=config.respect_robots)
         self._duplicates: list[tuple[Job, Visit]] = []
         self._outcomes = self._end_skipped()
         self._filter = EntryFilter(config)
@@ -97,8 +97,7 @@ class WalkRunner:
         fault: BaseException | None = None
         if self._writer is not None and self._writer.is_resumed and self._config.unique:
             async with self._writer.turn():
-                for locs in self._writer.delivered():
-                    self._filter.remember(locs)
+                self._filter.remember(self._writer.delivered())
         try:
             async with self._tasks:
                 await self._add_roots(self._config.sitemaps)

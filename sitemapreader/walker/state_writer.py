@@ -11,19 +11,17 @@ import asyncio
 import functools
 from collections import deque
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar
 
 import attrs
 
 from sitemapreader.errors import StateError
 from sitemapreader.event_loop import end_task, run_in_thread
-from sitemapreader.state import State, name_of_sitemaps, schedule
+from sitemapreader.state import State, name_of_sitemaps, pages, schedule
 from sitemapreader.state.database import StateFile
-from sitemapreader.state.rows import Removals, RunOutcome, as_moment
-from sitemapreader.state.runs import RunOptions, SiteStore
+from sitemapreader.state.rows import Findings, RunOutcome, as_moment
+from sitemapreader.state.store import SiteStore
 from sitemapreader.urls import url_key
-from sitemapreader.walker.filters import Coverage
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping
@@ -31,12 +29,14 @@ if TYPE_CHECKING:
 
     from sitemapreader.discovery.context import Batch
     from sitemapreader.fetch.local import StoredResponse
+    from sitemapreader.state.pages import DuePage
     from sitemapreader.state.schedule import Round
     from sitemapreader.state.store import DocumentStore
     from sitemapreader.walker.config import WalkConfig
     from sitemapreader.walker.stream import Channel
 
 T = TypeVar("T")
+Told: TypeAlias = Literal["unlisted", "gone"]
 
 _SYNC_SECONDS = 1.0
 _OPEN: dict[tuple[asyncio.AbstractEventLoop, Path], StateAccess] = {}
@@ -191,22 +191,6 @@ def state_key(config: WalkConfig) -> str:
     return name_of_sitemaps([config.search.site, *named] if config.search else named)
 
 
-def fingerprint_options(config: WalkConfig) -> bytes:
-    """Return a hash of the options that a walk and the one it resumes must share."""
-    search, follow = config.search, config.follow
-    parts: list[Any] = [
-        config.prune,
-        config.unique,
-        config.hosts,
-        config.respect_robots,
-        sorted(config.extra_formats),
-        config.changes,
-        search and (search.probe, search.extra_paths, search.feeds),
-        follow and (getattr(follow, "__module__", ""), getattr(follow, "__qualname__", "")),
-    ]
-    return blake2b(repr(parts).encode("utf-8", "surrogatepass"), digest_size=16).digest()
-
-
 class StateWriter:
     """The writer of one walk's state."""
 
@@ -221,8 +205,8 @@ class StateWriter:
         self._store = SiteStore(
             self._access.file,
             self.name,
-            saves_urls=config.changes,
             rules=state.rules,
+            changes=config.changes,
             clock=state.clock,
         )
         self.clock = state.clock
@@ -248,14 +232,8 @@ class StateWriter:
 
     async def begin(self) -> None:
         """Begin a walk, or resume an interrupted one."""
-        present = Coverage.of(self.config)
-        options = RunOptions(
-            fingerprint_options(self.config),
-            present.to_text(),
-            lambda text: Coverage.from_text(text).covers(present),
-        )
         async with self._access.turn():
-            await self._do(functools.partial(self._store.begin, options, self.config.revisit))
+            await self._do(functools.partial(self._store.begin, self.config.revisit))
 
     async def find_kept(self, url: str) -> StoredResponse | None:
         """Return the answer that a round may use for a URL."""
@@ -269,20 +247,18 @@ class StateWriter:
 
     async def finish(
         self, *, complete: bool, listed: Mapping[str, bool], knows_all: bool
-    ) -> Removals | None:
-        """Wait until the consumer has all; then end the run, and return its removals.
+    ) -> Findings | None:
+        """Wait until the consumer has all; then end the run, and return what is missing.
 
         For the arguments see `RunOutcome`.
         """
-        outcome = RunOutcome(complete, listed, knows_all, self.config.removed)
+        outcome = RunOutcome(complete, listed, knows_all)
         await self.settle(await self._channel.wait_until_dry())
         async with self._access.turn():
             is_long = len(listed) > _FEW_DOCUMENTS
-            removals = await self._do(
-                functools.partial(self._store.finish, outcome), is_long=is_long
-            )
+            found = await self._do(functools.partial(self._store.finish, outcome), is_long=is_long)
         await self._access.sync_at_end()
-        return removals
+        return found
 
     async def _do(self, work: Callable[[], T], *, is_long: bool = False) -> T:
         """Do work on the file: at once if it is little, else in a thread."""
@@ -290,17 +266,62 @@ class StateWriter:
             return await self._access.run_in_thread(work)
         return work()
 
-    def list_removed(self, *, is_untold: bool = False) -> Iterator[str]:
-        """Yield the URLs that no sitemap lists any more, or those yet to be delivered."""
-        return self._store.list_removed(is_untold=is_untold)
+    # -- unlisted URLs and their pages
 
-    async def tell(self, last: str) -> None:
-        """Record, when it is acknowledged, up to which one the removed URLs are delivered."""
-        await self.commit_on_ack(functools.partial(self._store.tell, last))
+    async def find_untold(self, what: Told, after: bytes = b"") -> list[tuple[bytes, Any]]:
+        """Return some of what is unlisted or gone and was not delivered as such, by keys."""
+        find = pages.find_untold if what == "unlisted" else pages.find_untold_gone
+        return await self._ask(lambda db, site: find(db, site, after))
 
-    def list_unknown(self) -> Iterator[tuple[str, str]]:
-        """Yield the documents whose removals are unknown, and why."""
-        return self._store.list_unknown()
+    def find_now(self, what: Told) -> list[tuple[bytes, Any]]:
+        """Do what `find_untold` does, without waiting for others."""
+        find = pages.find_untold if what == "unlisted" else pages.find_untold_gone
+        with self._store.file.guard():
+            return find(self._store.db, self._store.run.site)
+
+    def tell_now(self, what: Told, keys: Collection[bytes]) -> None:
+        """Record that URLs were delivered as unlisted or gone."""
+        if keys:
+            with self._store.transaction():
+                self._tell(what, keys)
+
+    async def tell(self, what: Told, keys: Collection[bytes]) -> None:
+        """Record that when it is acknowledged."""
+        await self.commit_on_ack(functools.partial(self._tell, what, keys))
+
+    def _tell(self, what: Told, keys: Collection[bytes]) -> None:
+        pages.tell(self._store.db, self._store.run.site, what, keys)
+
+    async def find_due(self, limit: int) -> list[DuePage]:
+        """Return the pages that are to be asked."""
+        now = self._now
+        return await self._ask(lambda db, site: pages.find_due(db, site, now, limit))
+
+    async def find_controls(self, folders: Collection[str]) -> dict[str, list[str]]:
+        """Return listed URLs of each folder."""
+        return await self._ask(lambda db, site: pages.find_controls(db, site, folders))
+
+    async def save_answers(self, answers: Collection[tuple[bytes, int | None]]) -> None:
+        """Save what pages answered."""
+        now = self._now
+        async with self.turn():
+            with self._store.transaction():
+                pages.save_answers(self._store.db, self._store.run.site, now, answers)
+
+    @property
+    def _now(self) -> float:
+        """The seconds since 1970, which do not fall where the clock is set back."""
+        return max(self.clock(), self._store.run.stamp / 1e9)
+
+    async def _ask(self, query: Callable[[Any, int], T]) -> T:
+        site = self._store.run.site
+
+        def work() -> T:
+            with self._store.file.guard():
+                return query(self._store.db, site)
+
+        async with self.turn():
+            return await self._do(work)
 
     async def stop(self, batches: int) -> None:
         """Settle; let any later walk resume this one, which a limit of URLs has stopped."""
@@ -364,6 +385,6 @@ class StateWriter:
         """Wait until no other walk reads or writes the file."""
         return self._access.turn()
 
-    def delivered(self) -> Iterator[list[str]]:
+    def delivered(self) -> Iterator[str]:
         """Yield the URLs that were delivered before the walk was interrupted."""
-        return self._store.delivered()
+        return self._store.list_delivered()

@@ -25,7 +25,7 @@ from sitemapreader.event_loop import (
 from sitemapreader.rows import BATCH_ROWS, Rows, join_rows
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sized
+    from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator, Sized
     from concurrent.futures import Future
 
     import pyarrow as pa
@@ -375,3 +375,20 @@ class BlockingStream(Generic[B]):
             finally:
                 if self._coming.done():
                     self._coming = None
+
+    def _run_through(self, source: AsyncGenerator[T, None]) -> Iterator[T]:
+        """Yield what a generator yields, which runs in the thread of the stream."""
+        self._usage.check()
+
+        async def step() -> list[T]:
+            try:
+                return [await anext(source)]
+            except StopAsyncIteration:
+                return []
+
+        try:
+            while found := get_result(self._thread.call(step)):
+                yield from found
+        finally:
+            if not self._usage.is_left:
+                get_result(self._thread.call(source.aclose))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import functools
+from collections import deque
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Self
+
+import attrs
 
 from sitemapreader.dates import LastmodTally, is_since, parse_lastmod
 from sitemapreader.discovery.download import PriorVersion
@@ -19,32 +21,41 @@ from sitemapreader.outcomes import (
     Status,
 )
 from sitemapreader.state.kept import make_refusal
+from sitemapreader.state.rows import Kind, digest, hash_record, hash_url
 from sitemapreader.state.schedule import Asking
-from sitemapreader.state.url_index import (
-    FINGERPRINT_BYTES,
-    OUTDATED,
-    OUTDATED_NEWS,
-    UNDELIVERED,
-    URL_HASH_BYTES,
-    fingerprint_entries,
-    pack_locs,
-)
 from sitemapreader.urls import folder_of
-from sitemapreader.walker.filters import Coverage
+from sitemapreader.walker.filters import covers, mark_filters
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from sitemapreader.outcomes import BodyDigest
     from sitemapreader.state.store import DocumentStore
     from sitemapreader.walker.frontier import Job
     from sitemapreader.walker.state_writer import StateWriter
 
-ACK_ENTRIES = 500
-"""Entries of one acknowledgement: the most that come twice after a `kill -9`."""
 _READ = frozenset({Status.COMPLETE, Status.PARTIAL})
+_OFFERED = frozenset({Change.NEW, Change.CHANGED})
 _ARCHIVE = "archive"
 """Stands in the place of a lastmod at the link to a page that never changes."""
+
+
+@attrs.define(eq=False)
+class Compared:
+    """Some entries of a document, and how they compare with the state."""
+
+    entries: list[UrlEntry]
+    keys: list[bytes]
+    records: list[bytes]
+    changes: list[Change | None]
+    offered: list[UrlEntry]
+    """Those that are delivered, if they pass the filters."""
+
+    def cut(self, end: UrlEntry) -> None:
+        """Leave only the entries before one of them."""
+        at = next(n for n, entry in enumerate(self.entries) if entry is end)
+        before = set(map(id, self.entries[:at]))
+        self.offered = [entry for entry in self.offered if id(entry) in before]
+        for values in (self.entries, self.keys, self.records, self.changes):
+            del values[at:]
 
 
 class DocumentTracker:
@@ -69,23 +80,20 @@ class DocumentTracker:
         self._asked_at = writer.clock()
         self._news = self._changed = 0
         self._lastmods = LastmodTally(self._asked_at)
-        self._offset = 0
+        self._listed = 0
         self._withheld = False
         self._children: list[tuple[str, str | None]] = []
+        self._batches = deque(store.load_batches())
+        """What the resumed walk has delivered of the document."""
+        self._waiting: list[UrlEntry] = []
+        self._has_changed = False
         is_covered = self._covers(known.filters, known.final_url)
-        self._is_usable = (
-            bool(known.complete) and is_covered and (known.is_listed or not self._config.changes)
-        )
+        if self._config.changes:  # one without them has not saved what it delivered
+            is_covered &= bool(known.is_saved) or known.read_run is None
+        self._is_usable = bool(known.complete) and is_covered
         self._is_dated = self._compare_lastmod()
-        progress = store.progress() if writer.is_resumed else None
-        self._is_begun = progress is not None or store.is_finished
-        self._was_finished = store.is_finished and is_covered
-        if progress is not None and not self._covers(progress.filters, progress.final_url):
-            progress = None
-        self._progress = progress
-        self.is_postponed = (
-            is_covered and progress is None and not store.is_finished and not self._decide_due()
-        )
+        self.was_finished = store.is_finished and is_covered
+        self.is_postponed = is_covered and not store.is_finished and not self._decide_due()
 
     @classmethod
     async def open(
@@ -99,11 +107,11 @@ class DocumentTracker:
 
     def _covers(self, filters: str | None, final_url: str) -> bool:
         """Return whether earlier filters delivered all entries that pass now."""
-        return filters is None or Coverage.from_text(filters).covers(self._coverage(final_url))
+        return filters is None or covers(filters, self._mark(final_url))
 
-    def _coverage(self, final_url: str) -> Coverage:
+    def _mark(self, final_url: str) -> str:
         folders = (*self._scope, folder_of(self._entry.loc), folder_of(final_url))
-        return Coverage.of(self._config, folders)
+        return mark_filters(self._config, folders)
 
     # -- when to come back
 
@@ -147,11 +155,6 @@ class DocumentTracker:
     # -- before the visit
 
     @property
-    def was_finished(self) -> bool:
-        """Whether this walk finished the document before it was interrupted."""
-        return self._was_finished
-
-    @property
     def idle(self) -> frozenset[str]:
         """The children with which nothing is to be done, if the document is not asked."""
         due = self._writer.round
@@ -167,7 +170,7 @@ class DocumentTracker:
     @property
     def is_current(self) -> bool:
         """Whether its index, or the feed that it is a page of, shows that it is unchanged."""
-        if not self._is_usable or self._progress:
+        if not self._is_usable:
             return False
         if self._entry.via is Via.PAGE:
             return self._trusts_feed()
@@ -227,11 +230,7 @@ class DocumentTracker:
 
     def make_prior_version(self) -> PriorVersion:
         """Return the prior version for the visit."""
-        known, progress = self.known, self._progress
-        if progress is not None:
-            return PriorVersion(
-                final_url=progress.final_url, start=progress.start, offset=progress.entries
-            )
+        known = self.known
         if not self._is_usable:
             return PriorVersion()
         if not self._store.believes(known.validators):
@@ -276,85 +275,93 @@ class DocumentTracker:
 
     # -- during the visit
 
-    async def skip_entries(self, offset: int) -> None:
-        """Record how many entries were delivered before and are skipped."""
-        self._offset = offset
-        if offset and self._progress is not None:
-            self._withheld = self._progress.filters is not None
-        elif self._is_begun:
-            await self._writer.commit_on_ack(self._store.restart)
-
     def add_children(self, entries: list[SitemapEntry]) -> None:
         """Remember children of the document, without passwords."""
         for entry in entries:
             mark = _ARCHIVE if entry.is_archive else _lastmod_of(entry)
             self._children.append((without_userinfo(entry.loc), mark))
 
-    def chunks(self, entries: list[UrlEntry]) -> Iterator[list[UrlEntry]]:
-        """Yield entries in chunks that are acknowledged one by one."""
-        for start in range(0, len(entries), ACK_ENTRIES):
-            yield entries[start : start + ACK_ENTRIES]
+    def drop_repeated(self, entries: list[UrlEntry]) -> list[UrlEntry]:
+        """Return the entries that the resumed walk has not delivered.
 
-    async def compare(self, entries: list[UrlEntry]) -> tuple[list[UrlEntry], bytes]:
-        """Return the entries that are new or changed, and the fingerprints of all.
-
-        Sets `change` of these. Without `changes`, returns all entries and no fingerprints.
+        While that is not known of them, they wait; `take_rest` returns them at the end.
         """
+        if not self._batches and not self._waiting:
+            return entries
+        self._waiting += entries
+        while self._batches and len(self._waiting) >= self._batches[0][0]:
+            size, expected, filters = self._batches.popleft()
+            locs = [entry.loc for entry in self._waiting[:size]]
+            if digest(locs) != expected or not self._covers(filters, self.known.final_url):
+                self._batches.clear()  # the document has changed since
+                self._has_changed = True
+                break
+            del self._waiting[:size]
+            self._listed += size
+            self._withheld |= filters is not None
+        return [] if self._batches else self.take_rest()
+
+    def take_rest(self) -> list[UrlEntry]:
+        """Return the entries that wait, at the end of the document."""
+        rest, self._waiting = self._waiting, []
+        self._batches.clear()
+        return rest
+
+    async def compare(self, entries: list[UrlEntry]) -> Compared:
+        """With `changes`, compare entries with the state, and set their `change`."""
         if not self._config.changes:
-            return entries, b""
-        fingerprints = fingerprint_entries(entries)
+            return Compared(entries, [], [], [], entries)
+        keys = [hash_url(entry.loc) for entry in entries]
+        records = [hash_record(entry) for entry in entries]
         async with self._writer.turn():
-            found = self._store.compare(fingerprints)
-        self._changed += list(found.values()).count(Change.CHANGED)
-        for position, entry in enumerate(entries):
-            is_removed = position in found and entry.change is Change.REMOVED
-            entry.change = Change.REMOVED if is_removed else found.get(position)
-        return [entries[position] for position in sorted(found)], fingerprints
+            changes = self._store.compare(keys, records)
+        self._changed += changes.count(Change.CHANGED)
+        for entry, change in zip(entries, changes, strict=True):
+            # What was deleted becomes unlisted at the end of the walk.
+            entry.change = change if entry.change is None else entry.change
+        offered = [entry for entry in entries if entry.change in _OFFERED]
+        return Compared(entries, keys, records, changes, offered)
 
     async def record(
-        self,
-        entries: list[UrlEntry],
-        fingerprints: bytes,
-        passed: list[UrlEntry],
-        sent: list[UrlEntry],
-        document: Document,
-        body: BodyDigest,
+        self, document: Document, compared: Compared, passed: list[UrlEntry], sent: list[UrlEntry]
     ) -> None:
-        """Save a chunk when its entries are acknowledged.
+        """Save entries when they are acknowledged.
 
         `passed` are those that passed the filters; `unique` may have dropped some of them.
         """
-        changes = [each.change for each in entries] if fingerprints else []
-        offered = len(entries) - changes.count(None)
-        is_held = offered > len(sent)
-        self._offset += len(entries)
+        entries, offered, store = compared.entries, compared.offered, self._store
+        self._listed += len(entries)
         self._lastmods.add([entry.lastmod for entry in entries])
-        self._withheld |= is_held
         self._news += [entry.change for entry in sent].count(Change.NEW)
-        store, locs = self._store, b""
-        if fingerprints:
-            locs = pack_locs([entry.loc for entry in entries])
-            if is_held:
-                fingerprints = _patch_withheld(fingerprints, entries, passed, sent)
-        is_unique = self._config.unique and sent
-        delivered = pack_locs([entry.loc for entry in sent]) if is_unique else b""
-        save_progress = functools.partial(
-            store.save_progress, self._offset, document.final_url, body, self._filters(document)
-        )
-
-        def write() -> None:
-            save_progress()
-            if fingerprints:
-                store.save_chunk(fingerprints, locs)
-            if delivered:
-                store.save_delivered(delivered)
-
-        await self._writer.commit_on_ack(write)
+        is_withheld = len(sent) < len(offered)
+        self._withheld |= is_withheld
+        locs = [entry.loc for entry in entries]
+        if not self._config.changes:
+            filters = self._mark(document.final_url) if is_withheld else None
+            keeps, is_anew, self._has_changed = self._config.unique, self._has_changed, False
+            await self._writer.commit_on_ack(
+                lambda: store.log_batch(locs, filters, keeps=keeps, is_anew=is_anew)
+            )
+            return
+        kinds = [
+            Kind.DELETED if entry.change is Change.UNLISTED else Kind.SENT for entry in entries
+        ]
+        if is_withheld:
+            given, met = set(map(id, sent)), set(map(id, passed))
+            held = set(map(id, offered)) - given
+            for n, entry in enumerate(entries):
+                # What `unique` drops was handed over by another document, so its URL is known.
+                if id(entry) in held:
+                    is_known = compared.changes[n] is not Change.NEW or id(entry) in met
+                    kinds[n] = Kind.OUTDATED if is_known else Kind.UNDELIVERED
+        marks = [(kind, bool(entry.news)) for kind, entry in zip(kinds, entries, strict=True)]
+        keys, records = compared.keys, compared.records
+        await self._writer.commit_on_ack(lambda: store.log(keys, records, locs, marks))
 
     def _judge_lastmods(self, document: Document) -> str:
         """Return what the lastmods look like; what they did if not all of them were seen."""
         known, tally = self.known, self._lastmods
-        if document.status is not Status.COMPLETE or tally.number != self._offset:
+        if document.status is not Status.COMPLETE or tally.number != self._listed:
             return known.lastmods
         has_news = self._news or document.listed != known.entries
         kind = tally.judge(0 if has_news else self._changed)
@@ -362,7 +369,7 @@ class DocumentTracker:
 
     def _filters(self, document: Document) -> str | None:
         """Return the filters if they left out entries of the document; else `None`."""
-        return self._coverage(document.final_url).to_text() if self._withheld else None
+        return self._mark(document.final_url) if self._withheld else None
 
     # -- after the visit
 
@@ -398,25 +405,6 @@ class DocumentTracker:
                 store.save_outcome(document)
 
         await self._writer.commit_on_ack(write)
-
-
-def _patch_withheld(
-    fingerprints: bytes, entries: list[UrlEntry], passed: list[UrlEntry], sent: list[UrlEntry]
-) -> bytes:
-    """Return a chunk's fingerprints; mark new or changed records that were not sent.
-
-    What `unique` drops was handed over by another document, so its URL is known.
-    """
-    given, met = set(map(id, sent)), set(map(id, passed))
-    patched = bytearray(fingerprints)
-    for position, entry in enumerate(entries):
-        if entry.change is not None and id(entry) not in given:
-            is_known = entry.change is not Change.NEW or id(entry) in met
-            end = position * FINGERPRINT_BYTES + FINGERPRINT_BYTES
-            patched[end - FINGERPRINT_BYTES + URL_HASH_BYTES : end] = (
-                (OUTDATED_NEWS if entry.news else OUTDATED) if is_known else UNDELIVERED
-            )
-    return bytes(patched)
 
 
 def _lastmod_of(entry: SitemapEntry) -> str | None:

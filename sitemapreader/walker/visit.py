@@ -81,9 +81,8 @@ class Visit:
         if tracker is not None and not self.is_settled:
             self._prior = tracker.make_prior_version()
         self._children = Children(parts, job, document)
-        self._known_entries = 0
         self._hasher = BodyHasher()
-        self._entries = DocumentEntries(parts, document, tracker, self._hasher)
+        self._entries = DocumentEntries(parts, document, tracker)
         self._reader: SitemapReader | None = None
         self._held: list[Event] = []
         self._outcome: tuple[Status, str] | None = None
@@ -159,7 +158,6 @@ class Visit:
                 if prior is not None and prior.final_url == response.url:
                     await self._read_if_changed(response, chunks)
                 else:
-                    await self._skip_entries(0)
                     await self._read(response, chunks)
         return True
 
@@ -223,33 +221,24 @@ class Visit:
         if children:
             await self._deliver_sitemaps(children)
         is_index = self.document.format is Format.INDEX
-        await self._end_children(tracker.known.digest if is_index else None)
+        await self._end_listed(tracker.known.digest if is_index else None)
 
     async def _read_if_changed(
         self, response: Response, chunks: AsyncGenerator[bytes, None]
     ) -> None:
-        """Read the part of the body that an earlier visit did not read, if there is one."""
+        """Read the body unless it is the one that an earlier visit has read."""
         prior = self._prior
-        expected = (prior.start or prior.body) if prior is not None else None
-        if prior is None or expected is None:
+        if prior is None or prior.body is None:
             await self._read(response, chunks)
             return
         declared = response.headers.get("content-length", "")
-        with ReplayBuffer(chunks, expected, whole=prior.start is None, declared=declared) as buffer:
-            is_known = await buffer.is_known()
-            if is_known and prior.start is None:
-                self.document.bytes_raw = expected.size
+        with ReplayBuffer(chunks, prior.body, declared=declared) as buffer:
+            if await buffer.is_known():
+                self.document.bytes_raw = prior.body.size
                 await self._end_unchanged(SAME_BODY)
                 return
-            await self._skip_entries(prior.offset if is_known else 0)
             async with aclosing(buffer.chunks()) as body:
                 await self._read(response, body)
-
-    async def _skip_entries(self, offset: int) -> None:
-        """Skip entries that were delivered before."""
-        self._known_entries = offset
-        if self._tracker is not None:
-            await self._tracker.skip_entries(offset)
 
     # -- the body
 
@@ -338,19 +327,16 @@ class Visit:
         await self._context.emit(tuple(entries), self._entries.count_new_bytes())
         await self._children.add(entries)
 
-    async def _end_children(self, digest: bytes | None) -> None:
+    async def _end_listed(self, digest: bytes | None) -> None:
+        await self._entries.end()
         await self._children.end(digest)
         if outside := self._entries.outside:
             await self._children.report(IssueCode.OUT_OF_SCOPE, value=f"{outside} entries")
 
     async def _deliver_entries(self, entries: Rows) -> bool:
-        """Hand over entries but for those that were delivered before."""
+        """Hand over entries; return whether there may be more."""
         self.document.listed += len(entries)
-        if self._known_entries:
-            passed_over = min(self._known_entries, len(entries))
-            self._known_entries -= passed_over
-            entries = list(entries)[passed_over:]
-        return not entries or await self._entries.deliver(entries)
+        return await self._entries.deliver(entries)
 
     # -- the end
 
@@ -403,7 +389,7 @@ class Visit:
                 del counts[code]
             self._context.report.add_counts(counts, self.document)
         is_index = self.document.format is Format.INDEX
-        await self._end_children(self._hasher.snapshot().digest if is_index else None)
+        await self._end_listed(self._hasher.snapshot().digest if is_index else None)
         return fault
 
     def _is_wrong_guess(self, fault: FetchError | None) -> bool:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from contextlib import AsyncExitStack, aclosing
 from functools import partial
-from itertools import islice
 from typing import TYPE_CHECKING
 
 import attrs
@@ -29,7 +30,7 @@ from sitemapreader.walker.stream import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 
     import pyarrow as pa
 
@@ -37,12 +38,13 @@ if TYPE_CHECKING:
     from sitemapreader.options import FetchOptions, Limits
     from sitemapreader.readers.robots import Robots
     from sitemapreader.rows import Rows
-    from sitemapreader.state import State
-    from sitemapreader.walker.state_writer import Delivery, StateWriter
+    from sitemapreader.state.pages import GonePage, UnlistedUrl
+    from sitemapreader.walker.asking import PageAsker
+    from sitemapreader.walker.state_writer import Delivery, StateWriter, Told
 
 BUFFERED_EVENTS = 8_192
 """Events that wait for the consumer before the readers must wait; about 3 MB."""
-_REMOVED_AT_ONCE = 500
+_END = object()
 _BYTES_PER_EVENT = 256
 """Markup of an ordinary event; a larger one counts as several, as it takes more memory."""
 
@@ -77,6 +79,7 @@ class Walk(TaskStream[Batch]):
         self._options = choose_waits(config, options)
         self._runner: WalkRunner | None = None
         self._writer: StateWriter | None = None
+        self._lent = AsyncExitStack()
         usage = Usage("walk", "async with walk(...)", "entries: async for entry in entries")
         super().__init__(usage, Channel(buffered), gathers=config.state is None)
 
@@ -153,36 +156,74 @@ class Walk(TaskStream[Batch]):
         """
         return None if self._runner is None else self._runner.robots_of(url)
 
-    def removed(self) -> Iterator[str]:
-        """Yield the URLs that the sitemaps which were read do not list any more.
+    def unlisted(self) -> Iterator[UnlistedUrl]:
+        """Yield the URLs that became unlisted, each once.
 
-        See `removals_unknown` for the sitemaps that were not read.
+        No document that the site names lists them, and every document of the site was read on two
+        days since (`State(confirm_after=)`). Asking for the next one acknowledges one.
 
         Raises:
-            ValueError: it is not known: it takes `changes=True`, and a walk that is at its end
-                (`report.removed` is not `None`).
+            ValueError: it is not known: it takes `changes=True`, the end of the walk
+                (`report.unlisted` is not `None`), and its context.
         """
-        state, writer = self._get_settled_state()
-        return state.removed(writer.name) if self._usage.is_left else writer.list_removed()
+        return self._list_unlisted(self._get_settled_writer())
 
-    def removals_unknown(self) -> Iterator[tuple[str, str]]:
-        """Yield the sitemaps whose removals are unknown, and why.
+    def _list_unlisted(self, writer: StateWriter) -> Iterator[UnlistedUrl]:
+        while rows := writer.find_now("unlisted"):
+            told: list[bytes] = []
+            try:
+                for key, row in rows:
+                    yield row
+                    told.append(key)
+            finally:
+                writer.tell_now("unlisted", told)
 
-        `State.removals_unknown` names the reasons. Raises ValueError as `removed` does.
+    async def gone(self, limit: int = 1_000) -> AsyncGenerator[GonePage, None]:
+        """Ask the pages of unlisted URLs; yield those that are gone, each once.
+
+        Their status is asked for, no body: 404 and 410 say that a page is gone, if a listed page of
+        the same folder answers before and after. Every other page is asked again by later walks,
+        after 1, 2, 4 ... 32 days. robots.txt, Crawl-delay and `max_time` hold as for sitemaps.
+
+        Args:
+            limit: how many pages are asked; what is due longest comes first.
+
+        Raises ValueError as `unlisted` does, and with `map_hosts`.
         """
-        state, writer = self._get_settled_state()
-        if self._usage.is_left:
-            return state.removals_unknown(writer.name)
-        return writer.list_unknown()
+        writer = self._get_settled_writer()
+        self._config.check_asking()
+        self.report.gone = self.report.gone or 0
+        asking = self._make_asker(writer).ask(limit)
+        async with aclosing(asking):
+            has_more = True
+            while has_more:
+                while rows := await writer.find_untold("gone"):
+                    told: list[bytes] = []
+                    try:
+                        for key, row in rows:
+                            yield row
+                            self.report.gone += 1
+                            told.append(key)
+                    finally:
+                        writer.tell_now("gone", told)
+                has_more = await anext(asking, _END) is not _END
 
-    def _get_settled_state(self) -> tuple[State, StateWriter]:
-        state, writer = self._config.state, self._writer
-        if state is None or writer is None or self.report.removed is None:
+    def _make_asker(self, writer: StateWriter) -> PageAsker:
+        from sitemapreader.walker.asking import PageAsker  # noqa: PLC0415 (few walks ask)
+
+        assert self._runner is not None  # noqa: S101 (the walk has ended)
+        end = self._config.max_time
+        seconds = math.inf if end is None else end.get_left()
+        return PageAsker(self._runner.context, self._runner.rules, writer, seconds)
+
+    def _get_settled_writer(self) -> StateWriter:
+        writer = self._writer
+        if writer is None or self._usage.is_left or self.report.unlisted is None:
             raise ValueError(
-                "what was removed is known only at the end of a walk with changes=True: "
-                "iterate it to its end, until report.removed is not None"
+                "what is unlisted is known at the end of a walk with changes=True: iterate it to "
+                "its end, and ask inside of its context; later, ask State.unlisted and State.gone"
             )
-        return state, writer
+        return writer
 
     def deliver_through(self, delivery: Delivery) -> None:
         """Acknowledge batches when `delivery` says that they have arrived.
@@ -206,7 +247,10 @@ class Walk(TaskStream[Batch]):
             self.report.tally.end()
 
     async def _begin(self) -> None:
-        async with borrow_fetcher(self._fetcher, self._options, self._limits) as fetcher:
+        async with AsyncExitStack() as stack:
+            fetcher = await stack.enter_async_context(
+                borrow_fetcher(self._fetcher, self._options, self._limits)
+            )
             urls = self._config.max_urls
             limits, end = self._limits, self._config.max_time
             limits = limits if end is None else end.shorten(limits)
@@ -233,6 +277,8 @@ class Walk(TaskStream[Batch]):
                 await self._walk(context)
             finally:
                 budget.close()
+            if self._config.changes:  # pages are asked later
+                self._lent = stack.pop_all()
 
     def _keep(self, client: Client) -> Client:
         """Return the client; in rounds one that keeps what changes seldom."""
@@ -255,36 +301,55 @@ class Walk(TaskStream[Batch]):
             await context.report_issue(
                 make_issue(IssueCode.STATE_REPLACED, value=writer.quarantined_as)
             )
-        if self._config.removed:  # what an earlier one could not, because it was killed
-            await self._tell_removed(context, writer)
         await runner.run()
         if context.budget.exhausted is IssueCode.BUDGET_URLS:  # the next walk resumes this one
             await writer.stop(await self._channel.wait_until_dry())
             return
-        removals = await writer.finish(
+        found = await writer.finish(
             complete=report.complete, listed=runner.listed(), knows_all=runner.knows_all()
         )
-        if removals is None:
+        if found is None:
             return
-        report.removed, report.left = removals.urls, removals.left
-        report.removals_unknown = removals.unknown
-        for shrunk in removals.shrunk:
+        report.unlisted, report.waiting, report.left = found.unlisted, found.waiting, found.left
+        for shrunk in found.shrunk:
             said = f"{shrunk.kept} URLs listed, {shrunk.lost} missing"
             await context.report_issue(make_issue(IssueCode.SHRUNK, shrunk.url, value=said))
-        if self._config.removed:
-            await self._tell_removed(context, writer)
+        if self._config.unlisted:
+            await self._tell(context, writer, "unlisted", set())
+        if self._config.gone:
+            await self._tell_gone(context, writer, self._config.gone)
+        if self._config.unlisted or self._config.gone:
             await writer.settle(await self._channel.wait_until_dry())
 
-    async def _tell_removed(self, context: WalkContext, writer: StateWriter) -> None:
-        """Deliver the removed URLs of the last walk that are not delivered yet."""
-        gone = writer.list_removed(is_untold=True)
-        while True:
-            async with writer.turn():  # another site's walk may be judged in a thread meanwhile
-                locs = list(islice(gone, _REMOVED_AT_ONCE))
-            if not locs:
-                return
-            await context.emit([UrlEntry(loc, change=Change.REMOVED) for loc in locs])
-            await writer.tell(locs[-1])
+    async def _tell_gone(
+        self, context: WalkContext, writer: StateWriter, limit: int | UrlAllowance
+    ) -> None:
+        """Ask pages; deliver those that are gone."""
+        sent: set[bytes] = set()
+        await self._tell(context, writer, "gone", sent)
+        async with aclosing(self._make_asker(writer).ask(limit)) as asking:
+            async for _ in asking:
+                await self._tell(context, writer, "gone", sent)
+        self.report.gone = len(sent)
+
+    async def _tell(
+        self, context: WalkContext, writer: StateWriter, what: Told, sent: set[bytes]
+    ) -> None:
+        """Deliver URLs that became unlisted or gone, but for those that were `sent`."""
+        last = b""
+        while rows := await writer.find_untold(what, last):
+            last = rows[-1][0]
+            found = {key: row for key, row in rows if key not in sent}
+            if found:
+                sent |= found.keys()
+                change = Change(what)
+                await context.emit(
+                    [
+                        UrlEntry(row.loc, sitemap=row.document, change=change)
+                        for row in found.values()
+                    ]
+                )
+                await writer.tell(what, [*found])
 
     def _list_named(self) -> Iterator[str]:
         """Yield the URLs that the caller named."""
@@ -307,6 +372,7 @@ class Walk(TaskStream[Batch]):
             self.report.tally.homes = set()
 
     async def _close(self) -> None:
+        await self._lent.aclose()
         if self._writer is not None:
             await self._writer.close()
 
@@ -357,10 +423,10 @@ class BlockingWalk(BlockingStream[Batch]):
         """Yield entries, found sitemaps and Issues, in the order in which they are met."""
         return self._read(EVENTS)
 
-    def removed(self) -> Iterator[str]:
-        """Yield the URLs that no sitemap lists any more; see `Walk.removed`."""
-        return self._walk.removed()
+    def unlisted(self) -> Iterator[UnlistedUrl]:
+        """Yield the URLs that became unlisted; see `Walk.unlisted`."""
+        return self._walk.unlisted()
 
-    def removals_unknown(self) -> Iterator[tuple[str, str]]:
-        """Yield the sitemaps whose removals are unknown; see `Walk.removals_unknown`."""
-        return self._walk.removals_unknown()
+    def gone(self, limit: int = 1_000) -> Iterator[GonePage]:
+        """Ask the pages of unlisted URLs; yield those that are gone: see `Walk.gone`."""
+        return self._run_through(self._walk.gone(limit))

@@ -449,7 +449,7 @@ def test_every_record_is_accounted_for() -> None:
         stats = reader.stats
         assert (stats.records, stats.delivered, stats.dropped) == counts
         assert stats.counts[IssueCode.DELETED] == stats.dropped
-    assert told(events)[2:] == [("c", Change.REMOVED), ("d", Change.REMOVED)]
+    assert told(events)[2:] == [("c", Change.UNLISTED), ("d", Change.UNLISTED)]
 
 
 def test_what_is_said_besides_is_kept() -> None:
@@ -502,7 +502,7 @@ async def test_a_walk_with_changes_delivers_them_once_as_removed(
 
     listed = ("a", "created"), ("b", "created")
     assert await come(*listed) == [("a", Change.NEW), ("b", Change.NEW)]
-    assert await come(*listed, ("b", "deleted")) == [("b", Change.REMOVED)]
+    assert await come(*listed, ("b", "deleted")) == [("b", Change.UNLISTED)]
     assert await come(*listed, ("b", "deleted"), ("c", "updated")) == [("c", Change.NEW)]
     assert await come(*listed, ("b", "created")) == [("b", Change.CHANGED)]
 
@@ -513,7 +513,7 @@ async def test_lists_of_sites_give_them_only_if_removed_ones_are_asked_for(tmp_p
     for removed, names in ((False, "ab"), (True, "abcd")):
         state = tmp_path / f"{removed}.db"
         walked = walk_many(
-            [HOME], fetcher=MemoryFetcher(pages), state=state, changes=True, removed=removed
+            [HOME], fetcher=MemoryFetcher(pages), state=state, changes=True, unlisted=removed
         )
         async with walked as run:
             found = [entry async for _, entries in run.batches() for entry in entries]

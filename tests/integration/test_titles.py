@@ -13,7 +13,7 @@ import pytest
 
 from sitemapreader import UrlEntry, open_output, to_arrow, to_dataframe
 from sitemapreader.issues import IssueCode
-from sitemapreader.state.url_index import fingerprint_entries
+from sitemapreader.state.rows import hash_record
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -88,5 +88,5 @@ def test_a_new_title_is_a_change() -> None:
     plain = UrlEntry(PAGE, lastmod_text="2026")
     titled = UrlEntry(PAGE, lastmod_text="2026", title="2026")
     other = UrlEntry(PAGE, title="2026")
-    prints = {fingerprint_entries([entry]) for entry in (plain, titled, other)}
+    prints = {hash_record(entry) for entry in (plain, titled, other)}
     assert len(prints) == 3

@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from clock import DAY, SetClock
 from each_case import for_each
 from timing import retried
 from walking import Pages, fault, index, status, urlset
@@ -84,7 +85,7 @@ async def test_every_site_is_read_and_has_an_outcome() -> None:
     for outcome in outcomes.values():
         assert (outcome.status, outcome.reason) == (SiteStatus.COMPLETE, "")
         assert (outcome.entries, outcome.documents, outcome.requests) == (URLS, 3, 4)
-        assert (outcome.changed, outcome.removed) == (None, None)
+        assert (outcome.changed, outcome.unlisted) == (None, None)
         assert outcome.bytes > 0
 
 
@@ -329,9 +330,9 @@ async def test_one_walk_has_the_same_outcome() -> None:
     assert outcome.seconds == one.report.outcome.seconds
 
 
-async def test_many_walks_share_a_state(tmp_path: Path) -> None:
+async def test_many_walks_share_a_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One file serves thirty walks at once; the next run finds nothing new, then what is."""
-    db, web = tmp_path / "all.db", make_web(*HOSTS)
+    db, web, clock = tmp_path / "all.db", make_web(*HOSTS), SetClock(monkeypatch)
     first, _ = await read(HOSTS, web, state=db, changes=True)
     assert first == dict.fromkeys(HOSTS, URLS)
     again, outcomes = await read(HOSTS, web, state=db, changes=True)
@@ -342,17 +343,18 @@ async def test_many_walks_share_a_state(tmp_path: Path) -> None:
         ("https://s8.example/0", "2026-01-01"),
         *[f"https://s8.example/{n}" for n in range(2, 20, 2)],
     )
-    for told in ({"s8.example": (0, 1)}, {"s7.example": (4, 0)}):  # removed when all is read
+    for told in ({"s8.example": (0, 1)}, {"s7.example": (4, 0)}):  # unlisted when all is read
+        clock.now += DAY
         gone: list[str | None] = []
         async with walk_many(
-            HOSTS, state=db, changes=True, removed=True, fetcher=MemoryFetcher(web)
+            HOSTS, state=db, changes=True, unlisted=True, fetcher=MemoryFetcher(web)
         ) as run:
             async for _, entries in run.batches():
                 gone += [entry.change for entry in entries]
-        found = {row.site: (row.removed, row.changed) for row in run.outcomes}
+        found = {row.site: (row.unlisted, row.changed) for row in run.outcomes}
         assert {site: row for site, row in found.items() if any(row)} == told
         removed, changed = map(sum, zip(*told.values(), strict=True))
-        assert (gone.count(Change.REMOVED), gone.count(Change.CHANGED)) == (removed, changed)
+        assert (gone.count(Change.UNLISTED), gone.count(Change.CHANGED)) == (removed, changed)
 
 
 async def test_walks_beside_each_other_share_a_state(tmp_path: Path) -> None:
@@ -391,7 +393,7 @@ async def test_sites_are_strangers_unless_they_are_trusted() -> None:
         ([], {"at_once": 0}, ValueError),
         ([], {"max_urls": 0}, ValueError),
         ([], {"site_seconds": 0}, ValueError),
-        ([], {"removed": True}, ValueError),
+        ([], {"unlisted": True}, ValueError),
         ([], {"changes": True}, ValueError),
         ([], {"probe": "sometimes"}, ValueError),
         ([], {"include": "("}, ValueError),

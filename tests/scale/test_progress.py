@@ -102,11 +102,11 @@ def test_a_reason_that_is_no_issue_is_named_alone() -> None:
     assert describe() == []
 
 
-def test_removed_urls_are_counted_apart() -> None:
-    """The first line has a number of removed URLs only if there are some."""
-    first = [next(iter(describe_totals(attrs.evolve(make_totals(8), removed=n)))) for n in (0, 5)]
+def test_unlisted_urls_are_counted_apart() -> None:
+    """The first line has a number of unlisted URLs only if there are some."""
+    first = [next(iter(describe_totals(attrs.evolve(make_totals(8), unlisted=n)))) for n in (0, 5)]
     assert first[0].startswith("runs/0001: 48,000 URLs of 800 hosts")
-    assert first[1].startswith("runs/0001: 48,000 URLs and 5 removed ones of 800 hosts")
+    assert first[1].startswith("runs/0001: 48,000 URLs and 5 unlisted ones of 800 hosts")
 
 
 def test_a_shard_reads_no_commit_for_its_progress(

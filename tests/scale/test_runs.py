@@ -58,7 +58,7 @@ def make_commit(partition: int, *, urls: int = 100, token: str = TOKENS[0]) -> C
         token=token,
         hosts=10,
         urls=urls,
-        removed=3,
+        unlisted=3,
         files=1,
         has_state=True,
         memory="none",
@@ -107,7 +107,7 @@ def test_the_next_run_follows_one_that_is_finished(tmp_path: Path) -> None:
     totals = finish(output, first)
     assert (totals.hosts, totals.urls, totals.statuses) == (40, 400, {"complete": 36, "none": 4})
     assert (totals.reasons, totals.put_off) == ({"no-sitemap": 4}, 4)
-    assert totals.removed == 12
+    assert totals.unlisted == 12
     assert totals.finished
     assert finish(output, first) == totals == status(output)
     second = begin_run(output, retry=True)

@@ -42,7 +42,9 @@ class ProductPolicy:
             schedule.learn(self._db, site + 1, seen, START)
 
     def _insert(self, doc: Any) -> None:
-        row = DocumentRow(doc.site.number + 1, str(doc.number), status="complete", read_run=1)
+        row = DocumentRow(
+            None, doc.site.number + 1, str(doc.number), 1, 0, status="complete", read_run=1
+        )
         number = insert_document(self._db, row)
         self._sites[doc.number] = number
         heapq.heappush(self._ends, (doc.dies, doc.number))

@@ -27,6 +27,8 @@ _OUTAGES = ("404", "500", "cut")
 _ROBOTS_LIES = ("html", "json", "empty", "404", "503", "fewer")
 _INDEX_LIES = ("empty", "html", "404", "500", "cut", "fewer")
 _REDIRECTS = ("", "robots.txt", "index.xml", "child")
+_MOODS = ("404", "200", "503", "login", "section")
+"""What all pages answer for half a day, or those with odd numbers; else they tell the truth."""
 _HTML = b"<!DOCTYPE html><html><head><title>Back soon</title></head><body>Please wait</body></html>"
 
 
@@ -90,6 +92,8 @@ class Site:
         self.believed = math.inf
         """The hour of the last walk that could see all of it, in truth."""
         self._changed: dict[str, tuple[bytes, float]] = {}
+        self.mood = "truth"
+        """What pages answer: see `_MOODS`."""
         self._sizes = sizes or choose.choice(((2, 12), (20, 45)))
         for _ in range(choose.randint(1, 4) if self.has_list else 1):
             self._add_child()
@@ -170,6 +174,7 @@ class Site:
         """Let time pass: pages come, move and die, and the server begins or ends to lie."""
         self.hour += hours
         choose = self.random
+        self.mood = choose.choice(_MOODS) if choose.random() < 0.25 else "truth"
         for _ in range(round(choose.expovariate(1 / self._busy))):
             self._publish(choose.choice(self._children))
         # Into a document that the site hides on its first day nobody can look.
@@ -268,6 +273,21 @@ class Site:
         if "*" in self._lies:
             self._redirect(served)
         return {f"{self.base}{name}": answer for name, answer in served.items()}
+
+    def serve_pages(self) -> dict[str, Any]:
+        """Return what every page answers."""
+        return {page.url: self._answer_page(page) for page in self.pages.values()}
+
+    def _answer_page(self, page: Page) -> Any:
+        is_odd = int(page.url.rpartition("-")[2]) % 2 == 1
+        mood = self.mood if self.mood != "section" else "404" if is_odd else "truth"
+        if mood == "login":
+            return StoredResponse(f"{self.base}login", b"<form>")
+        if mood in {"404", "503"}:
+            return status(int(mood), page.url)
+        if mood == "truth" and page.dead is not None:
+            return status(404 if is_odd else 410, page.url)
+        return b"<p>A page"
 
     def _is_in_more(self, name: str) -> bool:
         """Return whether the second index lists a sitemap, as it does for three days of six."""

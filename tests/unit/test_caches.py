@@ -13,7 +13,7 @@ from sitemapreader import UrlEntry, urls
 from sitemapreader.models import Format
 from sitemapreader.options import MAX_URL_CHARS
 from sitemapreader.readers.records.vocabulary import namespace_key
-from sitemapreader.state.url_index import fingerprint_entries
+from sitemapreader.state.rows import hash_record
 from sitemapreader.walker.config import WalkConfig
 from sitemapreader.walker.filters import EntryFilter
 
@@ -38,8 +38,7 @@ SHORT_KEYS = {
     "dates._iso_date": "eleven characters",
     "readers.robots._names_of": "the caller's own User-Agent",
     "readers.records.vocabulary._known_key": "URIs of up to 200 characters",
-    "state.url_index._hash_plain_record": "dates of up to 64 characters",
-    "state.rows._describe": "classes of ours",
+    "state.rows._hash_plain": "dates of up to 64 characters",
     "readers.xml.prolog._learn_root": "start tags of up to 1,000 characters",
     "readers.xml.patterns._learn_words": "namespaces of 4,096 characters in all",
     "readers.xml.tree._write_tag_patterns": "the caller's limits",
@@ -84,7 +83,7 @@ CALLS: dict[str, Callable[[str], Any]] = {
     "base": lambda url: urls.resolve(url, "x"),
     "sieve": lambda url: EntryFilter(CONFIG).select([UrlEntry(url)], ("https://example.org/",)),
     "unique": lambda url: EntryFilter(CONFIG).deduplicate([UrlEntry(url)]),
-    "date": lambda url: fingerprint_entries([UrlEntry("u", lastmod_text=url)]),
+    "date": lambda url: hash_record(UrlEntry("u", lastmod_text=url)),
     "namespace": lambda url: namespace_key(url, Format.URLSET),
 }
 

@@ -87,7 +87,7 @@ async def test_changes_come_once(watched: Watched) -> None:
     watched.publish(SITES[0], 1, 2, 3)
     watched.publish(SITES[1], 2)
     await watched.until(watched.later(72))
-    assert sorted(watched.found) == [("new", f"{SITES[0]}3"), ("removed", f"{SITES[1]}1")]
+    assert sorted(watched.found) == [("new", f"{SITES[0]}3"), ("unlisted", f"{SITES[1]}1")]
 
 
 async def test_loops_go_on_where_others_stopped(watched: Watched) -> None:

@@ -72,7 +72,7 @@ class Histories(PassingTime):
         """Answer as the servers do at this hour."""
         self.pages.clear()
         for site in self.sites.values():
-            self.pages.update(site.serve(START + site.hour * HOUR))
+            self.pages.update(site.serve(START + site.hour * HOUR) | site.serve_pages())
 
     def take(self, entry: UrlEntry) -> None:
         """Judge an entry, and count for how long its page had been there."""
@@ -82,9 +82,9 @@ class Histories(PassingTime):
             self.new[entry.loc] += 1
             if page.born and page.home and site.is_quiet and site.is_truthful:
                 self.delays.append(self.passed / HOUR - page.born)
-        elif entry.change is Change.REMOVED and page.dead is None:
+        elif entry.change is Change.GONE and page.dead is None:
             self.wrong.append(f"{entry.loc} lives, {entry.change} at {self.passed / HOUR:.0f} h")
-        elif entry.change is Change.REMOVED:
+        elif entry.change is Change.GONE:
             self.gone.add(entry.loc)
 
     async def watch(self, db: Path, pace: float, monkeypatch: pytest.MonkeyPatch) -> None:

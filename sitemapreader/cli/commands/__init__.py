@@ -166,7 +166,7 @@ sitemapreader compare last.json today.json --format markdown --fail-on warning
             "submit",
             """\
 sitemapreader submit example.org --state site.db --key-file 2f5c0a9be1d84c37.txt
-    what is new, changed or removed since the last run; the first run only records
+    what is new, changed or gone since the last run; the first run only records
 sitemapreader submit example.org --state site.db --key-file 2f5c0a9be1d84c37.txt --dry-run
     only show it""",
         ),
@@ -193,8 +193,8 @@ sitemapreader scale status -o crawl/ --failed
             """\
 sitemapreader state site.db
     each site and each of its sitemaps
-sitemapreader state site.db --removed
-    the URLs that are no longer listed""",
+sitemapreader state site.db --unlisted
+    the URLs that no sitemap lists any more""",
         ),
         Command(
             "mcp",

@@ -217,10 +217,10 @@ class RunProgress:
 def describe_totals(totals: Totals) -> Iterator[str]:
     """Yield the lines that sum up a run."""
     hosts = ", ".join(f"{number:,} {status}" for status, number in sorted(totals.statuses.items()))
-    removed = f" and {totals.removed:,} removed ones" if totals.removed else ""
+    unlisted = f" and {totals.unlisted:,} unlisted ones" if totals.unlisted else ""
     state = "finished" if totals.finished else "not finished: run the same again"
     yield (
-        f"{totals.run}: {totals.urls:,} URLs{removed} of {totals.hosts:,} hosts "
+        f"{totals.run}: {totals.urls:,} URLs{unlisted} of {totals.hosts:,} hosts "
         f"({hosts or 'none yet'}); {totals.committed} of {totals.partitions} partitions, {state}"
     )
     for reason, number in _rank(totals.reasons)[:_MAX_REASONS]:

@@ -10,7 +10,6 @@ from sitemapreader.cli.console import Console
 from sitemapreader.cli.output import LineWriter, opened, write_to
 from sitemapreader.cli.parser import ALL_READ, PARTIAL
 from sitemapreader.cli.runtime import run_process
-from sitemapreader.cli.summary import DocumentCount, describe_unknown_removals
 from sitemapreader.issues import excerpt
 from sitemapreader.output.text import escape_urls
 from sitemapreader.state import DocumentState, SiteState, State
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from datetime import datetime
 
+    from sitemapreader.state.pages import GonePage, UnlistedUrl
     from sitemapreader.state.schedule import PlannedDocument
 
 
@@ -32,7 +32,7 @@ _NOTHING_DUE = "nothing is planned: only runs with --changes record what a sched
 
 
 def run_state(arguments: argparse.Namespace) -> int:
-    """Print the sites, the removed URLs or what is due, and return the exit code."""
+    """Print the sites, some of their URLs, or what is due; return the exit code."""
     state, lines, console = State(arguments.file), LineWriter(None), Console()
 
     async def work() -> int:
@@ -42,19 +42,23 @@ def run_state(arguments: argparse.Namespace) -> int:
             if not planned:
                 console.print_line(_NOTHING_DUE)
         else:
-            text = format_removed(state) if arguments.removed else format_state(state)
+            text = format_state(state)
+            if arguments.unlisted or arguments.gone:
+                text = format_urls(state.gone() if arguments.gone else state.unlisted())
         async with opened(lines):
             while part := "".join(islice(text, _LINES_AT_ONCE)):
                 await write_to(lines, partial(lines.write_text, part))
-        return print_unknown(state, console) if arguments.removed else ALL_READ
+        if arguments.unlisted or arguments.gone:
+            return print_waiting(state, console)
+        return ALL_READ
 
     return run_process(work, lines.name, console)
 
 
-def format_removed(state: State) -> Iterator[str]:
-    """Yield the removed URLs as lines."""
-    for loc in state.removed():
-        yield f"{escape_urls([loc])[0]}\n"
+def format_urls(rows: Iterable[UnlistedUrl | GonePage]) -> Iterator[str]:
+    """Yield their URLs as lines."""
+    for row in rows:
+        yield f"{escape_urls([row.loc])[0]}\n"
 
 
 def format_plan(planned: Iterable[PlannedDocument], now: datetime) -> Iterator[str]:
@@ -69,20 +73,21 @@ def format_plan(planned: Iterable[PlannedDocument], now: datetime) -> Iterator[s
         )
 
 
-def print_unknown(state: State, console: Console) -> int:
-    """Print the documents whose removed URLs are unknown; return the exit code."""
-    documents = DocumentCount()
-    for url, why in state.removals_unknown():
-        documents.add(f"{escape_urls([url])[0]} ({why})")
-    if documents.number:
-        console.print_line(describe_unknown_removals(documents))
-    unknown = [site for site in state.sites() if site.removed is None]
-    for site in unknown:
-        why = "did not compare: use --changes" if site.finished else "was interrupted: run it again"
-        console.print_line(
-            f"{excerpt(site.name, _MAX_NAME)}: removed URLs are unknown, the last run {why}"
-        )
-    return PARTIAL if documents.number or unknown else ALL_READ
+def print_waiting(state: State, console: Console) -> int:
+    """Say of which sites not all is known that is unlisted; return the exit code."""
+    unknown = False
+    for site in state.sites():
+        name = excerpt(site.name, _MAX_NAME)
+        if site.unlisted is None:
+            unknown = True
+            why = "did not compare: use --changes" if site.finished else "was interrupted"
+            console.print_line(f"{name}: the last run {why}")
+        elif site.waiting:
+            console.print_line(
+                f"{name}: {site.waiting} more URLs wait for another day, or for a sitemap that "
+                "cannot be read"
+            )
+    return PARTIAL if unknown else ALL_READ
 
 
 def format_state(state: State) -> Iterator[str]:
@@ -102,10 +107,10 @@ def _format_site(site: SiteState) -> Iterator[str]:
         how = "complete" if site.complete else "not complete"
         if site.finished is None:
             how = "interrupted, will be resumed"
-        removed = "" if site.removed is None else f", {site.removed} URLs removed"
-        if site.unknown:
-            removed += f" (unknown for {site.unknown} documents)"
-        yield f"  walked {site.walked:%Y-%m-%d %H:%M} UTC, {how}{removed}\n"
+        unlisted = "" if site.unlisted is None else f", {site.unlisted} URLs unlisted"
+        if site.waiting:
+            unlisted += f", {site.waiting} waiting"
+        yield f"  walked {site.walked:%Y-%m-%d %H:%M} UTC, {how}{unlisted}\n"
     urls = f", {site.urls} URLs to compare with" if site.urls else ""
     yield f"  {site.documents} documents{urls}\n"
 

@@ -78,7 +78,7 @@ def _describe(done: Submission, would_be: str) -> Iterator[str]:
         )
         return
     new = count["new"] + count["changed"]
-    yield f"{would_be}submitted: {new} new or changed URLs, {count['removed']} removed ones"
+    yield f"{would_be}submitted: {new} new or changed URLs, {count['gone']} gone ones"
     for status, number in sorted(done.requests.items()):
         yield f"{number} requests were answered with {status}: {WORDS[status]}"
     if count["unusable"]:

@@ -107,7 +107,8 @@ class _UrlPrinter:
                     self._keep_file()
         code = self._run.finish()
         is_told = getattr(self._run.arguments, "exit_code", False)
-        differs = self._summary.printed or self._summary.removed
+        summary = self._summary
+        differs = summary.printed or summary.unlisted or summary.gone
         return DIFFERENT if is_told and differs else code
 
     async def _write_report(self, site: SiteWalk) -> None:

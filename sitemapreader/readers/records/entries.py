@@ -373,7 +373,7 @@ def _make_url_entry(context: RecordContext, url: str, part: _Part) -> None:
         _make_sitemap_entry(context, url, part)
         return
     change = _CHANGES.get(metadata.get("change", "").strip().lower())
-    if change is Change.REMOVED and not context.keeps_deleted:
+    if change is Change.UNLISTED and not context.keeps_deleted:
         context.drop_record(IssueCode.DELETED, url)
         return
     (moment, written), (frequency, _), (priority, _) = _read_own(context, url, part, _PARSERS)
@@ -387,7 +387,7 @@ def _make_url_entry(context: RecordContext, url: str, part: _Part) -> None:
     context.deliver(entry)
 
 
-_CHANGES = {"created": Change.NEW, "updated": Change.CHANGED, "deleted": Change.REMOVED}
+_CHANGES = {"created": Change.NEW, "updated": Change.CHANGED, "deleted": Change.UNLISTED}
 _PARSERS: Parsers = (
     ("lastmod", parse_lastmod, IssueCode.LASTMOD),
     ("changefreq", parse_changefreq, IssueCode.CHANGEFREQ),

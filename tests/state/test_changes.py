@@ -9,14 +9,8 @@ import pytest
 from walking import Pages, Walked, at_once, index, urlset, walk_all
 
 from sitemapreader.fetch.local import MemoryFetcher
-from sitemapreader.models import Change, Extra, Image, UrlEntry
+from sitemapreader.models import UrlEntry
 from sitemapreader.state import State
-from sitemapreader.state.url_index import (
-    FINGERPRINT_BYTES,
-    fingerprint_entries,
-    pack_locs,
-    unpack_locs,
-)
 from sitemapreader.walker import walk, walk_sync
 
 if TYPE_CHECKING:
@@ -26,7 +20,6 @@ TOP = "https://example.org/top.xml"
 ONE = "https://example.org/one.xml"
 TWO = "https://example.org/two.xml"
 HOME = "https://example.org/"
-FINGERPRINT = "e214f6debfae6feeb95648b3f0704995"
 
 
 def site(one: list[Any], two: list[Any]) -> Pages:
@@ -54,24 +47,24 @@ def differences(walked: Walked) -> dict[str, str]:
     return dict(found)
 
 
-def removed(db: Path) -> list[str]:
-    """List what the state says is gone."""
-    return [loc.removeprefix(HOME) for loc in State(db).removed()]
+def unlisted(db: Path) -> list[str]:
+    """List what the state says is unlisted."""
+    return [row.loc.removeprefix(HOME) for row in State(db).unlisted()]
 
 
 async def test_new_changed_and_removed(db: Path) -> None:
     """Only differences come out; the rest is counted, and what is gone can be listed."""
     first = await come(site(["a", ("b", "2020-01-01")], ["c", "d"]), db)
     assert differences(first) == dict.fromkeys("abcd", "new")
-    assert first.report.removed == 0
+    assert first.report.unlisted == 0
     again = await come(site(["a", ("b", "2020-01-02"), "e"], ["c"]), db)
     assert differences(again) == {"b": "changed", "e": "new"}
     one = again.document(ONE)
     assert (one.listed, one.entries, one.known) == (3, 2, 1)
-    assert (again.report.entries, again.report.removed) == (2, 1)
-    assert removed(db) == ["d"]
+    assert (again.report.entries, again.report.unlisted) == (2, 1)
+    assert unlisted(db) == ["d"]
     calm = await come(site(["a", ("b", "2020-01-02"), "e"], ["c"]), db)
-    assert (differences(calm), calm.report.removed, removed(db)) == ({}, 0, [])
+    assert (differences(calm), calm.report.unlisted, unlisted(db)) == ({}, 0, ["d"])
 
 
 @pytest.mark.parametrize("reverse", [False, True])
@@ -82,10 +75,10 @@ async def test_a_url_that_moves_is_neither_new_nor_removed(db: Path, reverse: bo
         before, after = (before[1], before[0]), (after[1], after[0])
     await come(site(*before), db)
     moved = await come(site(*after), db)
-    assert (differences(moved), moved.report.removed) == ({}, 0)
+    assert (differences(moved), moved.report.unlisted) == ({}, 0)
     gone = await come(site([], ["c"]), db)
-    assert removed(db) == ["a", "b"]
-    assert gone.report.removed == 2
+    assert unlisted(db) == ["a", "b"]
+    assert gone.report.unlisted == 2
 
 
 async def test_two_records_of_one_url(db: Path) -> None:
@@ -94,7 +87,7 @@ async def test_two_records_of_one_url(db: Path) -> None:
     again = await come(site([("a", "2020-01-01"), "y"], [("a", "2020-02-02"), "z"]), db)
     assert differences(again) == {"y": "new", "z": "new"}
     one = await come(site(["y"], [("a", "2020-02-02"), "z"]), db)
-    assert (differences(one), one.report.removed) == ({}, 0)
+    assert (differences(one), one.report.unlisted) == ({}, 0)
     other = await come(site(["y", ("a", "2020-01-01")], [("a", "2020-02-02"), "z"]), db)
     assert differences(other) == {"a": "changed"}
 
@@ -118,7 +111,7 @@ async def test_what_a_filter_kept_back_is_not_known(db: Path) -> None:
     assert differences(first) == {"b": "new"}
     assert first.document(ONE).filtered == 1
     again = await come(pages, db)
-    assert (differences(again), again.report.removed) == ({"a": "new"}, 0)
+    assert (differences(again), again.report.unlisted) == ({"a": "new"}, 0)
 
 
 async def test_unique_and_changes(db: Path) -> None:
@@ -128,34 +121,37 @@ async def test_unique_and_changes(db: Path) -> None:
     assert differences(again) == {"x": "new", "a": "changed"}
 
 
-async def test_the_walk_lists_what_was_removed(db: Path) -> None:
-    """`removed` of a walk, with and without await; it is refused where nothing is known."""
+async def test_the_walk_lists_what_is_unlisted(db: Path) -> None:
+    """`unlisted` of a walk, with and without await; it is refused where nothing is known."""
     await come(site(["a", "b"], ["c"]), db)
     fetcher = MemoryFetcher(site(["a"], ["c"]))
     async with walk(sitemaps=[TOP], state=at_once(db), changes=True, fetcher=fetcher) as entries:
         with pytest.raises(ValueError, match="end of a walk"):
-            entries.removed()
+            next(entries.unlisted())
         async for _ in entries:
             pass
-        assert list(entries.removed()) == [HOME + "b"]
-    assert list(entries.removed()) == [HOME + "b"]
+        (row,) = entries.unlisted()
+        assert (row.loc, row.document, row.why) == (HOME + "b", ONE, "missing")
+        assert list(entries.unlisted()) == []  # told once
+    with pytest.raises(ValueError, match=r"State\.unlisted"):
+        next(entries.unlisted())
     fetcher = MemoryFetcher(site(["a"], []))
     with walk_sync(sitemaps=[TOP], state=at_once(db), changes=True, fetcher=fetcher) as blocking:
         assert list(blocking) == []
-    assert list(blocking.removed()) == [HOME + "c"]
-    assert list(State(db).removed("https://example.org/other.xml")) == []
-    assert list(State(db).removed(TOP)) == [HOME + "c"]
+        assert [row.loc for row in blocking.unlisted()] == [HOME + "c"]
+    assert list(State(db).unlisted("https://example.org/other.xml")) == []
+    assert [row.loc for row in State(db).unlisted(TOP)] == [HOME + "b", HOME + "c"]
 
 
-async def test_removed_urls_are_delivered(db: Path) -> None:
-    """With `removed` they come at the end, beside what is new; the report does not count them."""
+async def test_unlisted_urls_are_delivered(db: Path) -> None:
+    """With `unlisted` they come at the end, beside what is new; the report does not count them."""
     await come(site(["a", "b"], ["c"]), db)
-    again = await come(site(["a", "d"], ["c"]), db, removed=True)
-    assert differences(again) == {"d": "new", "b": "removed"}
-    assert (again.report.entries, again.report.removed) == (1, 1)
+    again = await come(site(["a", "d"], ["c"]), db, unlisted=True)
+    assert differences(again) == {"d": "new", "b": "unlisted"}
+    assert (again.report.entries, again.report.unlisted) == (1, 1)
 
 
-@pytest.mark.parametrize("arguments", [{"changes": True}, {"removed": True}])
+@pytest.mark.parametrize("arguments", [{"changes": True}, {"unlisted": True}])
 def test_changes_need_a_state(arguments: dict[str, bool]) -> None:
     """Asking for changes without a state is misuse, and the message says what to write."""
     with pytest.raises(ValueError, match="state"):
@@ -171,54 +167,5 @@ async def test_more_than_one_portion(db: Path) -> None:
     assert differences(again) == dict.fromkeys(
         ["first", *(f"p/{number}" for number in range(3_210, 4_000, 2))], "new"
     )
-    assert again.report.removed == 1_605
-    assert removed(db) == sorted(f"p/{number}" for number in range(1, 3_210, 2))
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"lastmod_text": "2020-01-02"},
-        {"changefreq": "daily"},
-        {"title": "Another headline"},
-        {"priority": 0.5},
-        {"images": (Image("https://example.org/a.png"),)},
-        {"extras": (Extra("", "x", "y"),)},
-    ],
-)
-def test_every_field_counts(change: dict[str, Any]) -> None:
-    """A fingerprint tells another record of the same URL, and is the same for the same record."""
-    plain, other = UrlEntry(HOME, lastmod_text="2020-01-01"), UrlEntry(HOME, **change)
-    assert len(fingerprint_entries([plain])) == FINGERPRINT_BYTES
-    assert fingerprint_entries([plain])[:10] == fingerprint_entries([other])[:10]
-    assert fingerprint_entries([plain]) != fingerprint_entries([other])
-    assert fingerprint_entries([other]) == fingerprint_entries(
-        [UrlEntry(HOME, sitemap=ONE, **change)]
-    )
-    assert (
-        fingerprint_entries([UrlEntry(HOME + "a")])[:10]
-        != fingerprint_entries([UrlEntry(HOME)])[:10]
-    )
-    assert fingerprint_entries([UrlEntry("http://x/\ud800")])  # never raises
-
-
-@pytest.mark.parametrize(
-    "locs",
-    [
-        ["https://example.org/a"],
-        ["https://example.org/a", "https://example.org/a"],
-        ["https://example.org/a", "https://example.org/", "http://é/\n"],
-        ["https://example.org/\0", "https://example.org/b"],
-        ["a\0", "", "\ud800"],
-    ],
-    ids=range(5),
-)
-def test_packed_urls_come_back(locs: list[str]) -> None:
-    """Whatever is in a URL, it can be written down and read again."""
-    assert unpack_locs(pack_locs(locs)) == locs
-
-
-def test_fingerprints_outlive_the_process() -> None:
-    """A fingerprint is the same in every process, for it is kept on disk."""
-    assert fingerprint_entries([UrlEntry(HOME, lastmod_text="2020-01-01")]).hex() == FINGERPRINT
-    assert Change("new") is Change.NEW
+    assert again.report.unlisted == 1_605
+    assert unlisted(db) == sorted(f"p/{number}" for number in range(1, 3_210, 2))

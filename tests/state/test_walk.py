@@ -267,7 +267,7 @@ async def test_two_sites_in_one_file(db: Path) -> None:
     assert [document.url for document in State(db).documents()] == [ONE, ONE, TWO]
 
 
-async def test_a_document_that_is_gone_is_forgotten(db: Path) -> None:
+async def test_a_document_that_is_gone_is_forgotten(db: Path, clock: SetClock) -> None:
     """What no index lists any more leaves the state, unless one that was never read may list it."""
     pages: Pages = {TOP: index(ONE, TWO), ONE: page(1), TWO: page(2)}
     await come(pages, db)
@@ -275,7 +275,9 @@ async def test_a_document_that_is_gone_is_forgotten(db: Path) -> None:
     await come(pages, db)
     assert TWO in {document.url for document in State(db).documents()}
     pages |= {TOP: index(ONE)}
-    await come(pages, db)
+    for days in range(3):
+        clock.now += DAY * days
+        await come(pages, db)
     assert {document.url for document in State(db).documents()} == {TOP, ONE}
 
 

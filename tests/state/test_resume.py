@@ -6,7 +6,6 @@ import asyncio
 import random
 import shutil
 import time
-from contextlib import closing
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -19,9 +18,8 @@ from walking import Pages, at_once, index, urlset
 from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
 from sitemapreader.options import FetchOptions
 from sitemapreader.state import State
-from sitemapreader.state.database import connect_reader
 from sitemapreader.walker import walk, walk_sync
-from sitemapreader.walker.tracker import ACK_ENTRIES
+from sitemapreader.walker.listed import ACK_ENTRIES
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -146,13 +144,15 @@ async def test_unique_holds_across_a_stop(db: Path, stop_after: int) -> None:
     assert len(first.locs) + len(second.locs) - len(ALL) <= ACK_ENTRIES
 
 
-async def test_other_options_begin_anew(db: Path) -> None:
-    """A walk with other options is another one, and so is one of another site."""
-    await run(site(), db, 7)
-    other = await run(site(), db, prune=False)
-    assert not other.report.resumed
-    assert other.requested == [TOP, *MAPS]
-    assert len(other.locs) == len(ALL) - PER_MAP  # the first map was handed over, and is unchanged
+@pytest.mark.parametrize("changes", [False, True])
+async def test_a_walk_goes_on_under_other_options(db: Path, changes: bool) -> None:
+    """What was stopped is resumed, whatever else is asked for; another site is another walk."""
+    first = await run(site(), db, 7, changes=changes)
+    other = await run(site(), db, prune=False, changes=changes)
+    assert other.report.resumed
+    assert other.requested == MAPS[1:]
+    assert len(first.locs) + len(other.locs) <= len(ALL) + ACK_ENTRIES
+    assert {*first.locs, *other.locs} == {*ALL}
     await run(site(), db, 7, sitemaps=MAPS)
     assert not (await run(site(), db)).report.resumed
 
@@ -230,17 +230,21 @@ class _Waiting(StoredResponse):
         await asyncio.sleep(3600)
 
 
-async def test_what_was_handed_over_is_written_before_the_next_batch_is(db: Path) -> None:
+async def test_what_was_handed_over_is_written_before_the_next_batch_is(
+    db: Path, tmp_path: Path
+) -> None:
     """The receipt is in the file when the consumer has the next batch, not some time later."""
     pages: Pages = {TOP: _Waiting(TOP, urlset(*locs_of(0)).removesuffix(b"</urlset>"))}
+    whole: Pages = {TOP: urlset(*locs_of(0))}
+    received = 0
     async with walk(sitemaps=[TOP], state=db, fetcher=MemoryFetcher(pages)) as entries:
         batches = entries.batches()
-        received = 0
-        for _ in range(3):
+        for number in range(3):
             batch = await anext(batches)
-            with closing(connect_reader(db)) as connection:
-                rows = connection.execute("SELECT entries FROM progress").fetchall()
-            assert rows == ([(received,)] if received else [])
+            killed = tmp_path / f"killed-{number}"
+            for suffix in ("", "-wal"):  # what a kill at this moment leaves
+                shutil.copy(f"{db}{suffix}", f"{killed}{suffix}")
+            assert (await run(whole, killed)).locs == locs_of(0)[received:]
             received += len(batch)
 
 
@@ -292,25 +296,22 @@ def test_kill_minus_nine(mode: str, tmp_path: Path) -> None:
         killed += life.kills
 
 
-async def test_removed_urls_come_once(db: Path, tmp_path: Path) -> None:
-    """A walk that is killed among removed URLs leaves the rest, and one batch, to the next."""
+async def test_unlisted_urls_come_once(db: Path, tmp_path: Path) -> None:
+    """A walk that is killed among unlisted URLs leaves the rest, and one batch, to the next."""
     pages, batches = site(), list[list[str]]()
-    arguments: Any = {"sitemaps": [TOP], "changes": True, "removed": True}
+    arguments: Any = {"sitemaps": [TOP], "changes": True, "unlisted": True}
     await run(pages, db, state=at_once(db), **arguments)
     pages[MAPS[0]] = urlset(*locs_of(0)[1_300:])
     async with walk(state=at_once(db), fetcher=MemoryFetcher(pages), **arguments) as entries:
         async for batch in entries.batches():
             batches.append([entry.loc for entry in batch])
-            for suffix in ("", "-wal"):  # what a kill at this moment leaves
+            for suffix in ("", "-wal"):
                 shutil.copy(f"{db}{suffix}", tmp_path / f"killed-{len(batches)}{suffix}")
-    gone = sorted(locs_of(0)[:1_300])
-    assert list(chain(*batches)) == gone
+    assert sorted(chain(*batches)) == sorted(locs_of(0)[:1_300])
     assert [len(batch) for batch in batches] == [500, 500, 300]
-    pages[TOP] = index(*MAPS, f"{TOP}.new")
-    pages[f"{TOP}.new"] = urlset(gone[-1])
     for number in range(1, 4):
         killed = tmp_path / f"killed-{number}"
         rest = await run(pages, killed, state=at_once(killed), **arguments)
-        assert rest.locs == [*gone[500 * (number - 1) :], gone[-1]]
-        assert rest.report.removed == 0
-    assert (await run(pages, db, state=at_once(db), **arguments)).locs == [gone[-1]]
+        assert rest.locs == [*chain(*batches[number - 1 :])]
+        assert rest.report.unlisted == 0
+    assert (await run(pages, db, state=at_once(db), **arguments)).locs == []

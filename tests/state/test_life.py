@@ -83,7 +83,7 @@ class Day:
     asked: list[str]
     given: dict[str, str]
     outcomes: dict[str, str]
-    removed: list[str] | None
+    unlisted: list[str] | None
     complete: bool
 
 
@@ -94,6 +94,7 @@ async def spend(site: Site, state: State) -> Day:
     async with walk(site.base, state=state, changes=True, options=IMPATIENT) as entries:
         async for entry in entries:
             given[entry.loc.removeprefix(f"{site.base}/")] = str(entry.change)
+        unlisted = sorted(row.loc.removeprefix(f"{site.base}/") for row in entries.unlisted())
     report = entries.report
     return Day(
         sorted(site.answers),
@@ -105,9 +106,7 @@ async def spend(site: Site, state: State) -> Day:
             for each in report.documents
             if each.via is not None and each.url.endswith(".xml")
         },
-        None
-        if report.removed is None
-        else [loc.removeprefix(f"{site.base}/") for loc in entries.removed()],
+        unlisted,
         report.complete,
     )
 
@@ -250,16 +249,19 @@ def page(letters: str) -> bytes:
     return urlset(*(SITE + letter for letter in letters))
 
 
-async def come(pages: Pages, db: Path, **arguments: Any) -> tuple[str, list[str]]:
-    """Walk; return what is gone, and the documents of which that is hidden."""
+def unlisted_in(db: Path) -> set[str]:
+    return {row.loc for row in State(db).unlisted()} if db.exists() else set()
+
+
+async def come(pages: Pages, db: Path, **arguments: Any) -> tuple[str, int | None]:
+    """Walk; return what became unlisted, and how many URLs wait."""
     common: dict[str, Any] = {"state": at_once(db), "changes": True, **arguments}
     site = None if "sitemaps" in common else SITE
+    before = unlisted_in(db)
     report = (await walk_all(pages, site, **common)).report
-    state = State(db)
-    gone = "".join(loc.removeprefix(SITE) for loc in state.removed())
-    unknown = list(state.removals_unknown())
-    assert (report.removed, report.removals_unknown) == (len(gone), len(unknown))
-    return gone, [url for url, why in unknown if why != "waiting"]
+    unlisted = unlisted_in(db) - before
+    assert report.unlisted == len(unlisted)
+    return "".join(sorted(loc.removeprefix(SITE) for loc in unlisted)), report.waiting
 
 
 def site(one: str, two: str) -> Pages:
@@ -270,19 +272,19 @@ def site(one: str, two: str) -> Pages:
 async def test_a_child_that_is_missing_for_ever(
     db: Path, code: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It keeps its URLs while it is listed; for a week it hides removals of other documents."""
+    """It keeps its URLs while it is listed; for a week what others lost waits for it."""
     top: dict[str, Any] = {"sitemaps": [TOP]}
     clock = SetClock(monkeypatch)
-    assert await come(site("abc", "xy"), db, **top) == ("", [])
+    assert await come(site("abc", "xy"), db, **top) == ("", 0)
     missing: Pages = {TWO: status(code, TWO)}
     for _ in range(7):  # "a" may have moved into the one that is missing
         clock.now += DAY
-        assert await come(site("bc", "") | missing, db, **top) == ("", [TWO])
+        assert await come(site("bc", "") | missing, db, **top) == ("", 1)
     clock.now += DAY
-    assert await come(site("bc", "") | missing, db, **top) == ("a", [TWO])
-    assert await come(site("c", "") | missing, db, **top) == ("b", [TWO])
-    assert await come(site("c", "") | missing, db, **top) == ("", [TWO])
-    assert await come({TOP: index(ONE), ONE: page("c")}, db, **top) == ("xy", [])
+    assert await come(site("bc", "") | missing, db, **top) == ("a", 0)
+    assert await come(site("c", "") | missing, db, **top) == ("b", 0)
+    assert await come(site("c", "") | missing, db, **top) == ("", 0)
+    assert await come({TOP: index(ONE), ONE: page("c")}, db, **top) == ("xy", 0)
 
 
 async def test_a_url_that_moved_while_its_old_document_failed(db: Path) -> None:
@@ -290,19 +292,19 @@ async def test_a_url_that_moved_while_its_old_document_failed(db: Path) -> None:
     top: dict[str, Any] = {"sitemaps": [TOP]}
     await come(site("ab", "xy"), db, **top)
     failing: Pages = {ONE: fault(IssueCode.TIMEOUT, ONE)}
-    assert await come(site("", "xyb") | failing, db, **top) == ("", [ONE])
-    assert await come(site("a", "xyb"), db, **top) == ("", [])
-    assert await come(site("a", "xy"), db, **top) == ("b", [])
+    assert await come(site("", "xyb") | failing, db, **top) == ("", 0)
+    assert await come(site("a", "xyb"), db, **top) == ("", 0)
+    assert await come(site("a", "xy"), db, **top) == ("b", 0)
 
 
 async def test_a_url_that_moved_and_is_kept_back_by_a_filter(db: Path) -> None:
     """A filter that hides it in its new document does not make it look removed."""
     top: dict[str, Any] = {"sitemaps": [TOP]}
     await come(site("ab", "xy"), db, **top)
-    assert await come(site("a", "xyb"), db, exclude="b$", **top) == ("", [])
-    assert await come(site("a", "xyb"), db, **top) == ("", [])
-    assert await come(site("a", "xyc"), db, exclude="c$", **top) == ("b", [])
-    assert await come(site("a", "xy"), db, **top) == ("", [])  # c was never handed over
+    assert await come(site("a", "xyb"), db, exclude="b$", **top) == ("", 0)
+    assert await come(site("a", "xyb"), db, **top) == ("", 0)
+    assert await come(site("a", "xyc"), db, exclude="c$", **top) == ("b", 0)
+    assert await come(site("a", "xy"), db, **top) == ("", 0)  # c was never handed over
 
 
 async def test_a_document_that_was_read_in_part(db: Path) -> None:
@@ -310,8 +312,8 @@ async def test_a_document_that_was_read_in_part(db: Path) -> None:
     top: dict[str, Any] = {"sitemaps": [TOP]}
     await come(site("abc", "x"), db, **top)
     cut: Pages = {ONE: page("abc")[:-60]}
-    assert await come(site("", "") | cut, db, **top) == ("", [ONE])
-    assert await come(site("ab", ""), db, **top) == ("cx", [])
+    assert await come(site("", "") | cut, db, **top) == ("", 1)
+    assert await come(site("ab", ""), db, **top) == ("cx", 0)
 
 
 BELOW: Pages = {TOP: index(DEEP, TWO), DEEP: index(ONE), ONE: page("ab"), TWO: page("xy")}
@@ -335,9 +337,7 @@ async def test_what_an_unread_index_listed_is_kept(
     """The documents below an index that was not read are there until it says otherwise."""
     top: dict[str, Any] = {"sitemaps": [TOP]}
     await come(BELOW, db, **top)
-    gone, unknown = await come(BELOW | other, db, **top, **arguments)
-    assert gone == ""
-    assert ONE in unknown
+    assert (await come(BELOW | other, db, **top, **arguments))[0] == ""
     assert (
         await come(BELOW | {DEEP: index(f"{SITE}n.xml"), f"{SITE}n.xml": page("b")}, db, **top)
     )[0] == "a"
@@ -360,9 +360,8 @@ async def test_a_robots_txt_that_cannot_be_read(db: Path, robots: Exception | by
     named = f"Sitemap: {ONE}\nSitemap: {TWO}\n"
     pages: Pages = {ROBOTS: named.encode(), ONE: page("ab"), TWO: page("xy")}
     await come(pages, db)
-    gone, unknown = await come(pages | {ROBOTS: robots}, db)
-    assert (gone, unknown) == ("", [ONE, TWO])
-    assert await come(pages | {ROBOTS: f"Sitemap: {ONE}\n".encode()}, db) == ("xy", [])
+    assert await come(pages | {ROBOTS: robots}, db) == ("", 0)
+    assert await come(pages | {ROBOTS: f"Sitemap: {ONE}\n".encode()}, db) == ("xy", 0)
 
 
 async def test_a_failed_newcomer_may_be_an_index(db: Path) -> None:
@@ -370,5 +369,5 @@ async def test_a_failed_newcomer_may_be_an_index(db: Path) -> None:
     top: dict[str, Any] = {"sitemaps": [TOP]}
     await come(site("a", "x"), db, **top)
     pages: Pages = {TOP: index(DEEP, TWO), TWO: page("x"), DEEP: fault(IssueCode.DNS, DEEP)}
-    assert await come(pages, db, **top) == ("", [ONE])
-    assert await come(pages | {DEEP: index(ONE), ONE: page("a")}, db, **top) == ("", [])
+    assert await come(pages, db, **top) == ("", 0)
+    assert await come(pages | {DEEP: index(ONE), ONE: page("a")}, db, **top) == ("", 0)

@@ -108,7 +108,7 @@ def damage_pages(path: Path) -> None:
 
 def damage_tables(path: Path) -> None:
     with closing(sqlite3.connect(path)) as connection:
-        connection.execute("DROP TABLE run")
+        connection.execute("DROP TABLE page")
 
 
 def damage_version(path: Path) -> None:

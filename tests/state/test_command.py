@@ -54,19 +54,27 @@ def test_the_second_night_prints_nothing_and_is_no_failure(site: Path) -> None:
     assert "2 unchanged" in again.said
 
 
-def test_changes_and_removed(site: Path) -> None:
-    """What is new, and at the end what is gone, each with its word."""
-    words = ["site", "--state", "site.db", "--changes", "--removed", "--format", "jsonl"]
+def test_changes_and_what_is_unlisted(site: Path) -> None:
+    """What is new, what is missing and waits for another day, and what `state` says of it."""
+    words = ["site", "--state", "site.db", "--changes", "--unlisted", "--format", "jsonl"]
     assert len(run(site, *words).lines) == 2
     publish(site, "2", "3")
     ran = run(site, *words)
     rows = [json.loads(line) for line in ran.lines]
     assert [(row["loc"][-1], row["change"]) for row in rows] == [("3", "new")]
-    assert (ran.code, "sitemap.xml (unconfirmed)" in ran.said) == (0, True)
-    rows = [json.loads(line) for line in run(site, *words).lines]  # this one reads it in full
-    assert [(row["loc"][-1], row["change"]) for row in rows] == [("1", "removed")]
-    assert run(site, "state", "site.db", "--removed").lines == ["https://example.org/1"]
-    assert (run(site, *words).code, run(site, *words).lines) == (0, [])
+    assert (ran.code, "not unlisted yet: 1 URLs" in ran.said) == (0, True)
+    told = run(site, "state", "site.db", "--unlisted")
+    assert (told.code, told.lines) == (0, [])
+    assert "1 more URLs wait for another day" in told.said
+    assert "0 URLs unlisted, 1 waiting" in run(site, "state", "site.db").lines[1]
+
+
+def test_a_run_that_did_not_compare(site: Path) -> None:
+    """Without --changes nothing is known of what is unlisted, and that is said."""
+    run(site, "site", "--state", "site.db")
+    ran = run(site, "state", "site.db", "--unlisted")
+    assert (ran.code, ran.lines) == (3, [])
+    assert "the last run did not compare: use --changes" in ran.said
 
 
 def test_one_table_of_many_nights(site: Path) -> None:
@@ -110,7 +118,7 @@ def test_what_a_state_holds(site: Path) -> None:
     ran = run(site, "state", "site.db")
     assert ran.code == 0
     assert ran.lines[0] == "https://example.org/"
-    assert "complete, 0 URLs removed" in ran.lines[1]
+    assert "complete, 0 URLs unlisted" in ran.lines[1]
     assert "2 URLs to compare with" in ran.lines[2]
     assert any("https://example.org/a.xml: 2 URLs, complete" in line for line in ran.lines)
     missing = run(site, "state", "missing.db")
@@ -122,9 +130,9 @@ def test_what_a_state_holds(site: Path) -> None:
     ("words", "said"),
     [
         (["--changes"], "add --state FILE"),
-        (["--state", "s.db", "--removed"], "only with --changes"),
+        (["--state", "s.db", "--unlisted"], "only with --changes"),
         (["--state", "s.db", "--revisit", "3"], "add --changes and --state FILE"),
-        (["--state", "s.db", "--changes", "--removed"], "--format jsonl"),
+        (["--state", "s.db", "--changes", "--unlisted"], "--format jsonl"),
         (["--state", "s.db", "--format", "parquet"], "-o FILE"),
     ],
 )
@@ -221,41 +229,6 @@ def publish_two(folder: Path, *names: str) -> None:
         index("https://example.org/a.xml", "https://example.org/b.xml")
     )
     publish(folder, *names)
-
-
-def test_removals_of_what_was_read_and_of_what_was_not(site: Path) -> None:
-    """A child that is 404 keeps its URLs, is named, and delays removals of the others."""
-    publish_two(site, "1", "2")
-    (site / "b.xml").write_bytes(urlset("https://example.org/3"))
-    words = ["site", "--state", "site.db", "--changes", "--removed", "--format", "jsonl"]
-    assert len(run(site, *words).lines) == 3
-    (site / "b.xml").unlink()
-    publish_two(site, "2")
-    ran = run(site, *words)
-    rows = [json.loads(line) for line in ran.lines]
-    assert rows == []  # "1" may have moved into the child that is missing
-    assert ran.code == 3
-    assert "removed URLs are unknown for 2 sitemaps" in ran.said
-    assert "https://example.org/b.xml (http-status)" in ran.said
-    told = run(site, "state", "site.db", "--removed")
-    assert (told.code, told.lines) == (3, [])
-    assert "https://example.org/b.xml (http-status)" in told.said
-    assert "0 URLs removed (unknown for 2 documents)" in run(site, "state", "site.db").lines[1]
-    (site / "b.xml").write_bytes(urlset("https://example.org/3"))
-    rows = [json.loads(line) for line in run(site, *words).lines]
-    assert [(row["loc"], row["change"]) for row in rows] == [("https://example.org/1", "removed")]
-    (site / "sitemap.xml").write_bytes(index("https://example.org/a.xml"))
-    ran = run(site, *words)
-    assert (ran.code, ran.lines) == (0, [])
-    assert "https://example.org/b.xml (dropped)" in ran.said  # the index may be wrong for a day
-
-
-def test_removals_of_a_run_that_did_not_compare(site: Path) -> None:
-    """Without --changes nothing is known of what is gone, and that is said."""
-    run(site, "site", "--state", "site.db")
-    ran = run(site, "state", "site.db", "--removed")
-    assert (ran.code, ran.lines) == (3, [])
-    assert "the last run did not compare: use --changes" in ran.said
 
 
 @pytest.mark.parametrize("narrow", [["--include", "1$"], ["--exclude", "2$"], ["--limit", "1"]])
