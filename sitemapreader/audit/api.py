@@ -14,7 +14,6 @@ from sitemapreader.audit.database import AuditDatabase
 from sitemapreader.audit.loading import WalkLoader
 from sitemapreader.audit.models import AuditInputError, Row
 from sitemapreader.audit.options import AuditOptions
-from sitemapreader.audit.page_table import count_compared, count_fates, count_pages
 from sitemapreader.audit.preparing import fetch_robots, list_known_robots, prepare
 from sitemapreader.audit.result import Audit, Baseline, read_baseline
 from sitemapreader.audit.rules import RulePlan, plan_rules
@@ -27,7 +26,7 @@ from sitemapreader.audit.sources import (
     locate_findings,
     open_walk,
 )
-from sitemapreader.audit.visits import SiteVisits
+from sitemapreader.audit.visits import SiteVisits, count_compared, count_fates, count_pages
 from sitemapreader.event_loop import run_blocking
 from sitemapreader.fetch import FolderFetcher
 from sitemapreader.models import Via

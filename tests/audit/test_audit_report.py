@@ -461,6 +461,18 @@ def test_begin_with_what_touches_most() -> None:
     assert [each.rule.code for each in ranked] == [code for code, *_ in RANKED.values() if code]
 
 
+def test_notes_about_us_come_last() -> None:
+    """That a host was asked for elsewhere is nothing to begin with, however many URLs it has."""
+    note = Severity.INFO
+    ours = audits.make_rule("host-mapped", category=Category.READING, severity=note)
+    findings = [
+        audits.make_finding(rule=ours, severity=note, urls=20_000),
+        audits.make_finding("page-slow", severity=note, urls=66),
+    ]
+    ranked = figures.rank_findings(describe(findings, make_facts()).findings)
+    assert [each.rule.code for each in ranked] == ["page-slow", "host-mapped"]
+
+
 def test_what_a_sample_stands_for_is_shown() -> None:
     """Where some pages were visited, the head of the report tells the number of all."""
     rate = Rate(0.0434, 0.02, 0.07, 300, 19_800)

@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sitemapreader.audit.models import FOREMOST, AuditInputError, Row
+from sitemapreader.audit.models import FOREMOST, AuditInputError, Category, Row
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -141,11 +141,14 @@ _WEIGHTS = {"error": 20, "warning": 1}
 def rank_findings(findings: Iterable[Row]) -> list[Row]:
     """Return what to begin with first: severity times the URLs that it touches.
 
-    What has a cause among the findings is mended with that.
+    What has a cause among the findings is mended with that; what was not read, or asked for
+    elsewhere, is at most a note of ours, and comes last.
     """
 
     def urgency(finding: Row) -> tuple[Any, ...]:
         weight = _WEIGHTS.get(finding.severity, 0)
-        return (not weight, finding.rule.code != FOREMOST, -(weight or 1) * finding.urls)
+        is_about_us = not weight and finding.rule.category == Category.READING
+        is_first = finding.rule.code == FOREMOST
+        return (not weight, is_about_us, not is_first, -(weight or 1) * finding.urls)
 
     return sorted((each for each in findings if not each.cause), key=urgency)
