@@ -70,7 +70,7 @@ class FolderFetcher:
     and files that are outside of the folder once symbolic links are resolved, are a 404.
 
     A file with the query in its name is preferred (`list.xml?page=2`, as wget writes it), then one
-    without. A folder stands for its `index.html`.
+    without. A folder stands for its `index.html`, and `/about` for `about.html`.
 
     Raises:
         NotADirectoryError: `folder` is not a directory.
@@ -118,7 +118,8 @@ class FolderFetcher:
         relative = self._relative(url)
         for name in relative:
             path = self.folder / os.fsdecode(name)
-            for candidate in (path, path / "index.html"):
+            pages = [path.with_name(path.name + each) for each in _PAGES] if path.name else []
+            for candidate in (path, *pages, *(path / f"index{each}" for each in _PAGES)):
                 if candidate.is_file() and self._holds(candidate):
                     return candidate
         raise _missing(url, "no such file")
