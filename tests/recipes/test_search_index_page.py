@@ -1,0 +1,104 @@
+"""The search index of docs/search-indexes.md, over days of a real server on loopback."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import package
+import pages
+import pytest
+from aiohttp import web
+from clock import DAY, SetClock
+from serving import listen
+from walking import urlset
+
+pytest.importorskip("trafilatura", reason="no trafilatura: pip install trafilatura")
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SOON = "We will be back soon. Our engineers work hard to improve this site for all of our birds."
+
+
+@attrs.define
+class Site:
+    """A site whose pages have versions; on some days it answers something else.
+
+    Attributes:
+        versions: page -> number of its text.
+        listed: pages that the sitemap lists.
+        trouble: what each page answers instead: a status with a text.
+    """
+
+    versions: dict[str, int]
+    listed: set[str]
+    trouble: tuple[int, str] | None = None
+
+    def write(self, name: str) -> str:
+        number = self.versions[name]
+        return f"The {name} is bird number {number}: it nests in reeds, and {number} eggs hatch."
+
+    async def answer(self, request: web.Request) -> web.Response:
+        name, base = request.path[1:], f"http://{request.host}"
+        if name == "sitemap.xml":
+            days = ((f"{base}/{each}", f"2026-01-{self.versions[each]:02}") for each in self.listed)
+            return web.Response(body=urlset(*days))
+        if name == "robots.txt" or (self.trouble is None and name not in self.versions):
+            return web.Response(status=404)
+        status, text = self.trouble or (200, self.write(name))
+        title = "Maintenance" if self.trouble else name
+        head = f"<html><head><title>{title}</title></head>"
+        body = f"{head}<body><nav>Home</nav><article><h1>{title}</h1><p>{text}</p></article></body>"
+        return web.Response(status=status, text=f"{body}</html>", content_type="text/html")
+
+
+def load_page(base: str) -> dict[str, Any]:
+    """Return the names of the page's block."""
+    (block,) = pages.blocks(package.ROOT / "docs" / "search-indexes.md", "python")
+    code, _, _ = block.code.partition("print(")
+    names: dict[str, Any] = {}
+    exec(code.replace(pages.SITE, base), names)  # noqa: S102 (our own page)
+    return names
+
+
+async def test_days_of_a_site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No live page is deleted, no text of maintenance stored, and each change is there at last."""
+    monkeypatch.chdir(tmp_path)
+    clock = SetClock(monkeypatch)
+    names = ["avocet", "bittern", "crane", "dunlin", "egret", "finch"]
+    site = Site(dict.fromkeys(names, 1), set(names))
+    async with listen(site.answer) as base:
+        page = load_page(base)
+
+        async def live(*changed: str, trouble: tuple[int, str] | None = None) -> set[str]:
+            """Let a day pass; return the pages whose text in the index is today's."""
+            for name in changed:
+                site.versions[name] += 1
+            site.trouble = trouble
+            clock.now += DAY
+            await asyncio.to_thread(lambda: asyncio.run(page["update"](f"{base}/")))
+            index = {url.removeprefix(f"{base}/"): text for url, text in page["index"].items()}
+            assert site.versions.keys() <= index.keys()
+            assert not any("back soon" in text for text in index.values())
+            return {name for name in site.versions if site.write(name) in index[name]}
+
+        assert await live() == {*names}
+        maintenance = (200, SOON)
+        assert await live("avocet", "bittern", trouble=maintenance) == {*names} - {
+            "avocet",
+            "bittern",
+        }
+        assert await live() == {*names}
+        assert await live("crane", trouble=maintenance) == {*names} - {"crane"}
+        assert await live("dunlin", trouble=(503, "down")) == {*names} - {"crane", "dunlin"}
+        assert await live() == {*names}
+        site.listed -= {"egret", "finch"}
+        del site.versions["finch"]
+        assert await live(trouble=(404, "a deployment")) == site.versions.keys()
+        assert f"{base}/finch" in page["index"]
+        for _ in range(4):
+            assert await live() == site.versions.keys()
+        assert f"{base}/finch" not in page["index"]
+        assert f"{base}/egret" in page["index"]  # not listed, and alive
