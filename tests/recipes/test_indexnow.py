@@ -151,7 +151,7 @@ async def test_new_changed_and_gone(site: Web, db: Path, monkeypatch: pytest.Mon
 async def test_a_request_is_what_the_protocol_wants(site: Web, db: Path) -> None:
     """Host, key, its place and URLs that are escaped, without passwords and fragments."""
     odd = [f"{site.base}/ü x?q=ä#top", f"http://me:secret@{site.host}/z", f"{site.base}/%2f"]
-    site.pages["/sitemap.xml"] = urlset(*odd)
+    site.pages["/sitemap.xml"] = urlset(*odd, "http://[::1/none")
     site.answers = [202]
     done = await site.submit(db)
     (sent,) = site.requests
@@ -159,7 +159,7 @@ async def test_a_request_is_what_the_protocol_wants(site: Web, db: Path) -> None
     assert sent["keyLocation"] == f"{site.base}/{KEY}.txt"
     assert all(url.isascii() and " " not in url and "#" not in url for url in sent["urlList"])
     assert "secret" not in json.dumps(sent)
-    assert (done.counts, done.requests) == ({"new": 3}, {202: 1})
+    assert (done.counts, done.requests) == ({"new": 3, "unusable": 1}, {202: 1})
 
 
 async def test_25_000_changes_are_three_requests(site: Web, db: Path) -> None:
