@@ -235,7 +235,7 @@ class Totals:
         committed: how many of them are committed.
         hosts: hosts in these.
         urls: how many URLs were delivered.
-        removed: how many URLs are no longer listed.
+        unlisted: how many URLs are no longer listed.
         statuses: how many hosts ended in each way.
         reasons: how many were not read completely for each reason.
         put_off: how many are not due again yet, because they failed, have no sitemap or asked for

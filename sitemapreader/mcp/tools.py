@@ -132,7 +132,7 @@ class UrlRow(BaseModel):
     """A URL of the site."""
 
     url: str
-    change: str | None = _about("new, changed or removed", None)
+    change: str | None = _about("new, changed or unlisted", None)
     lastmod: str | None = _about("when it was changed, by the sitemap", None)
     title: str | None = _about("its title, by the sitemap", None)
 
