@@ -167,6 +167,14 @@ def test_only_the_end_of_the_frame_is_cut(behind: bytes) -> None:
     assert read_all(data) == (LOCS, {"compression-truncated": 1})
 
 
+def test_bare_data_that_begins_like_a_zlib_header() -> None:
+    """A multiple of 31 alone, as the length of a stored block may make it, is no zlib header."""
+    body = SMALL + b" " * ((23 - len(SMALL)) % 256)
+    data = zlib.compress(body, 0, wbits=-15)
+    assert int.from_bytes(data[:2], "big") % 31 == 0
+    assert len(read_all(data, ("deflate",))[0]) == 40
+
+
 def inflate_slowly(data: bytes, wbits: int) -> bytes:
     """Return what comes out of data that is handed over byte by byte, up to the damage."""
     stream, out = zlib.decompressobj(wbits), bytearray()
