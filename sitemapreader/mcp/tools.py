@@ -315,7 +315,7 @@ class SiteTools:
             end |= {"complete": False, "reason": "this takes long: the next call goes on with it"}
         elif is_first:
             said = "this was the first call: all URLs are remembered, and none is listed"
-            end["reason"] = end["reason"] or said
+            end["reason"] = "; ".join(filter(None, (end["reason"], said)))
         if is_over or not is_first:
             _append(path, [{"end": end}])
         return end

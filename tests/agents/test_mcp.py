@@ -143,8 +143,8 @@ TASKS: list[tuple[str, str, dict[str, Any], Callable[[Any], object], object]] = 
         "What is new since I asked last?",
         "changes",
         {},
-        lambda a: (a["rows"], a["reason"][:23]),
-        ([], "this was the first call"),
+        lambda a: (a["rows"], "this was the first call" in a["reason"]),
+        ([], True),
     ),
 ]
 """A question, the call that a model makes of the descriptions, and what answers it."""
@@ -164,7 +164,7 @@ async def test_a_site_without_a_sitemap_says_so(tmp_path: Path) -> None:
     async with agent_of(tmp_path, {"/": b"<p>A page"}) as agent:
         for tool in ("discover", "tree", "urls", "changes", "audit"):
             answer = await agent.call(tool)
-            assert answer["reason"] == "no-sitemap: no sitemap was found", tool
+            assert answer["reason"].startswith("no-sitemap: no sitemap was found"), tool
 
 
 async def test_changes(tmp_path: Path) -> None:
