@@ -34,9 +34,9 @@ HOUR = 3600.0
 MOST_AN_HOUR = 3600
 _USER = "watch"
 _OWN = {"changes", "unlisted", "gone", "revisit"}
+"""Arguments of `walk_many` that a watch chooses itself."""
 _REQUESTS_A_PAGE = 3
 """At most: a control page is asked before and after it."""
-"""Arguments of `walk_many` that a watch chooses itself."""
 
 
 def watch(
