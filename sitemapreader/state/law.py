@@ -74,9 +74,11 @@ def vouch(candidate: int, proven: int, run: int, rules: ListingRules) -> tuple[i
     return (run, candidate) if run - candidate >= least else (candidate, proven)
 
 
-def has_pending(db: sqlite3.Connection, site: int) -> int:
-    """Return the newest loss that is not judged yet; 0 for none."""
-    found = db.execute(f"SELECT max(lost_run) FROM {_LOST} WHERE {_IS_LOST}", {"site": site})
+def has_pending(db: sqlite3.Connection, site: int, document: int | None = None) -> int:
+    """Return the newest loss, of a document, that is not judged yet; 0 for none."""
+    values = {"site": site, "document": document}
+    own = "" if document is None else " AND document = :document"
+    found = db.execute(f"SELECT max(lost_run) FROM {_LOST} WHERE {_IS_LOST}{own}", values)
     return max(0, found.fetchone()[0] or 0)
 
 

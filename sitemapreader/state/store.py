@@ -236,7 +236,14 @@ class DocumentStore:
         run, row = self._site.run, self.row
         if run.id - row.body_run >= nanoseconds(self._site.rules.distrust_after):
             return False
+        if run.has_pending and self._has_lost():  # only its bytes tell whether that was a fault
+            return False
         return (proof > 0 and row.is_settled) if run.has_pending else proof >= 0
+
+    def _has_lost(self) -> bool:
+        """Return whether its last readings lack URLs, and no other reading has confirmed that."""
+        with self._site.file.guard():
+            return law.has_pending(self._db, self._site.run.site, self.row.id) > 0
 
     def load_schedule(self) -> schedule.ScheduleRow | None:
         """Return when to come back to it, if that is known."""

@@ -464,6 +464,20 @@ async def test_a_url_that_moved_behind_a_constant_etag(told: Told) -> None:
         assert await told.walk(serve(pages(1, 2, 3), pages(6, 4))) == (["5"] if _ == 2 else [])
 
 
+async def test_a_fault_under_a_new_date_is_not_confirmed_by_that_date(told: Told) -> None:
+    """The index dates a change of the day on which a list was wrong: its bytes are asked again."""
+
+    def serve(day: int, *numbers: int) -> Pages:
+        return {TOP: index((ONE, f"2020-01-{day:02}")), ONE: urlset(*pages(*numbers))}
+
+    for day in (1, 2, 3):  # an honest index
+        assert await told.walk(serve(day, *range(day, 40))) == ([] if day < 3 else ["1"])
+    whole = range(4, 40)
+    assert await told.walk(serve(4, 99)) == ["2"]
+    for _ in range(3):
+        assert {*await told.walk(serve(4, *whole))} <= {"3", "99"}
+
+
 async def test_a_document_that_was_another_one_for_a_day(told: Told) -> None:
     """What its server then says to be unchanged is read once more, and delays nothing for ever."""
 

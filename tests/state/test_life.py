@@ -195,7 +195,7 @@ async def test_five_days(tmp_path: Path) -> None:
         site.put("shop", 5, "s1", "s3", "s4")
         assert await spend(site, state) == Day(
             [
-                "/docs.xml 304",
+                "/docs.xml 200",  # it lost a page on day 4, which only its bytes confirm
                 "/news.xml 200",
                 "/robots.txt 200",
                 "/shop.xml 200",
@@ -205,7 +205,7 @@ async def test_five_days(tmp_path: Path) -> None:
             {
                 "sitemap.xml": "unchanged",
                 "shop.xml": "unchanged same-body",
-                "docs.xml": "unchanged",  # its validators have changed with it on day 4
+                "docs.xml": "unchanged same-body",
                 "news.xml": "unchanged same-body",
             },
             ["b1", "d2"],
