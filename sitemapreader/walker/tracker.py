@@ -317,8 +317,9 @@ class DocumentTracker:
             changes = self._store.compare(keys, records)
         self._changed += changes.count(Change.CHANGED)
         for entry, change in zip(entries, changes, strict=True):
-            # What was deleted becomes unlisted at the end of the walk.
-            entry.change = change if entry.change is None else entry.change
+            # What was deleted becomes unlisted at the end of the walk. Other words of a record say
+            # what has happened since some day; the comparison, what has since the last walk.
+            entry.change = entry.change if entry.change is Change.UNLISTED else change
         offered = [entry for entry in entries if entry.change in _OFFERED]
         return Compared(entries, keys, records, changes, offered)
 

@@ -10,7 +10,7 @@ import attrs
 import pytest
 from answering import Answer, Reading, Site, read_site, serve_site
 from reading import check_ways
-from walking import Pages, status, walk_all
+from walking import status, walk_all
 
 from sitemapreader import Change, Extra, IssueCode, Limits, SitemapReader, UrlEntry, walk, walk_many
 from sitemapreader.fetch import MemoryFetcher
@@ -485,36 +485,35 @@ async def test_a_walk_without_changes_drops_them(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("unique", [False, True])
-async def test_a_walk_with_changes_delivers_them_once_as_removed(
+async def test_a_walk_with_changes_says_once_what_was_deleted(
     tmp_path: Path, *, unique: bool
 ) -> None:
-    """A URL that was listed and is then said to be deleted is `removed`, and that only once."""
-    arguments: dict[str, Any] = {
-        "sitemaps": [SITEMAP],
-        "state": tmp_path / "site.db",
-        "changes": True,
-        "unique": unique,
-    }
+    """What the record says of a URL is compared with the state, and one deleted is `unlisted`."""
+    state = tmp_path / "site.db"
 
-    async def come(*changes: tuple[str, str]) -> list[tuple[str, Change | None]]:
-        pages: Pages = {SITEMAP: change_list(*changes)}
-        return told((await walk_all(pages, None, **arguments)).events)
+    async def come(*changes: tuple[str, str]) -> tuple[list[Any], list[tuple[str, str]]]:
+        fetcher = MemoryFetcher({SITEMAP: change_list(*changes)})
+        async with walk(
+            sitemaps=[SITEMAP], fetcher=fetcher, state=state, changes=True, unique=unique
+        ) as entries:
+            found = told([entry async for entry in entries])
+            return found, [(row.loc.removeprefix(HOME), row.why) for row in entries.unlisted()]
 
     listed = ("a", "created"), ("b", "created")
-    assert await come(*listed) == [("a", Change.NEW), ("b", Change.NEW)]
-    assert await come(*listed, ("b", "deleted")) == [("b", Change.UNLISTED)]
-    assert await come(*listed, ("b", "deleted"), ("c", "updated")) == [("c", Change.NEW)]
-    assert await come(*listed, ("b", "created")) == [("b", Change.CHANGED)]
+    assert await come(*listed) == ([("a", Change.NEW), ("b", Change.NEW)], [])
+    assert await come(*listed, ("b", "deleted")) == ([], [("b", "deleted")])
+    assert await come(*listed, ("b", "deleted"), ("c", "updated")) == ([("c", Change.NEW)], [])
 
 
-async def test_lists_of_sites_give_them_only_if_removed_ones_are_asked_for(tmp_path: Path) -> None:
-    """Nobody who did not ask for removed URLs takes a deleted one for a page."""
+async def test_a_run_over_sites_takes_no_deleted_url_for_a_page(tmp_path: Path) -> None:
+    """It comes only where unlisted ones are asked for, and then with that word."""
     pages = {HOME + "robots.txt": b"Sitemap: " + SITEMAP.encode(), SITEMAP: CHANGES}
-    for removed, names in ((False, "ab"), (True, "abcd")):
-        state = tmp_path / f"{removed}.db"
+    listed = [("a", Change.NEW), ("b", Change.NEW)]
+    for unlisted in (False, True):
+        state = tmp_path / f"{unlisted}.db"
         walked = walk_many(
-            [HOME], fetcher=MemoryFetcher(pages), state=state, changes=True, unlisted=removed
+            [HOME], fetcher=MemoryFetcher(pages), state=state, changes=True, unlisted=unlisted
         )
         async with walked as run:
             found = [entry async for _, entries in run.batches() for entry in entries]
-        assert "".join(name for name, _ in told(found)) == names
+        assert told(found) == listed, "what was never listed is not missed"

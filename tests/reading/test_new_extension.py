@@ -20,7 +20,7 @@ from sitemapreader import read
 from sitemapreader.models import UrlEntry
 from sitemapreader.output.columns import COLUMNS
 from sitemapreader.rows import get_column
-from sitemapreader.state.url_index import fingerprint_entries
+from sitemapreader.state.rows import hash_record
 
 def entries(price, number=1):
     record = f"""<url><loc>https://a.b/</loc><shop:offer><shop:price>{price}</shop:price>
@@ -32,8 +32,8 @@ def entries(price, number=1):
 dear = entries("dear")
 print(entry.offers[0].price, entry.offers[0].until.year, entry.extras, UrlEntry("x").offers)
 print(dear[0].value, dear[1].offers[0].price)
-print(fingerprint_entries([entry]) != fingerprint_entries(entries("13")))
-print(fingerprint_entries([entry]) == fingerprint_entries(entries("12.5", 40)[:1]))
+print(hash_record(entry) != hash_record(entries("13")[0]))
+print(hash_record(entry) == hash_record(entries("12.5", 40)[0]))
 print([column.meaning for column in COLUMNS if column.name == "offers"])
 '''
 

@@ -387,7 +387,7 @@ COMPRESSION = (
         68,
         "zstd",
         b"\x28\xb5\x2f\xfd\x04\x58\x21\0\0abcd",
-        IssueCode.CONTENT_ENCODING,
+        IssueCode.NOT_A_SITEMAP,
         good=NONE,
     ),
     row(68, "brotli", b"\x0b\x02\x80abcde\x03", IssueCode.NOT_A_SITEMAP, good=NONE),

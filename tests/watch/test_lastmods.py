@@ -128,11 +128,12 @@ async def test_the_state_tells_the_kind(site: Site) -> None:
 
 
 async def test_of_a_part_nothing_is_told(site: Site) -> None:
-    """A reading that a limit has cut, and its rest, say nothing of the whole."""
+    """A reading that a limit has cut says nothing of the whole; the next one reads all of it."""
     site.serve(lambda n: f"2020-01-{1 + n // 12:02}")
     await site.walk(max_urls=12)  # equal, as far as it was read
-    assert await site.walk() == ["new"] * 8
     assert site.kind == ""
+    assert await site.walk() == ["new"] * 8
+    assert site.kind == "varied"
 
 
 async def test_a_plan_shows_the_kind(site: Site) -> None:
