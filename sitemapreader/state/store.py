@@ -241,7 +241,7 @@ class DocumentStore:
         return (proof > 0 and row.is_settled) if run.has_pending else proof >= 0
 
     def _has_lost(self) -> bool:
-        """Return whether its last readings lack URLs, and no other reading has confirmed that."""
+        """Return whether its last readings lack URLs, which none has confirmed."""
         with self._site.file.guard():
             return law.has_pending(self._db, self._site.run.site, self.row.id) > 0
 

@@ -105,7 +105,10 @@ def test_nothing_can_be_fetched(site: Path) -> None:
     ("words", "said"),
     [
         (["site", "--pace", "4000"], "--pace must be above 0, and 3600 at most"),
-        (["site", "--kinds", "gone"], "--kinds is a list of some of new, changed, removed"),
+        (
+            ["site", "--kinds", "removed"],
+            "--kinds is a list of some of new, changed, unlisted, gone",
+        ),
         (["site", "-o", "changes.csv"], "changes.atom"),
         (["site", "-o", "changes.html"], "changes.atom"),
         (["site/a.xml"], "single file"),
