@@ -11,7 +11,7 @@ import pytest
 from aiohttp import web
 from certificates import believe, make_server_context, write_certificate
 from page_audits import OPTIONS, WORDS, hits, judge, page, publish
-from page_server import answer, serve_pages, wall
+from page_server import answer, serve_pages
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -51,7 +51,6 @@ DOWN = {"network", "asked-to-wait"}
         pytest.param(language, {"language"}, id="language"),
         pytest.param(language_parameter, {"language"}, id="language in a parameter"),
         pytest.param(answer(403, cf_mitigated="challenge"), REFUSED, id="Cloudflare"),
-        pytest.param(wall(200, '<div id="px-captcha">'), {"protection"}, id="HUMAN"),
         pytest.param(answer(202, x_amzn_waf_action="challenge"), REFUSED, id="AWS"),
         pytest.param(answer(403), REFUSED, id="403"),
         pytest.param(answer(451), {"protection"}, id="451"),

@@ -386,7 +386,7 @@ class Killer:
 async def test_kills(site: Web, tmp_path: Path) -> None:
     """Killed at ten places, then run again: all arrives, and one request at most twice.
 
-    URLs have changed, and others are gone, some of them since the run before.
+    URLs have changed since the run before; what is listed no more waits for another day.
     """
     locs = [f"{site.base}/{number}" for number in range(1_400)]
     prepared = tmp_path / "prepared.db"
@@ -410,5 +410,5 @@ async def test_kills(site: Web, tmp_path: Path) -> None:
         assert code == (-signal.SIGKILL if number else 0)
         total, site.on_request = total or killer.events, None
         assert (await submit(site, db, code=SMALL_REQUESTS))[0] == 0
-        assert not check_deliveries(site, locs) or number
-    assert total > 12
+        assert not check_deliveries(site, locs[:1_000]) or number
+    assert total > 10
