@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import socket
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -16,7 +18,7 @@ from sitemapreader.event_loop import find_first
 from sitemapreader.output.sink import abandon_standard_output
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Callable, Coroutine, Iterator
     from types import FrameType
 
 SIGNALS = [
@@ -28,11 +30,7 @@ def run_process(work: Callable[[], Coroutine[None, None, int]], name: str, conso
     """Run the work to its end or until a signal; return the exit code."""
     stop = _SignalStop()
     try:
-        try:
-            return asyncio.run(stop.run(work))
-        finally:
-            for number in SIGNALS:  # what is done is done: the exit code stands
-                signal.signal(number, _ignore)
+        return asyncio.run(stop.run(work))
     except asyncio.CancelledError:
         abandon_standard_output()
         console.print_line(
@@ -70,10 +68,6 @@ async def ignore_signals() -> None:
     await asyncio.sleep(0)
 
 
-def _ignore(_number: int, _frame: FrameType | None) -> None:
-    """Do nothing; unlike SIG_IGN, programs that are started later do not inherit it."""
-
-
 class _SignalStop:
     """The handler of signals, which cancels the work.
 
@@ -90,22 +84,45 @@ class _SignalStop:
         """Do the work; on a signal cancel it."""
         loop, task = asyncio.get_running_loop(), asyncio.current_task()
 
-        def stop(number: int, _frame: FrameType | None = None) -> None:
+        def stop(number: int, _frame: FrameType | None) -> None:
             if self.signal:  # a second signal does not wait for the clean-up
                 os._exit(SIGNALLED + number)
             self.signal = number
             if task is not None and not task.done():  # else its exit code stands
                 loop.call_soon_threadsafe(task.cancel)
 
-        for number in SIGNALS:
+        for number in SIGNALS:  # not `loop.add_signal_handler`, which Windows has not
+            signal.signal(number, stop)
+        with _woken_by_signals(loop):
             try:
-                loop.add_signal_handler(number, stop, number)  # which wakes the loop
-            except NotImplementedError:  # on Windows, whose loop is woken by any signal
-                signal.signal(number, stop)
+                return await work()
+            except asyncio.CancelledError as error:
+                self.notes = getattr(error, "__notes__", [])
+                raise
+            except BaseExceptionGroup as errors:
+                raise find_first(errors) from None
+
+
+@contextmanager
+def _woken_by_signals(loop: asyncio.AbstractEventLoop) -> Iterator[None]:
+    """Let each signal wake the loop, so that the handler runs.
+
+    A handler of Python runs in the main thread, between two of its steps. A signal that comes just
+    before the loop begins to wait, or to another thread, would have no effect until something else
+    happens: for a program that waits for its standard input, never.
+    """
+    reading, writing = socket.socketpair()
+    with reading, writing:
+        reading.setblocking(False)
+        writing.setblocking(False)
         try:
-            return await work()
-        except asyncio.CancelledError as error:
-            self.notes = getattr(error, "__notes__", [])
-            raise
-        except BaseExceptionGroup as errors:
-            raise find_first(errors) from None
+            loop.add_reader(reading, reading.recv, 4096)
+        except NotImplementedError:  # the loop of Windows does all of this itself
+            yield
+            return
+        before = signal.set_wakeup_fd(writing.fileno(), warn_on_full_buffer=False)
+        try:
+            yield
+        finally:
+            signal.set_wakeup_fd(before)
+            loop.remove_reader(reading)

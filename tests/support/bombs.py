@@ -75,11 +75,6 @@ def packed(pieces: Callable[[], Iterable[bytes]], level: int = 9) -> Callable[[]
     return compress
 
 
-def zipped(start: bytes, unit: bytes, size: int) -> Callable[[], Iterable[bytes]]:
-    """Compress as HTTP's deflate does."""
-    return lambda: [zlib.compress(b"".join([start, *flood(unit, size)]))]
-
-
 def whole(pieces: Callable[[], Iterable[bytes]]) -> Callable[[], Iterable[bytes]]:
     """Give all in one piece."""
     return lambda: [b"".join(pieces())]
@@ -469,7 +464,6 @@ COMPRESSED = (
         OVER,
         LARGE,
     ),
-    row(65, "zlib", zipped(START, b"\0", 300 * MB), OVER, LARGE),
     row(65, "newlines", packed(lambda: chain([START], flood(b"\n", 300 * MB))), OVER, LARGE),
     row(
         66,
