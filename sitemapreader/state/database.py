@@ -244,7 +244,7 @@ class StateFile:
                     "it was replaced or removed during the walk, so nothing more is remembered: "
                     "walk again",
                 )
-            with closing(sqlite3.connect(self.path, _WAIT_SECONDS)) as connection:
+            with closing(sqlite3.connect(self.path, timeout=_WAIT_SECONDS)) as connection:
                 connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
     def _open(self) -> sqlite3.Connection:
@@ -263,7 +263,7 @@ def connect_reader(path: Path) -> sqlite3.Connection:
         if not path.is_file():
             what = "this is not a file" if path.exists() else "no such file"
             raise StateError(path, f"{what}: a walk with `state` makes one")
-        connection = sqlite3.connect(path, _WAIT_SECONDS, isolation_level=None)
+        connection = sqlite3.connect(path, timeout=_WAIT_SECONDS, isolation_level=None)
         try:
             connection.execute("PRAGMA query_only = ON")
             _check_kind(connection, path, STATE, may_be_empty=False)
@@ -339,7 +339,9 @@ def _sync_folder(folder: Path) -> None:
 def _open_checked(path: Path, kind: FileKind) -> sqlite3.Connection:
     _create(path)
     _check_header(path)
-    connection = sqlite3.connect(path, _WAIT_SECONDS, isolation_level=None, check_same_thread=False)
+    connection = sqlite3.connect(
+        path, timeout=_WAIT_SECONDS, isolation_level=None, check_same_thread=False
+    )
     try:
         _check_kind(connection, path, kind, may_be_empty=True)
         connection.create_function("inflate", 1, _inflate, deterministic=True)
