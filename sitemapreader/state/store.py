@@ -31,7 +31,6 @@ from sitemapreader.state.rows import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
-    from contextlib import AbstractContextManager
 
     from sitemapreader.fetch.local import StoredResponse
     from sitemapreader.outcomes import BodyDigest, Document
@@ -64,13 +63,9 @@ class SiteStore:
         self.round: schedule.Round | None = None
         self.file = file
         self.db = file.connection
+        self.transaction = file.transaction
         self._clock = clock
         self._site = site
-
-    @property
-    def transaction(self) -> Callable[[], AbstractContextManager[None]]:
-        """Make a context that commits all changes of its block, or none if it raises."""
-        return self.file.transaction
 
     def may_take_long(self) -> bool:
         """Return whether beginning or finishing the walk may delay other work."""
