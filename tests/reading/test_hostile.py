@@ -1,0 +1,104 @@
+"""No document can hurt or fool a reader: the threats of docs/threats.md, input by input.
+
+What is small is a golden document (testdata/hostile and others), with its events beside it.
+"""
+
+from __future__ import annotations
+
+import gc
+import multiprocessing
+import sys
+import tracemalloc
+from concurrent.futures import ProcessPoolExecutor
+
+import bombs
+import golden
+import pytest
+from timing import is_below, is_within
+
+from sitemapreader.issues import IssueCode
+from sitemapreader.models import Format
+from sitemapreader.options import Limits
+from sitemapreader.readers import SitemapReader
+
+MAX_PEAK_MB = 40.0
+MAX_SECONDS = 10.0
+MAX_GAP_SECONDS = 0.2
+"""An event loop is held up for 50 ms at most (benchmarks/hostile.py); the rest is the machine."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", bombs.BOMBS)
+def test_bomb(name: str) -> None:
+    """What is good comes out, what is bad has its Issue, and no time or memory runs away."""
+    context = multiprocessing.get_context("forkserver")
+
+    def longest_step() -> float:
+        with ProcessPoolExecutor(1, context) as process:
+            reading = process.submit(bombs.read_bomb, name).result()
+        assert reading.judge(bombs.BOMBS[name]) == []
+        assert reading.peak_mb < MAX_PEAK_MB
+        assert is_within(reading.seconds, MAX_SECONDS)
+        return reading.gap_seconds
+
+    assert is_below(MAX_GAP_SECONDS, longest_step)
+
+
+def test_nothing_is_opened() -> None:
+    """No document makes a reader open a file, a connection or a process."""
+    seen: list[str] = []
+    is_watching = False
+    watched = {"open", "os.open", "socket.connect", "socket.getaddrinfo", "subprocess.Popen"}
+    feeds = {Format.RSS, Format.ATOM}  # feedparser reads the worst of them, in its own process
+    documents = [
+        each for each in golden.documents() if golden.known_reading(each).format not in feeds
+    ]
+    bodies = {document: document.read_bytes() for document in documents}
+
+    def watch(event: str, arguments: tuple[object, ...]) -> None:
+        if is_watching and event in watched:
+            seen.append(f"{event} {arguments[:1]}")
+
+    sys.addaudithook(watch)
+    for is_watching in (False, True):  # noqa: B007 (the hook looks at it; imports open files, once)
+        for document, body in bodies.items():
+            golden.read_pieces([body], golden.url_of(document), golden.limits_of(document))
+    is_watching = False
+    assert seen == []
+
+
+def test_documents_leave_nothing_behind() -> None:
+    """What caches keep of hostile documents does not grow with their number, nor their size."""
+
+    def read(number: int) -> None:
+        uri = f"http://www.sitemaps.org/schemas/sitemap-image/{number}".ljust(60_000, "x")
+        loc = f"{bombs.HOST}{number}".ljust(60_000, "x")
+        image = f'<i:image xmlns:i="{uri}"><i:loc>{loc}</i:loc><n{number}/></i:image>'
+        record = f"<url><loc>{loc}</loc>{image}</url></urlset>".encode()
+        reader = SitemapReader(f"{bombs.HOST}{number}")
+        reader.feed(bombs.ROOT.replace(b"<urlset", f'<urlset xmlns:r="{uri}r"'.encode()) + record)
+        reader.close()
+
+    read(0)
+    tracemalloc.start()
+    try:
+        for number in range(1, 101):
+            read(number)
+        gc.collect()
+        left_bytes, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert left_bytes < bombs.MB
+
+
+def test_the_limit_of_entries_is_exact() -> None:
+    """Good records come out up to the limit, those that are dropped are read up to it."""
+    good = [f"<url><loc>{loc}</loc></url>".encode() for loc in bombs.GOOD]
+    mixed = golden.read_pieces(
+        [bombs.ROOT + b"<url/>".join(good) + b"</urlset>"], limits=Limits(entries=5)
+    )
+    assert mixed.locs == bombs.GOOD[:5]
+    assert mixed.records == mixed.delivered + mixed.dropped
+    empty = golden.read_pieces([bombs.ROOT + b"<url/>" * 10_000], limits=Limits(entries=50))
+    assert empty.counts[IssueCode.TOO_LARGE] == 1
+    assert empty.dropped < 10_000
