@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from functools import cache
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,7 +19,7 @@ from sitemapreader.many.visitor import (
 )
 from sitemapreader.output import open_output
 from sitemapreader.output.columns import SITE_COLUMNS
-from sitemapreader.rows import Rows, SiteRows
+from sitemapreader.rows import BATCH_ROWS, Rows, SiteRows
 from sitemapreader.walker.stream import BlockingStream, TaskStream, Usage, View
 
 if TYPE_CHECKING:
@@ -36,9 +35,15 @@ if TYPE_CHECKING:
 
 
 _REPORT_SUFFIXES = (".jsonl", ".csv", ".parquet")
-_ROWS: View[SiteBatch, tuple[str, Rows]] = View(lambda batch: batch.rows.parts)
+
+
+def _pair(batches: list[SiteBatch]) -> list[tuple[str, Rows]]:
+    return [pair for batch in batches for pair in batch.rows.parts]
+
+
+_ROWS: View[SiteBatch, tuple[str, Rows]] = View(_pair)
 SITE_LISTS: View[SiteBatch, tuple[str, list[UrlEntry]]] = View(
-    lambda batch: ((site, list(rows)) for site, rows in batch.rows.parts)
+    lambda batches: ((site, list(rows)) for site, rows in _pair(batches))
 )
 
 
@@ -47,11 +52,7 @@ def _view_records() -> View[SiteBatch, pa.RecordBatch]:
     # It takes 0.1 s, and raises here if pyarrow is not installed.
     from sitemapreader.output.arrow import make_batches  # noqa: PLC0415
 
-    return View(lambda batch: make_batches([batch.rows], SITE_COLUMNS), _join)
-
-
-def _join(batches: Iterable[SiteBatch]) -> SiteBatch:
-    return SiteBatch(SiteRows(list(chain.from_iterable(batch.rows.parts for batch in batches))))
+    return View(lambda batches: make_batches([SiteRows(_pair(batches))], SITE_COLUMNS), BATCH_ROWS)
 
 
 class SiteRun(TaskStream[SiteBatch]):
@@ -110,9 +111,9 @@ class SiteRun(TaskStream[SiteBatch]):
         self._visitor.take, self._keeps_outcomes = take, True
 
     def __repr__(self) -> str:
-        if not self._usage.is_entered:
+        if not self.usage.is_entered:
             return "<SiteRun: not entered, use it with `async with`>"
-        how = "over" if self._usage.is_left else f"{len(self._visitor.running)} under way"
+        how = "over" if self.usage.is_left else f"{len(self._visitor.running)} under way"
         return f"<SiteRun: {self._visitor.ended} sites ended, {how}>"
 
     def commit_state(self, files: Iterable[tuple[Path, Path]] = ()) -> None:
@@ -235,9 +236,7 @@ class BlockingSiteRun(BlockingStream[SiteBatch]):
     def __init__(self, run: SiteRun) -> None:
         self.outcomes: list[SiteOutcome] = run.outcomes
         self._run = run
-        loop = "run: for site, entries in run.batches()"
-        usage = Usage("run", "with walk_many_sync(...)", loop)
-        super().__init__(run, usage)
+        super().__init__(run)
 
     @property
     def repeated(self) -> int:
@@ -260,7 +259,7 @@ class BlockingSiteRun(BlockingStream[SiteBatch]):
         self, path: str | PathLike[str], *, report: str | PathLike[str] | None = None
     ) -> None:
         """Write all entries and outcomes into files; see `SiteRun.write`."""
-        self._usage.check()
+        self._run.usage.check()
         get_result(self._thread.call(self._run.write, path, report=report))
 
 

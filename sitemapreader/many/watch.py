@@ -120,7 +120,7 @@ def _name_sites(sites: Collection[str | SiteTask]) -> dict[str, str | SiteTask]:
 
 
 _ENTRIES: View[SiteBatch, UrlEntry] = View(
-    lambda batch: (entry for _, rows in batch.rows.parts for entry in rows)
+    lambda batches: (entry for batch in batches for _, rows in batch.rows.parts for entry in rows)
 )
 
 

@@ -22,7 +22,7 @@ from sitemapreader.event_loop import (
     end_task,
     get_result,
 )
-from sitemapreader.rows import BATCH_ROWS, Rows, join_rows
+from sitemapreader.rows import BATCH_ROWS, Rows
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator, Sized
@@ -123,32 +123,29 @@ class Channel(Generic[B]):
 class View(Generic[B, T]):
     """What one kind of loop makes of the batches."""
 
-    read: Callable[[B], Iterable[T]]
-    join: Callable[[Iterable[B]], B] | None = None
-    """Makes one batch of several, where few large ones are wanted."""
+    read: Callable[[list[B]], Iterable[T]]
+    rows: int = 1
+    """How many are wanted together, where the consumer may take several batches."""
 
 
-def _list_rows(batch: Batch) -> list[Rows]:
-    """Return the entries of a batch as one item; none for other events."""
-    return [batch] if batch and not isinstance(batch, tuple) else []
+def _pick_rows(batches: list[Batch]) -> list[Rows]:
+    """Return the entries of each batch, and none of the other events."""
+    return [batch for batch in batches if batch and not isinstance(batch, tuple)]
 
 
-def _join(batches: Iterable[Batch]) -> Batch:
-    return join_rows([rows for batch in batches for rows in _list_rows(batch)])
-
-
-ENTRIES: View[Batch, UrlEntry] = View(lambda batch: () if isinstance(batch, tuple) else batch)
-EVENTS: View[Batch, Event] = View(lambda batch: batch)
-LISTS: View[Batch, list[UrlEntry]] = View(lambda batch: map(list, _list_rows(batch)))
-ROWS: View[Batch, Rows] = View(_list_rows)
+ENTRIES: View[Batch, UrlEntry] = View(lambda batches: chain.from_iterable(_pick_rows(batches)))
+EVENTS: View[Batch, Event] = View(chain.from_iterable)
+LISTS: View[Batch, list[UrlEntry]] = View(lambda batches: map(list, _pick_rows(batches)))
+ROWS: View[Batch, Rows] = View(_pick_rows)
 
 
 @cache
 def view_records() -> View[Batch, pa.RecordBatch]:
     """Return the view of Arrow's record batches; raise if there is no pyarrow."""
-    from sitemapreader.output.arrow import make_batch  # noqa: PLC0415 (takes 0.1 s)
+    from sitemapreader.output.arrow import make_batches  # noqa: PLC0415 (takes 0.1 s)
+    from sitemapreader.output.columns import COLUMNS  # noqa: PLC0415 (few need it)
 
-    return View(lambda batch: map(make_batch, _list_rows(batch)), _join)
+    return View(lambda batches: make_batches(_pick_rows(batches), COLUMNS), BATCH_ROWS)
 
 
 # -- streams
@@ -181,6 +178,11 @@ class Usage:
         if self.is_left:
             raise ValueError(f"the {self.noun} is over: iterate it inside `{self.entering}`")
 
+    def need_no_await(self) -> None:
+        """Say in errors how it is used without `await`."""
+        self.entering = self.entering.replace("async ", "").replace("(", "_sync(")
+        self.loop = self.loop.replace("async ", "")
+
 
 class TaskStream(Generic[B]):
     """The batches that a task makes for one consumer: under `Walk` and `SiteRun`.
@@ -192,24 +194,23 @@ class TaskStream(Generic[B]):
     # when it is left, cancelled or forgotten, and another one of its kind goes on.
 
     def __init__(self, usage: Usage, channel: Channel[B], *, gathers: bool) -> None:
-        self._usage = usage
+        self.usage = usage
+        self.items: Iterator[Any] = iter(())
         self._channel = channel
         # Whether the consumer may take several batches before it handles the first: a state must
         # not see them acknowledged early.
         self._gathers = gathers
         self._view: View[B, Any] | None = None
         self._waiting: list[B] = []
-        self.items: Iterator[Any] = iter(())
         self._task: asyncio.Task[None] | None = None
         self._last: B | None = None
         self._fault_is_known = False
 
     async def __aenter__(self) -> Self:
-        self._usage.enter()
+        self.usage.enter()
         self._open()
-        self._task = asyncio.create_task(
-            self._run_to_end(), name=f"sitemapreader.{self._usage.noun}"
-        )
+        work = self._run_to_end()
+        self._task = asyncio.create_task(work, name=f"sitemapreader.{self.usage.noun}")
         return self
 
     async def __aexit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
@@ -223,7 +224,7 @@ class TaskStream(Generic[B]):
 
     async def leave(self) -> None:
         """End all tasks as leaving the context does."""
-        self._usage.is_left = True
+        self.usage.is_left = True
         await self.stop()
 
     async def stop(self) -> None:
@@ -237,7 +238,7 @@ class TaskStream(Generic[B]):
 
     def _get_task(self) -> asyncio.Task[None]:
         if self._task is None:
-            self._usage.check()
+            self.usage.check()
             raise RuntimeError("entering has failed")
         return self._task
 
@@ -250,48 +251,39 @@ class TaskStream(Generic[B]):
 
     def choose(self, view: View[B, Any]) -> None:
         """Set the kind of all loops; raise ValueError if it was another one."""
-        self._usage.check()
+        self.usage.check()
         if self._view not in (None, view):
             raise ValueError(
-                f"this {self._usage.noun} was begun with another kind of loop: go on with that one"
+                f"this {self.usage.noun} was begun with another kind of loop: go on with that one"
             )
         self._view = view
 
-    async def fill(self, *, all_there: bool = False) -> bool:
+    async def fill(self) -> bool:
         """Acknowledge the items before, and wait for others; return if there are any.
 
-        With `all_there`, take all that can be had without waiting. Raise the bug that ended the
-        task, if one did.
+        Raise the bug that ended the task, if one did.
         """
         view = self._view
-        join = view.join if view is not None and self._gathers else None
-        enough = BATCH_ROWS if join else 1
-        while sum(map(len, self._waiting)) < enough:
-            self._usage.check()
+        assert view is not None  # noqa: S101 (`choose` is first)
+        while sum(map(len, self._waiting)) < (view.rows if self._gathers else 1):
+            self.usage.check()
             await self._acknowledge()
             self._last = await self._channel.get()
             if self._last is None:
                 break
-            self._waiting += [
-                self._last,
-                *(self._channel.drain() if all_there and self._gathers else ()),
-            ]
+            self._waiting.append(self._last)
+            if self._gathers:
+                self._waiting += self._channel.drain()
         batches, self._waiting = self._waiting, []
-        if view is None or not batches:
-            await self._fail()
-            return False
-        batches = [join(batches)] if join else batches
-        # What another task has begun meanwhile comes first.
-        self.items = chain(self.items, chain.from_iterable(map(view.read, batches)))
-        return True
-
-    async def _fail(self) -> None:
-        """Raise the bug that ended the task, if one did, when it has ended."""
+        if batches:  # what another task has begun meanwhile comes first
+            self.items = chain(self.items, view.read(batches))
+            return True
         task = self._get_task()
         await asyncio.wait([task])
-        self._usage.check()  # left by another task meanwhile: what was read may not look complete
+        self.usage.check()  # left by another task meanwhile: what was read may not look complete
         self._fault_is_known = True
         get_result(task)
+        return False
 
     # -- the task's side
 
@@ -325,12 +317,11 @@ class _Loop(Generic[B, T]):
         return self
 
     async def __anext__(self) -> T:
-        stream = self._stream
         while True:
             item: T
-            for item in stream.items:
+            for item in self._stream.items:
                 return item
-            if not await stream.fill():
+            if not await self._stream.fill():
                 raise StopAsyncIteration
 
 
@@ -341,25 +332,25 @@ class BlockingStream(Generic[B]):
     than the channel has room, until the consumer asks for batches.
     """
 
-    def __init__(self, stream: TaskStream[B], usage: Usage) -> None:
-        self._usage = usage
+    def __init__(self, stream: TaskStream[B]) -> None:
+        stream.usage.need_no_await()
         self._stream = stream
-        self._thread = LoopThread(stream)
+        self._thread: LoopThread
         self._coming: Future[bool] | None = None
 
     def __enter__(self) -> Self:
-        self._usage.enter()
-        self._thread.begin()
-        weakref.finalize(self, self._thread.let_go).atexit = False
+        thread = LoopThread(self._stream)
+        thread.begin()
+        self._thread = thread
+        weakref.finalize(self, thread.let_go).atexit = False
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
-        self._usage.is_left = True
+        self._stream.usage.is_left = True
         self._thread.end(error)
 
     def _read(self, view: View[B, T]) -> Iterator[T]:
         """Return a loop over the batches; it goes on where the one before stopped."""
-        self._usage.check()
         self._stream.choose(view)
         return self._iterate()
 
@@ -367,9 +358,9 @@ class BlockingStream(Generic[B]):
         has_more = True
         while has_more:
             yield from self._stream.items
-            self._usage.check()
+            self._stream.usage.check()
             # After Ctrl-C in the wait, the same items are waited for.
-            self._coming = self._coming or self._thread.call(self._stream.fill, all_there=True)
+            self._coming = self._coming or self._thread.call(self._stream.fill)
             try:
                 has_more = get_result(self._coming)
             finally:
@@ -378,17 +369,15 @@ class BlockingStream(Generic[B]):
 
     def _run_through(self, source: AsyncGenerator[T, None]) -> Iterator[T]:
         """Yield what a generator yields, which runs in the thread of the stream."""
-        self._usage.check()
+        end = object()
 
-        async def step() -> list[T]:
-            try:
-                return [await anext(source)]
-            except StopAsyncIteration:
-                return []
+        async def step() -> Any:
+            return await anext(source, end)
 
+        self._stream.usage.check()
         try:
-            while found := get_result(self._thread.call(step)):
-                yield from found
+            while (found := get_result(self._thread.call(step))) is not end:
+                yield found
         finally:
-            if not self._usage.is_left:
+            if not self._stream.usage.is_left:
                 get_result(self._thread.call(source.aclose))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from contextlib import AsyncExitStack, aclosing
+from contextlib import AsyncExitStack, aclosing, closing
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
 
@@ -30,7 +30,7 @@ from sitemapreader.walker.stream import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+    from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator
 
     import pyarrow as pa
 
@@ -39,9 +39,10 @@ if TYPE_CHECKING:
     from sitemapreader.readers.robots import Robots
     from sitemapreader.rows import Rows
     from sitemapreader.state.pages import GonePage, UnlistedUrl
-    from sitemapreader.walker.asking import PageAsker
     from sitemapreader.walker.state_writer import Delivery, StateWriter, Told
 
+Found: TypeAlias = "list[tuple[bytes, Any]]"
+"""Rows of URLs that became unlisted or gone, by their keys in the state."""
 BUFFERED_EVENTS = 8_192
 """Events that wait for the consumer before the readers must wait; about 3 MB."""
 _END = object()
@@ -90,14 +91,15 @@ class Walk(TaskStream[Batch]):
             self._config = attrs.evolve(self._config, search=search)
 
     def __repr__(self) -> str:
-        return f"<Walk {self.describe('async with')}>"
+        return f"<Walk {self.describe()}>"
 
-    def describe(self, keyword: str) -> str:
-        """Return in one line what is walked, and how far; `keyword` is how to enter it."""
+    def describe(self) -> str:
+        """Return in one line what is walked, and how far."""
         what = show_url(self._find_name())
-        if not self._usage.is_entered:
+        if not self.usage.is_entered:
+            keyword = self.usage.entering.rpartition(" ")[0]
             return f"{what}: not entered, use it with `{keyword}`"
-        how = "over" if self._usage.is_left else "under way"
+        how = "over" if self.usage.is_left else "under way"
         return f"{what}: {how}, {self.report.entries} URLs, {self.pending} sitemaps to read"
 
     def _find_name(self) -> str:
@@ -170,13 +172,7 @@ class Walk(TaskStream[Batch]):
 
     def _list_unlisted(self, writer: StateWriter) -> Iterator[UnlistedUrl]:
         while rows := writer.find_now("unlisted"):
-            told: list[bytes] = []
-            try:
-                for key, row in rows:
-                    yield row
-                    told.append(key)
-            finally:
-                writer.tell_now("unlisted", told)
+            yield from _tell_each(writer, "unlisted", rows)
 
     async def gone(self, limit: int = 1_000) -> AsyncGenerator[GonePage, None]:
         """Ask the pages of unlisted URLs; yield those that are gone, each once.
@@ -193,32 +189,33 @@ class Walk(TaskStream[Batch]):
         writer = self._get_settled_writer()
         self._config.check_asking()
         self.report.gone = self.report.gone or 0
-        asking = self._make_asker(writer).ask(limit)
-        async with aclosing(asking):
-            has_more = True
-            while has_more:
-                while rows := await writer.find_untold("gone"):
-                    told: list[bytes] = []
-                    try:
-                        for key, row in rows:
-                            yield row
-                            self.report.gone += 1
-                            told.append(key)
-                    finally:
-                        writer.tell_now("gone", told)
-                has_more = await anext(asking, _END) is not _END
+        async with aclosing(self._find_gone(writer, limit)) as found:
+            async for rows in found:
+                with closing(_tell_each(writer, "gone", rows)) as pages:
+                    for page in pages:
+                        self.report.gone += 1
+                        yield page
 
-    def _make_asker(self, writer: StateWriter) -> PageAsker:
+    async def _find_gone(
+        self, writer: StateWriter, limit: int | UrlAllowance
+    ) -> AsyncGenerator[Found, None]:
+        """Ask pages; yield those that are gone, again and again until they are told."""
         from sitemapreader.walker.asking import PageAsker  # noqa: PLC0415 (few walks ask)
 
         assert self._runner is not None  # noqa: S101 (the walk has ended)
         end = self._config.max_time
         seconds = math.inf if end is None else end.get_left()
-        return PageAsker(self._runner.context, self._runner.rules, writer, seconds)
+        asker = PageAsker(self._runner.context, self._runner.rules, writer, seconds)
+        async with aclosing(asker.ask(limit)) as asking:
+            has_more = True
+            while has_more:
+                while rows := await writer.find_untold("gone"):
+                    yield rows
+                has_more = await anext(asking, _END) is not _END
 
     def _get_settled_writer(self) -> StateWriter:
         writer = self._writer
-        if writer is None or self._usage.is_left or self.report.unlisted is None:
+        if writer is None or self.usage.is_left or self.report.unlisted is None:
             raise ValueError(
                 "what is unlisted is known at the end of a walk with changes=True: iterate it to "
                 "its end, and ask inside of its context; later, ask State.unlisted and State.gone"
@@ -315,41 +312,25 @@ class Walk(TaskStream[Batch]):
             said = f"{shrunk.kept} URLs listed, {shrunk.lost} missing"
             await context.report_issue(make_issue(IssueCode.SHRUNK, shrunk.url, value=said))
         if self._config.unlisted:
-            await self._tell(context, writer, "unlisted", set())
+            while rows := await writer.find_untold("unlisted"):
+                await self._deliver_told(context, writer, "unlisted", rows)
         if self._config.gone:
-            await self._tell_gone(context, writer, self._config.gone)
-        if self._config.unlisted or self._config.gone:
-            await writer.settle(await self._channel.wait_until_dry())
+            report.gone = 0
+            async with aclosing(self._find_gone(writer, self._config.gone)) as pages:
+                async for rows in pages:
+                    await self._deliver_told(context, writer, "gone", rows)
+                    report.gone += len(rows)
 
-    async def _tell_gone(
-        self, context: WalkContext, writer: StateWriter, limit: int | UrlAllowance
+    async def _deliver_told(
+        self, context: WalkContext, writer: StateWriter, what: Told, rows: Found
     ) -> None:
-        """Ask pages; deliver those that are gone."""
-        sent: set[bytes] = set()
-        await self._tell(context, writer, "gone", sent)
-        async with aclosing(self._make_asker(writer).ask(limit)) as asking:
-            async for _ in asking:
-                await self._tell(context, writer, "gone", sent)
-        self.report.gone = len(sent)
-
-    async def _tell(
-        self, context: WalkContext, writer: StateWriter, what: Told, sent: set[bytes]
-    ) -> None:
-        """Deliver URLs that became unlisted or gone, but for those that were `sent`."""
-        last = b""
-        while rows := await writer.find_untold(what, last):
-            last = rows[-1][0]
-            found = {key: row for key, row in rows if key not in sent}
-            if found:
-                sent |= found.keys()
-                change = Change(what)
-                await context.emit(
-                    [
-                        UrlEntry(row.loc, sitemap=row.document, change=change)
-                        for row in found.values()
-                    ]
-                )
-                await writer.tell(what, [*found])
+        """Deliver URLs that became unlisted or gone; when they have arrived, they are told."""
+        change = Change(what)
+        await context.emit(
+            [UrlEntry(row.loc, sitemap=row.document, change=change) for _, row in rows]
+        )
+        await writer.settle(await self._channel.wait_until_dry())
+        writer.tell_now(what, [key for key, _ in rows])
 
     def _list_named(self) -> Iterator[str]:
         """Yield the URLs that the caller named."""
@@ -381,6 +362,17 @@ class Walk(TaskStream[Batch]):
             await self._writer.acknowledge()
 
 
+def _tell_each(writer: StateWriter, what: Told, rows: Found) -> Generator[Any, None, None]:
+    """Yield rows; record that those were told after which another one was asked for."""
+    told: list[bytes] = []
+    try:
+        for key, row in rows:
+            yield row
+            told.append(key)
+    finally:
+        writer.tell_now(what, told)
+
+
 async def _put_batch(channel: Channel[Batch], batch: Batch, size: int = 0) -> None:
     await channel.put(batch, max(len(batch), size // _BYTES_PER_EVENT))
 
@@ -398,11 +390,10 @@ class BlockingWalk(BlockingStream[Batch]):
     def __init__(self, walk: Walk) -> None:
         self.report: Report = walk.report
         self._walk = walk
-        loop = "entries: for entry in entries"
-        super().__init__(walk, Usage("walk", "with walk_sync(...)", loop))
+        super().__init__(walk)
 
     def __repr__(self) -> str:
-        return f"<BlockingWalk {self._walk.describe('with')}>"
+        return f"<BlockingWalk {self._walk.describe()}>"
 
     def __iter__(self) -> Iterator[UrlEntry]:
         return self._read(ENTRIES)
