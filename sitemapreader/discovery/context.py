@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Iterator
 
     from sitemapreader.fetch.client import Client, Fetcher
+    from sitemapreader.fetch.local import StoredResponse
     from sitemapreader.options import FetchOptions, Limits
     from sitemapreader.outcomes import Document
     from sitemapreader.report import Report
@@ -221,6 +222,18 @@ class Emit(Protocol):
         ...
 
 
+class Keeper(Protocol):
+    """What keeps robots.txt, start pages and failed guesses for a day."""
+
+    async def find_kept(self, url: str) -> StoredResponse | None:
+        """Return an answer that may be used again; a 404 if nothing is there."""
+        ...
+
+    async def keep(self, url: str, answer: StoredResponse) -> None:
+        """Keep an answer."""
+        ...
+
+
 class _Interval:
     """The time that all walks of an event loop have together before other tasks run."""
 
@@ -287,6 +300,8 @@ class WalkContext:
     extra_formats: frozenset[Format] = frozenset()
     keeps_deleted: bool = False
     base_url: str | None = None
+    kept: Keeper | None = None
+    """Of rounds."""
 
     async def report_issue(self, issue: Issue, document: Document | None = None) -> None:
         """Put an Issue in the report; hand it to the consumer unless there are too many."""

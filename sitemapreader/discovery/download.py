@@ -16,6 +16,7 @@ import attrs
 from sitemapreader.errors import FetchError
 from sitemapreader.event_loop import run_in_thread
 from sitemapreader.fetch.answers import find_protection
+from sitemapreader.fetch.local import StoredResponse
 from sitemapreader.issues import IssueCode
 from sitemapreader.outcomes import BodyDigest, BodyHasher, Document
 from sitemapreader.readers.decode.codings import Decompressor, fill, read_codings
@@ -39,6 +40,7 @@ _BATCH_EVENTS = 1_000
 """Events in one batch: enough that handing it over costs little; about 300 KB."""
 _BATCH_BYTES = 262_144
 """Markup in one batch, because a record may be as long as thousands of others."""
+_NOTHING = (404, 410)
 _HELD_UP_SECONDS = 0.5
 """How long a consumer holds up a body before it is blamed for the end of the connection."""
 
@@ -54,11 +56,16 @@ async def open_document(
     `check_redirect` is also asked here, about the final URL, because a caller's own fetcher may
     follow redirects without asking. Raises FetchError if there is no answer, or no budget.
     """
-    check = how.get("check_redirect")
+    check, kept = how.get("check_redirect"), None
     try:
-        opener = context.client.open(url, **how)
+        if context.kept is not None and not how.get("headers"):
+            kept = await context.kept.find_kept(url)
         async with AsyncExitStack() as stack:
-            response = await context.budget.within(stack.enter_async_context(opener), url)
+            if kept is None:
+                opener = context.client.open(url, **how)
+                response = await context.budget.within(stack.enter_async_context(opener), url)
+            else:
+                response = _read_kept(kept, url)
             if check is not None and response.url != url:
                 await check(response.url)
             tally = context.report.tally
@@ -69,6 +76,15 @@ async def open_document(
         context.budget.spend_redirects(len(error.redirects))
         raise
     context.breaker.note_answer(url)
+
+
+def _read_kept(answer: StoredResponse, url: str) -> Response:
+    """Return an answer that was kept; raise FetchError if nothing is there."""
+    if answer.status == 200:
+        return answer
+    error = FetchError(IssueCode.HTTP_STATUS, url, f"{answer.status}", http_status=answer.status)
+    error.tries = 0
+    raise error
 
 
 async def read_chunks(response: Response, budget: Budget) -> AsyncGenerator[bytes, None]:
@@ -216,9 +232,27 @@ async def fetch_body(
 ) -> SmallBody:
     """Fetch and decompress a document that is not a sitemap, and record its answer.
 
-    Raises FetchError if there is no answer, no budget, or a bot protection's page instead. An error
-    that cuts the body short is in the result.
+    Rounds keep it for a day. Raises FetchError if there is no answer, no budget, or a bot
+    protection's page instead. An error that cuts the body short is in the result.
     """
+    url, keeper = document.url, context.kept
+    try:
+        body = await _fetch(context, document, max_bytes, check_redirect)
+    except FetchError as error:
+        if keeper is not None and error.http_status in _NOTHING and error.tries:
+            await keeper.keep(url, StoredResponse(url, status=error.http_status))
+        raise
+    if keeper is not None and body.fault is None and document.tries:
+        await keeper.keep(url, StoredResponse(body.url, body.data, headers=body.headers))
+    return body
+
+
+async def _fetch(
+    context: WalkContext,
+    document: Document,
+    max_bytes: int,
+    check_redirect: CheckRedirect | None,
+) -> SmallBody:
     context.budget.take_document(document.url)
     data = bytearray()
     raw_bytes = 0

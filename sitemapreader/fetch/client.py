@@ -94,26 +94,6 @@ class Client(Protocol):
         ...
 
 
-class ClientLayer:
-    """A client around another one, to which it passes on all but `open`."""
-
-    def __init__(self, client: Client) -> None:
-        self._client = client
-
-    @property
-    def user_agent(self) -> str:
-        """The User-Agent that is sent."""
-        return self._client.user_agent
-
-    def trust(self, url: str) -> None:
-        """Trust the host of `url`."""
-        self._client.trust(url)
-
-    def set_crawl_delay(self, host_url: str, seconds: float) -> None:
-        """Wait between two requests to a host."""
-        self._client.set_crawl_delay(host_url, seconds)
-
-
 class PlainClient:
     """A caller's own fetcher as one walk uses it: it asks before no redirect.
 

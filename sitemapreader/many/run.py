@@ -23,7 +23,7 @@ from sitemapreader.rows import BATCH_ROWS, Rows, SiteRows
 from sitemapreader.walker.stream import BlockingStream, TaskStream, Usage, View
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+    from collections.abc import AsyncIterator, Iterable, Iterator
     from os import PathLike
 
     import pyarrow as pa
@@ -103,13 +103,6 @@ class SiteRun(TaskStream[SiteBatch]):
         """Find the sitemaps of all sites, and do not read them; call this before entering."""
         self._visitor.find_only()
 
-    def _pass_outcomes(self, take: Callable[[SiteOutcome], object]) -> None:
-        """Give all outcomes, those until now as well, to a function; keep none."""
-        for outcome in self.outcomes:
-            take(outcome)
-        self.outcomes.clear()
-        self._visitor.take, self._keeps_outcomes = take, True
-
     def __repr__(self) -> str:
         if not self.usage.is_entered:
             return "<SiteRun: not entered, use it with `async with`>"
@@ -172,7 +165,10 @@ class SiteRun(TaskStream[SiteBatch]):
         outcomes = open_report(report)
         with open_output(path, has_sites=True) as output, outcomes or nullcontext():
             if outcomes is not None:
-                self._pass_outcomes(outcomes.add)
+                for outcome in self.outcomes:
+                    outcomes.add(outcome)
+                self.outcomes.clear()
+                self._visitor.take, self._keeps_outcomes = outcomes.add, True
             has_state = output.is_replaced and await self.hold_state()
             async for pair in self.rows():
                 output.write(SiteRows([pair]))
@@ -206,7 +202,8 @@ class SiteRun(TaskStream[SiteBatch]):
 
     async def _acknowledge(self) -> None:
         if not self._keeps_outcomes:
-            self._pass_outcomes(lambda _: None)
+            self.outcomes.clear()
+            self._visitor.take = _forget
         if self._last is not None and self._last.handled is not None:
             self._last.handled.set()
 
@@ -261,6 +258,10 @@ class BlockingSiteRun(BlockingStream[SiteBatch]):
         """Write all entries and outcomes into files; see `SiteRun.write`."""
         self._run.usage.check()
         get_result(self._thread.call(self._run.write, path, report=report))
+
+
+def _forget(_: SiteOutcome) -> None:
+    """Keep no outcome."""
 
 
 def is_same_file(one: str | PathLike[str], other: str | PathLike[str]) -> bool:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _KEPT_SECONDS = 24 * 3600
 """How long a robots.txt may be used (RFC 9309, section 2.4)."""
 _ERROR, _ABSENT = 400, 404
-_HEADERS = ("content-type", "content-encoding")
+_HEADERS = ("content-type", "link")
 
 
 def make_refusal(url: str, status: int | None) -> StoredResponse:

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from sitemapreader.fetch.client import Client
     from sitemapreader.options import FetchOptions, Limits
     from sitemapreader.readers.robots import Robots
     from sitemapreader.rows import Rows
@@ -255,7 +254,7 @@ class Walk(TaskStream[Batch]):
             self._channel.pause = budget.paused
             hosts, agent = self._config.map_hosts, self._options.user_agent
             context = WalkContext(
-                client=self._keep(make_client(fetcher, agent, hosts)),
+                client=make_client(fetcher, agent, hosts),
                 options=self._options,
                 limits=limits,
                 budget=budget,
@@ -264,6 +263,7 @@ class Walk(TaskStream[Batch]):
                 extra_formats=self._config.extra_formats,
                 keeps_deleted=self._config.changes,
                 base_url=self._config.base_url,
+                kept=None if self._config.revisit is None else self._writer,
             )
             for url in self._list_named() if self._config.trusted else ():
                 context.client.trust(url)
@@ -276,14 +276,6 @@ class Walk(TaskStream[Batch]):
                 budget.close()
             if self._config.changes:  # pages are asked later
                 self._lent = stack.pop_all()
-
-    def _keep(self, client: Client) -> Client:
-        """Return the client; in rounds one that keeps what changes seldom."""
-        if self._writer is None or self._config.revisit is None:
-            return client
-        from sitemapreader.walker.kept import KeptClient  # noqa: PLC0415 (few walks are rounds)
-
-        return KeptClient(client, self._writer)
 
     async def _walk(self, context: WalkContext) -> None:
         writer = self._writer
@@ -324,7 +316,7 @@ class Walk(TaskStream[Batch]):
     async def _deliver_told(
         self, context: WalkContext, writer: StateWriter, what: Told, rows: Found
     ) -> None:
-        """Deliver URLs that became unlisted or gone; when they have arrived, they are told."""
+        """Deliver URLs as unlisted or gone, and record that they have arrived."""
         change = Change(what)
         await context.emit(
             [UrlEntry(row.loc, sitemap=row.document, change=change) for _, row in rows]
