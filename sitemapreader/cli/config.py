@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
     from sitemapreader.models import SitemapEntry
 
-_OF_SEVERAL = frozenset({"unique", "state", "changes", "unlisted", "gone", "revisit"})
-"""Options whose arguments depend on others."""
 _PROXIES = ("HTTPS_PROXY", "https_proxy", "http_proxy", "ALL_PROXY", "all_proxy")
 """Environment variables from which curl takes a proxy."""
+_MOST_PAGES = 1_000
+"""Pages of a site that one run asks whether they are gone."""
 
 
 @attrs.frozen
@@ -41,17 +41,18 @@ class RunConfig:
     def from_arguments(cls, arguments: argparse.Namespace) -> Self:
         """Make the arguments from the options; raise UsageError for contradictions."""
         given = {name: value for name, value in vars(arguments).items() if value is not None}
-        names = SharedArguments.__annotations__.keys() - _OF_SEVERAL
-        walk = {name: given[name] for name in names & given.keys()}
+        walk = {name: given[name] for name in SharedArguments.__annotations__.keys() & given.keys()}
         limits = {name: given[name] for name in attrs.fields_dict(Limits).keys() & given.keys()}
+        if "gone" in walk:
+            walk["gone"] = _MOST_PAGES if walk["gone"] else 0
+        _check(arguments, given)
         try:
-            _check_rivals(given)
-            make_config("https://localhost/", **walk)
-            return cls(
-                walk | _make_follow(given) | _check_state_options(arguments),
-                _make_options(given),
-                Limits(**limits),
-            )
+            make_config("https://localhost/", **walk, max_urls=given.get("limit"))
+            if "state" not in given:  # else each URL counts as printed once, in all runs
+                walk.pop("unique", None)
+            elif "limit" in given:  # of all sources together; what is delivered counts as printed
+                walk["max_urls"] = UrlAllowance(given["limit"])
+            return cls(walk | _make_follow(given), _make_options(given), Limits(**limits))
         except ValueError as error:
             raise UsageError(str(error)) from None
 
@@ -63,9 +64,8 @@ class RunConfig:
 
 def find_unused_proxy(arguments: argparse.Namespace) -> str:
     """Return the environment variable of an unused proxy, or "" if there is none."""
-    if getattr(arguments, "proxy", None):
-        return ""
-    return next((name for name in _PROXIES if os.environ.get(name)), "")
+    given = (name for name in _PROXIES if os.environ.get(name))
+    return "" if arguments.proxy else next(given, "")
 
 
 def _make_follow(given: dict[str, Any]) -> dict[str, Any]:
@@ -80,70 +80,33 @@ def _make_follow(given: dict[str, Any]) -> dict[str, Any]:
     return {"follow": follow}
 
 
-_RIVALS = {
-    "sample": ("draws from all URLs", ("state", "limit", "count_by")),
-    "expand": ("adds URLs that no state can follow", ("state",)),
-}
-"""Argument -> what it does, and those that cannot be given with it."""
-
-
-def _check_rivals(given: dict[str, Any]) -> None:
-    """Raise UsageError for options that contradict each other."""
-    if "seed" in given and "sample" not in given:
-        raise UsageError("--seed chooses another sample: add --sample N")
-    for name, (what, rivals) in _RIVALS.items():
-        if name in given and (wrong := [each for each in rivals if each in given]):
-            raise UsageError(f"--{name} {what}: leave out --{wrong[0].replace('_', '-')}")
-
-
-_MOST_PAGES = 1_000
-"""Pages of a site that one run asks whether they are gone."""
-
-
-def _check_told(arguments: argparse.Namespace, *, changes: bool) -> None:
-    """Raise UsageError where URLs that are unlisted or gone cannot be printed."""
-    for name in ("unlisted", "gone"):
-        if not getattr(arguments, name, False):
-            continue
-        if not changes:
-            raise UsageError(f"--{name} works only with --changes: add --changes and --state FILE")
-        if find_output_format(arguments) == "urls" and not arguments.fields:
-            raise UsageError(
-                f"--{name} needs a format that has the field `change`, such as --format jsonl; "
-                f"or print these URLs alone with `sitemapreader state FILE --{name}`"
-            )
-
-
-def _check_state_options(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return the arguments that go with a state; raise UsageError for contradictions."""
-    state, changes, revisit = (
-        getattr(arguments, name, None) for name in ("state", "changes", "revisit")
+def _check(arguments: argparse.Namespace, given: dict[str, Any]) -> None:
+    """Raise UsageError for options that contradict each other only in the shell."""
+    told = next((f"--{name}" for name in ("unlisted", "gone") if given.get(name)), "")
+    form = find_output_format(arguments) if "fields" in vars(arguments) else ""
+    told_where = "needs a format that has the field `change`, such as --format jsonl"
+    state_pipe = (
+        "--state with --format parquet needs -o FILE: what an interrupted run has written to a pipe"
+        " cannot be read, and a later run does not print its URLs again"
     )
-    if changes and not state:
-        raise UsageError("--changes compares with a state: add --state FILE")
-    if getattr(arguments, "exit_code", False) and not changes:
-        raise UsageError("--exit-code tells of changes: add --changes and --state FILE")
-    if revisit and not changes:
-        raise UsageError("--revisit asks again what a state knows: add --changes and --state FILE")
-    _check_told(arguments, changes=bool(changes))
-    if not state:
-        return {}
-    if find_output_format(arguments) == "parquet" and get_output_path(arguments) is None:
-        raise UsageError(
-            "--state with --format parquet needs -o FILE: what an interrupted run has written to "
-            "a pipe cannot be read, and a later run does not print its URLs again"
-        )
-    given = {
-        "state": state,
-        "changes": bool(changes),
-        "unlisted": bool(getattr(arguments, "unlisted", False)),
-        "gone": _MOST_PAGES if getattr(arguments, "gone", False) else 0,
-        "revisit": revisit,
-        "unique": arguments.unique,
-    }
-    if arguments.limit:  # of all sources together; what is delivered counts as printed
-        given["max_urls"] = UrlAllowance(arguments.limit)
-    return given
+    for is_wrong, message in (
+        ("seed" in given and "sample" not in given, "--seed chooses another: add --sample N"),
+        ("sample" in given and "count_by" in given, "--sample draws URLs: leave out --count-by"),
+        (
+            given.get("exit_code") and not given["changes"],
+            "--exit-code tells of changes: add --changes and --state FILE",
+        ),
+        (
+            told and given["changes"] and form == "urls" and "fields" not in given,
+            f"{told} {told_where}; or print them alone with `sitemapreader state FILE {told}`",
+        ),
+        (
+            given.get("state") and form == "parquet" and get_output_path(arguments) is None,
+            state_pipe,
+        ),
+    ):
+        if is_wrong:
+            raise UsageError(message)
 
 
 def _make_options(given: dict[str, Any]) -> FetchOptions:
@@ -151,24 +114,15 @@ def _make_options(given: dict[str, Any]) -> FetchOptions:
     values: dict[str, Any] = {
         n: tuple(given[n]) if isinstance(given[n], list) else given[n] for n in names
     }
-    if seconds := given.get("timeout"):
-        values |= _make_timeouts(seconds)
+    if seconds := given.get("timeout"):  # of one document: no other is longer than the total
+        values |= {"total_seconds": seconds, "headers_seconds": seconds}
+        for name in ("connect_seconds", "idle_seconds"):
+            values[name] = min(seconds, getattr(FetchOptions(), name))
     AddressPolicy(values.get("allow_networks", ()))  # raises ValueError if one is not a network
     headers = dict(given.get("header_lines", ()))
     if user := given.get("user"):
         headers |= _basic_auth_header(_ask_password(user))
     return FetchOptions(**values, headers=headers)
-
-
-def _make_timeouts(seconds: float) -> dict[str, float]:
-    """Return the timeouts of one document: none of them is longer than the total."""
-    defaults = FetchOptions()
-    return {
-        "total_seconds": seconds,
-        "headers_seconds": seconds,
-        "connect_seconds": min(seconds, defaults.connect_seconds),
-        "idle_seconds": min(seconds, defaults.idle_seconds),
-    }
 
 
 def _ask_password(user: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-import threading
+import time
 from collections import Counter
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Self
@@ -16,9 +16,7 @@ from sitemapreader.issues import Issue, IssueCode, Severity, excerpt
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import AsyncIterator, Callable
-
-    from tqdm import tqdm
+    from collections.abc import AsyncIterator
 
     from sitemapreader.cli.summary import RunSummary
     from sitemapreader.report import Report
@@ -31,24 +29,24 @@ _MAX_NAMED = 3
 
 
 class Console:
-    """Standard error: messages of one line each, escaped for a terminal.
+    """Standard error: escaped messages of one line each, and the progress.
 
-    Attributes:
-        shows_progress: whether progress is shown: standard error is a terminal, without `-q`.
-        erase_progress: called before a message or a result is written to the terminal.
+    Args:
+        quiet: print nothing but the error that ends the program.
+        verbose: print Issues of severity INFO as well.
+        has_file: whether results go to a file, and not to the same terminal.
     """
 
     def __init__(
         self, *, quiet: bool = False, verbose: bool = False, has_file: bool = False
     ) -> None:
-        is_open = sys.stderr is not None  # whoever started the program may have closed it
-        self.shows_progress = is_open and not quiet and sys.stderr.isatty()
-        self.erase_progress: Callable[[], None] | None = None
+        self._is_open = sys.stderr is not None  # whoever started the program may have closed it
+        self.shows_progress = self._is_open and not quiet and sys.stderr.isatty()
         self._is_quiet = quiet
-        self._is_open = is_open
         self._least = Severity.INFO if verbose else Severity.WARNING
         is_terminal = sys.stdout is not None and sys.stdout.isatty()
         self._shows_results = is_terminal and not has_file
+        self._drawn = ""
 
     @classmethod
     def from_arguments(cls, arguments: argparse.Namespace) -> Self:
@@ -56,10 +54,18 @@ class Console:
         has_file = get_output_path(arguments) is not None
         return cls(quiet=arguments.quiet, verbose=arguments.verbose, has_file=has_file)
 
+    def draw(self, line: str) -> None:
+        """Draw the progress in place of what was drawn before; "" erases it."""
+        if line or self._drawn:
+            end = "" if line else "\r"
+            sys.stderr.write(f"\r{line:{len(self._drawn)}}{end}")
+            sys.stderr.flush()
+        self._drawn = line
+
     def clear_for_results(self) -> None:
         """Erase the progress if results are about to be written to the same terminal."""
-        if self.erase_progress is not None and self._shows_results:
-            self.erase_progress()
+        if self._shows_results:
+            self.draw("")
 
     def print_line(self, text: str) -> None:
         """Print a line, unless `--quiet` was given."""
@@ -68,11 +74,9 @@ class Console:
 
     def print_error(self, text: str) -> None:
         """Print a line about the error that ends the program, even with `--quiet`."""
-        if not self._is_open:
-            return
-        if self.erase_progress is not None:
-            self.erase_progress()
-        print(f"sitemapreader: {excerpt(text, MAX_MESSAGE)}", file=sys.stderr)  # noqa: T201 (its job)
+        if self._is_open:
+            self.draw("")
+            print(f"sitemapreader: {excerpt(text, MAX_MESSAGE)}", file=sys.stderr)  # noqa: T201 (its job)
 
     def print_issue(self, issue: Issue, source: str, more: int = 0) -> None:
         """Print an Issue (INFO only with `--verbose`); `more` are only counted."""
@@ -144,33 +148,30 @@ async def show_progress(console: Console, summary: RunSummary) -> AsyncIterator[
     if not console.shows_progress:
         yield
         return
-    bar = _make_bar()
-    console.erase_progress = bar.clear
-    task = asyncio.create_task(_refresh(bar, summary), name="sitemapreader.progress")
+    task = asyncio.create_task(_draw_progress(console, summary), name="sitemapreader.progress")
     try:
         yield
     finally:
         task.cancel()
-        console.erase_progress = None
-        bar.clear()  # `close` does not erase a bar that only `refresh` has drawn
-        bar.close()
+        console.draw("")
 
 
-def _make_bar() -> tqdm[None]:
+async def _draw_progress(console: Console, summary: RunSummary) -> None:
     from tqdm import tqdm  # noqa: PLC0415 (imported only if somebody watches)
 
-    tqdm.set_lock(
-        threading.RLock()
-    )  # the default lock works across processes and costs a semaphore
-    tqdm.monitor_interval = 0  # no monitor thread: `_refresh` updates the bar
-    return tqdm(
-        total=0,
-        file=sys.stderr,
-        bar_format=LINE,
-        delay=SECONDS,  # the totals are not known yet
-        leave=False,
-        ncols=_FALLBACK_WIDTH,
-    )
+    began = time.monotonic()
+    while True:
+        await asyncio.sleep(SECONDS)
+        seconds = time.monotonic() - began
+        size = tqdm.format_sizeof(summary.count_bytes(), "B", 1024)
+        said = f"{summary.printed:,} {summary.what}, {summary.printed / seconds:,.0f}/s, {size}"
+        if summary.is_for_many:
+            said = f"{summary.done:,} {'source' if summary.done == 1 else 'sources'} done, {said}"
+        done, known = summary.count_documents()
+        width = _find_width()
+        console.draw(
+            tqdm.format_meter(done, known, seconds, width, prefix=said, ascii=" #", bar_format=LINE)
+        )
 
 
 def _find_width() -> int:
@@ -179,17 +180,3 @@ def _find_width() -> int:
         return os.get_terminal_size(sys.stderr.fileno()).columns or _FALLBACK_WIDTH
     except (OSError, ValueError):
         return _FALLBACK_WIDTH
-
-
-async def _refresh(bar: tqdm[None], summary: RunSummary) -> None:
-    while True:
-        await asyncio.sleep(SECONDS)
-        done, known = summary.count_documents()
-        rate = summary.printed / max(bar.format_dict["elapsed"], SECONDS)
-        size = bar.format_sizeof(summary.count_bytes(), "B", 1024)
-        text = f"{summary.printed:,} {summary.what}, {rate:,.0f}/s, {size}"
-        if summary.is_for_many:
-            text = f"{summary.done:,} {'source' if summary.done == 1 else 'sources'} done, {text}"
-        bar.n, bar.total, bar.ncols = done, known, _find_width()
-        bar.desc = text
-        bar.refresh()

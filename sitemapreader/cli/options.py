@@ -301,7 +301,7 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                "write only these fields, in this order, such as loc,lastmod or loc,date,title",
                metavar="NAME,...", type=parse_fields),
         Option("-0 --null", _ENTRIES, "end each record with NUL instead of a newline, for xargs "
-               "-0"),
+               "-0", "", ("null_terminated",)),
         Option("--no-header", _ENTRIES, "omit the first line of csv and tsv, to append with >> "
                "FILE", "header", const=False, default=True),
         Option("--bom", _ENTRIES, "begin csv and tsv with a byte order mark, so that Excel reads "

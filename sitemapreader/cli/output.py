@@ -10,12 +10,12 @@ import stat
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeVar
 
 from sitemapreader.cli.parser import UsageError
 from sitemapreader.event_loop import run_in_daemon
 from sitemapreader.output import FILE_FORMATS, FORMATS, SUFFIXES, open_output
-from sitemapreader.output.sink import Output, Sink
+from sitemapreader.output.sink import Encoder, Output
 
 if TYPE_CHECKING:
     import argparse
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from sitemapreader.output.counts import UrlCounts
 
+AnyOutput = TypeVar("AnyOutput", bound=Output)
 STANDARD_OUTPUT = "-"
 _FORMATS = (*FORMATS, *FILE_FORMATS)
 _KNOWN_SUFFIXES = {
@@ -30,43 +31,28 @@ _KNOWN_SUFFIXES = {
     *("gz", "html", "json", "ndjson", "ods", "xls", "xlsx", "xml", "zip", "zst"),
 }
 """Suffixes that name a format, whether it can be written or not."""
-_NUL_FORMATS = ("urls", "jsonl")
-_HEADER_FORMATS = ("csv", "tsv")
 
 
-class LineWriter(Sink):
+class LineWriter(Output):
     """An output of whole lines of text."""
 
-    @property
-    def can_draw(self) -> bool:
-        """Whether the encoding has the characters in which trees are drawn."""
-        try:
-            "├└│─".encode(self.encoding)
-        except UnicodeEncodeError:
-            return False
-        return True
-
-    def discard(self) -> None:
-        """Leave the file of this name as it is, or as absent as it is."""
-        self.rollback()
+    def __init__(self, path: str | None) -> None:
+        super().__init__(path, Encoder())
 
     def write_text(self, text: str) -> None:
         """Write lines; raise OSError."""
         self.put(text.encode(self.encoding, "backslashreplace"))
 
 
-AnyOutput: TypeAlias = Output | LineWriter
-
-
 @asynccontextmanager
-async def opened(output: AnyOutput) -> AsyncIterator[None]:
+async def opened(output: AnyOutput) -> AsyncIterator[AnyOutput]:
     """Enter an output, and leave it; a named pipe may wait for its reader meanwhile.
 
     A signal leaves what was written until then: a note of the exception says where.
     """
     await run_in_daemon(output.__enter__)
     try:
-        yield
+        yield output
     except BaseException as error:
         if isinstance(error, asyncio.CancelledError) and (part := output.keep()):
             error.add_note(f"what was written until then is in {part}")
@@ -75,7 +61,7 @@ async def opened(output: AnyOutput) -> AsyncIterator[None]:
     await run_in_daemon(partial(output.__exit__, None, None, None))
 
 
-async def write_to(output: AnyOutput, write: Callable[[], object]) -> None:
+async def write_to(output: Output, write: Callable[[], object]) -> None:
     """Write to an output: in a thread, where that may wait for a reader without limit."""
     # So the walks go on until their channels are full, and a signal ends the program at once. A
     # terminal shows progress and messages as well: what is written there is written in turn. So is
@@ -102,8 +88,10 @@ def open_entries(arguments: argparse.Namespace, counts: UrlCounts | None = None)
         if form == "atom":
             raise UsageError("--count-by prints a table: choose csv, tsv, jsonl or parquet")
         form, header = ("tsv", False) if form == "urls" else (form, header)
-    else:
-        _check_format(arguments, form)
+    elif form == "atom" and not arguments.changes:
+        is_urls = arguments.changes is not None
+        hint = "add" if is_urls else "the command urls writes it, with"
+        raise UsageError(f"--format atom is a feed of changes: {hint} --changes and --state FILE")
     if form == "parquet":  # pyarrow's own allocator keeps 20 MB more
         os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     try:
@@ -121,30 +109,9 @@ def open_entries(arguments: argparse.Namespace, counts: UrlCounts | None = None)
         raise UsageError(str(error)) from None
 
 
-def _check_format(arguments: argparse.Namespace, form: str) -> None:
-    """Raise UsageError for an option that does not apply to the format."""
-    if form == "atom" and not getattr(arguments, "changes", False):
-        hint = "add --changes and --state FILE"
-        if not hasattr(arguments, "changes"):
-            hint = "the command urls writes it, with --changes and --state FILE"
-        raise UsageError(f"--format atom is a feed of changes: {hint}")
-    if arguments.null and form not in _NUL_FORMATS:
-        raise UsageError(
-            f"-0 is for --format {' or '.join(_NUL_FORMATS)}: records of {form} cannot end with NUL"
-        )
-    if not arguments.header and form not in _HEADER_FORMATS:
-        raise UsageError(
-            f"--no-header is for --format {' or '.join(_HEADER_FORMATS)}: {form} has no header"
-        )
-    if form == "urls" and arguments.fields is not None and list(arguments.fields) != ["loc"]:
-        raise UsageError(
-            "--fields: --format urls has no field but loc; use --format jsonl, csv or tsv"
-        )
-
-
 def is_for_many(arguments: argparse.Namespace) -> bool:
     """Return whether there may be several sources."""
-    return getattr(arguments, "input_file", None) is not None or len(arguments.sources) > 1
+    return arguments.input_file is not None or len(arguments.sources) > 1
 
 
 def get_output_path(arguments: argparse.Namespace) -> str | None:
@@ -178,7 +145,7 @@ GRACE_SECONDS = 0.2
 stays until end of file."""
 
 
-def is_pipe(output: AnyOutput) -> bool:
+def is_pipe(output: Output) -> bool:
     """Return whether an output is lost if its reader dies."""
     mode = os.fstat(output.descriptor).st_mode
     return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
@@ -202,11 +169,11 @@ async def wait_for_reader(pipe: int) -> None:
 
 def _count_unread(pipe: int) -> int:
     """Return how many unread bytes a pipe holds; 0 if the system cannot tell."""
+    count = array.array("i", [0])
     try:
         import fcntl  # noqa: PLC0415 (Windows has none)
         import termios  # noqa: PLC0415 (the same)
 
-        count = array.array("i", [0])
         fcntl.ioctl(pipe, termios.FIONREAD, count)
     except (ImportError, OSError):
         return 0

@@ -50,6 +50,13 @@ class UsageError(ValueError):
     """Arguments that make no sense; the message says what to write instead."""
 
 
+class Arguments(argparse.Namespace):
+    """The values of the options; `None` is one that is not given, or not there."""
+
+    def __getattr__(self, name: str) -> Any:
+        return None
+
+
 class Parser(argparse.ArgumentParser):
     """A parser that takes options anywhere, and escapes its messages for a terminal."""
 
@@ -93,24 +100,21 @@ class Parser(argparse.ArgumentParser):
         lines += ["", *filter(None, [example, self.commands]), f"{said}\n"]
         return "\n".join(lines)
 
-    def parse(self, words: list[str]) -> argparse.Namespace:
+    def parse(self, words: list[str]) -> Arguments:
         """Parse the arguments, or exit with a message."""
         self.shows_all = "--all" in words
         arguments, unknown = self.parse_known_intermixed_args(words)
-        if unknown:
-            # only what stands before "=": the value may be a password
-            names = [word.partition("=")[0] for word in unknown if word.startswith("-")]
-            if not names:
-                single = (each.metavar for each in self.list_actions() if each.nargs == "?")
-                name = next(map(str, filter(None, single)), "")
-                hint = f" it takes one {name}, so run it once for each;" if name else ""
-                self.error(
-                    f"unexpected argument: {' '.join(unknown)};{hint} see {self.prog} --help"
-                )
+        # only what stands before "=": the value may be a password
+        names = [word.partition("=")[0] for word in unknown if word.startswith("-")]
+        if names:
             known = [flag for action in self.list_actions() for flag in action.option_strings]
             hint = suggest(names[0], known)
             self.error(f"unknown option: {' '.join(names)};{hint} see {self.prog} --help")
-        return arguments
+        if unknown:
+            single = [each.metavar for each in self.list_actions() if each.nargs == "?"]
+            hint = f" it takes one {single[0]}, so run it once for each;" if single else ""
+            self.error(f"unexpected argument: {' '.join(unknown)};{hint} see {self.prog} --help")
+        return Arguments(**vars(arguments))  # not before: argparse asks what it has not
 
     def list_actions(self) -> list[argparse.Action]:
         """Return the options and the positional arguments."""

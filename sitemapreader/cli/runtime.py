@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 import socket
+import sys
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
@@ -15,7 +16,6 @@ from sitemapreader.cli.output import LineWriter, opened, write_to
 from sitemapreader.cli.parser import ALL_READ, CLOSED_PIPE, LOCKED, NO_URL, SIGNALLED, name_options
 from sitemapreader.errors import StateError
 from sitemapreader.event_loop import find_first
-from sitemapreader.output.sink import abandon_standard_output
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator
@@ -51,14 +51,20 @@ def run_process(work: Callable[[], Coroutine[None, None, int]], name: str, conso
 
 def print_text(text: str) -> int:
     """Print a text and return the exit code."""
-    lines = LineWriter(None)
 
     async def work() -> int:
-        async with opened(lines):
+        async with opened(LineWriter(None)) as lines:
             await write_to(lines, partial(lines.write_text, text))
         return ALL_READ
 
-    return run_process(work, lines.name, Console())
+    return run_process(work, "standard output", Console())
+
+
+def abandon_standard_output() -> None:
+    """Redirect standard output to nowhere, so that exiting writes nothing to it."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
 
 
 async def ignore_signals() -> None:

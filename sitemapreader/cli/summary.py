@@ -6,7 +6,7 @@ Its size grows only with the names of failed sources, up to `_MAX_SOURCES`.
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -30,24 +30,8 @@ _MAX_SOURCES = 1_000
 """Failed sources that are named; the rest is only counted."""
 
 
-@attrs.define
-class DocumentCount:
-    """How many documents were lost for one reason, and the URLs of the first."""
-
-    number: int = 0
-    first: list[str] = attrs.field(factory=list)
-
-    def add(self, url: str) -> None:
-        """Count a document, and keep its URL if it is among the first."""
-        self.number += 1
-        if len(self.first) < _MAX_DOCUMENTS:
-            self.first.append(url)
-
-    def __str__(self) -> str:
-        if not self.first:
-            return "too many to name"
-        more = self.number - len(self.first)
-        return ", ".join(self.first) + (f" and {more} more" if more else "")
+_SUMMED = ("undated", "future", "sampled_from", "unlisted", "waiting", "gone", "bytes_raw")
+"""Figures of reports that are added up."""
 
 
 @attrs.define(eq=False)
@@ -64,76 +48,65 @@ class RunSummary:
     """Lines of a list that are not a source."""
     repeated: int = 0
     limit_reached: bool = False
+    is_cut: bool = False
+    """Whether the time was over before all sources were begun."""
     done: int = 0
     """Finished sources, failed ones included; the next two are about their documents."""
     statuses: Counter[Status] = attrs.field(factory=Counter)
-    bytes_raw: int = 0
+    sums: Counter[str] = attrs.field(factory=Counter)
     running: Collection[SiteWalk] = ()
-    _failed: list[tuple[str, str]] = attrs.field(factory=list)
-    _failed_unnamed: int = 0
+    _failed: int = 0
+    _failures: list[tuple[str, str]] = attrs.field(factory=list)
     _reasons: set[str] = attrs.field(factory=set)
     _answered: bool = False
     _found: bool = False
     _complete: bool = True
     _left_out: Counter[str] = attrs.field(factory=Counter)
-    _lost: dict[tuple[str, str], DocumentCount] = attrs.field(factory=dict)
+    _lost: Counter[tuple[str, str]] = attrs.field(factory=Counter)
+    """How and why -> how many documents were lost; the next one has the URLs of the first."""
+    _named: dict[tuple[str, str], list[str]] = attrs.field(factory=dict)
     _unwanted: int = 0
-    _undated: int = 0
-    _future: int = 0
-
-    sampled_from: int = 0
-    unlisted: int = 0
-    waiting: int = 0
-    gone: int = 0
-    is_cut: bool = False
-    """Whether the time was over before all sources were begun."""
 
     def add(self, site: SiteWalk, report: Report) -> None:
         """Add a source that has ended, and what is reported of it."""
         documents, label = report.documents, site.name
         found = bool(report.entries or site.sitemaps) or _has_unwanted(report)
         complete = report.complete and not site.children and not site.fault
+        reason = report.outcome.reason or "sitemaps that it lists" * bool(site.children)
+        reason = reason or "cannot be read"
         self.done += 1
-        self._undated += report.undated
-        self._future += report.future
-        self.sampled_from += report.sampled_from or 0
-        self.unlisted += report.unlisted or 0
-        self.waiting += report.waiting or 0
-        self.gone += report.gone or 0
+        self.sums.update({name: getattr(report, name) or 0 for name in _SUMMED})
         self._answered |= any(document.is_answered for document in documents)
         self._found |= found
         self._complete &= complete
         self.statuses += report.statuses
         self._left_out += Counter({r: n for r, n in report.left_out.items() if r in ASKED_FOR})
-        has_failed = not found and not complete
-        if has_failed:
-            self._add_failed(label, _find_reason(site, report))
-        elif not complete and not any(each.is_lost for each in documents):
-            self._count("read in part", _find_reason(site, report)).add(label)
-        for document in documents:
-            self._unwanted += document.filtered
-            self.bytes_raw += document.bytes_raw
-            # a failed source is named anyway
-            is_source = document.role is not Role.SITEMAP or document.url == label
-            if document.is_lost and not (has_failed and is_source):
-                self._reasons.add(document.reason)
-                how = "read in part" if document.status is Status.PARTIAL else "not read"
-                self._count(how, document.reason).add(document.url)
+        self._unwanted += sum(document.filtered for document in documents)
+        lost = [document for document in documents if document.is_lost]
+        if not found and not complete:
+            self._failed += 1
+            self._reasons.add(reason)
+            if len(self._failures) < _MAX_SOURCES:
+                self._failures.append((label, reason))
+            # it is named anyway
+            lost = [each for each in lost if each.role is Role.SITEMAP and each.url != label]
+        elif not complete and not lost:
+            self._lose("read in part", reason, label)
+        for document in lost:
+            self._reasons.add(document.reason)
+            how = "read in part" if document.status is Status.PARTIAL else "not read"
+            self._lose(how, document.reason, document.url)
         # beyond its limit a report counts skipped documents without listing them
-        counted = Counter(each.reason for each in documents if each.is_left_out)
-        for reason, number in (report.left_out - counted).items():
+        listed = Counter(each.reason for each in documents if each.is_left_out)
+        for reason, number in (report.left_out - listed).items():
             if reason not in NOTHING_LOST:
-                self._count("not read", reason).number += number
+                self._lost["not read", reason] += number
 
-    def _count(self, how: str, reason: str) -> DocumentCount:
-        return self._lost.setdefault((how, reason), DocumentCount())
-
-    def _add_failed(self, label: str, reason: str) -> None:
-        self._reasons.add(reason)
-        if len(self._failed) < _MAX_SOURCES:
-            self._failed.append((label, reason))
-        else:
-            self._failed_unnamed += 1
+    def _lose(self, how: str, reason: str, url: str) -> None:
+        self._lost[how, reason] += 1
+        named = self._named.setdefault((how, reason), [])
+        if len(named) < _MAX_DOCUMENTS:
+            named.append(url)
 
     def count_documents(self) -> tuple[int, int]:
         """Return how many documents are finished, and how many are known so far."""
@@ -144,7 +117,7 @@ class RunSummary:
     def count_bytes(self) -> int:
         """Return how many bytes were received for finished documents."""
         walks = (site.walk for site in self.running if site.walk is not None)
-        return self.bytes_raw + sum(walk.report.bytes_raw for walk in walks)
+        return self.sums["bytes_raw"] + sum(walk.report.bytes_raw for walk in walks)
 
     @property
     def _is_begun(self) -> bool:
@@ -175,64 +148,58 @@ class RunSummary:
                 yield "no source: this shard has none" if self.is_shard else "no source is listed"
             return
         yield self._format_count()
-        yield from self._format_held_back()
-        for (how, reason), lost in sorted(self._lost.items()):
-            yield f"{how}: {lost.number} {reason}: {lost}"
-        if self.waiting:
-            yield f"not unlisted yet: {self.waiting} URLs, which wait for another day or a sitemap"
-        if self.is_cut:
-            yield "not read: further sources of the list, because --max-time was over"
-        if self.repeated:
-            yield f"duplicate sources skipped: {self.repeated}"
-        yield from self._format_failed()
+        sums, more = self.sums, self._failed - len(self._failures)
+        dropped = "(--undated drop leaves them out)"
+        by_date = f"{sums['undated']} URLs without a date {dropped}, {sums['future']}"
+        wait = f"{sums['waiting']} URLs, which wait for another day or a sitemap"
+        lines = (
+            (self._unwanted and not self.printed, f"held back as asked: {self._unwanted} URLs"),
+            (
+                sums["undated"] or sums["future"],
+                f"kept by date: {by_date} with one in the future",
+            ),
+            (self._left_out, f"left out as asked: {_count_each(self._left_out)}"),
+            *((True, line) for line in self._format_lost()),
+            (sums["waiting"], f"not unlisted yet: {wait}"),
+            (self.is_cut, "not read: further sources of the list, because --max-time was over"),
+            (self.repeated, f"duplicate sources skipped: {self.repeated}"),
+            *(
+                (self.is_for_many or not self._lost, f"failed: {label} ({reason})")
+                for label, reason in self._failures
+            ),
+            (
+                self.unknown,
+                f"not read: {self.unknown} named above, which are not sites or cannot be opened",
+            ),
+            (more, f"failed: {more} more sources, each named above with its error"),
+        )
+        yield from (line for is_so, line in lines if is_so)
+
+    def _format_lost(self) -> Iterator[str]:
+        for (how, reason), number in sorted(self._lost.items()):
+            named = self._named.get((how, reason), [])
+            others = f" and {number - len(named)} more" if number > len(named) else ""
+            urls = f"{', '.join(named)}{others}" if named else "too many to name"
+            yield f"{how}: {number} {reason}: {urls}"
 
     def _format_count(self) -> str:
-        failed = len(self._failed) + self._failed_unnamed
-        line = (
-            f"{self.printed:,} of {self.sampled_from:,}" if self.sampled_from else f"{self.printed}"
-        )
+        of = f" of {self.sums['sampled_from']:,}" if self.sums["sampled_from"] else ""
+        line = f"{self.printed:,}{of}" if of else f"{self.printed}"
         line += f" {self.what if self.printed != 1 else self.what.removesuffix('s')}"
         if self.done > 1:
             line += f" from {self.done} sources"
-        if self.done > 1 and failed:
-            line += f", {failed} of which failed"
-        text = ", ".join(f"{count} {status}" for status, count in sorted(self.statuses.items()))
-        return line + (f"; documents: {text}" if text else "")
+            line += f", {self._failed} of which failed" if self._failed else ""
+        return line + (f"; documents: {_count_each(self.statuses)}" if self.statuses else "")
 
-    def _format_held_back(self) -> Iterator[str]:
-        if self._unwanted and not self.printed:
-            yield f"held back as asked: {self._unwanted} URLs"
-        if self._undated or self._future:
-            yield (
-                f"kept by date: {self._undated} URLs without a date (--undated drop leaves them "
-                f"out), {self._future} with one in the future"
-            )
-        if self._left_out:
-            text = ", ".join(
-                f"{count} {reason}" for reason, count in sorted(self._left_out.items())
-            )
-            yield f"left out as asked: {text}"
 
-    def _format_failed(self) -> Iterator[str]:
-        if self.is_for_many or not self._lost:
-            for label, reason in self._failed:
-                yield f"failed: {label} ({reason})"
-        if self.unknown:
-            yield f"not read: {self.unknown} named above, which are not sites or cannot be opened"
-        if self._failed_unnamed:
-            yield f"failed: {self._failed_unnamed} more sources, each named above with its error"
+def _count_each(counts: Counter[Any]) -> str:
+    return ", ".join(f"{number} {what}" for what, number in sorted(counts.items()))
 
 
 def _has_unwanted(report: Report) -> bool:
     """Return whether there was something that was known, or held back as asked."""
     known = any(document.listed or is_known(document) for document in report.documents)
     return known or any(report.left_out[reason] for reason in _UNWANTED)
-
-
-def _find_reason(site: SiteWalk, report: Report) -> str:
-    """Return the reason why a source failed, as its outcome has it."""
-    other = "sitemaps that it lists" if site.children else "cannot be read"
-    return report.outcome.reason or other
 
 
 def take_report(site: SiteWalk) -> Report:

@@ -5,8 +5,16 @@ from __future__ import annotations
 import math
 import re
 from argparse import ArgumentTypeError
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Parse: TypeAlias = "Callable[[str], T]"
+
+T = TypeVar("T")
 MAX_DEPTH = 100
 """Depth of indexes: the JSON encoder cannot write much deeper trees; the protocol allows 1."""
 _SPANS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
@@ -21,13 +29,11 @@ def parse_since(text: str) -> datetime:
 def parse_duration(text: str) -> timedelta:
     """Parse a time such as 30m, or a number of seconds."""
     number, unit = (text[:-1], text[-1:]) if text[-1:] in _UNITS else (text, "s")
-    try:
+    with suppress(OverflowError, ValueError):
         span = timedelta(**{_UNITS[unit]: float(number)})
-    except (OverflowError, ValueError):
-        span = timedelta(0)
-    if span <= timedelta(0):
-        raise ArgumentTypeError(f"{text!r}: write a time above 0, such as 90s, 30m or 2h")
-    return span
+        if span > timedelta(0):
+            return span
+    raise ArgumentTypeError(f"{text!r}: write a time above 0, such as 90s, 30m or 2h")
 
 
 def parse_until(text: str) -> datetime:
@@ -70,11 +76,22 @@ def parse_pattern(text: str) -> re.Pattern[str]:
         ) from None
 
 
-def parse_count(text: str) -> int:
-    """Parse a whole number above zero."""
-    if not (text.isascii() and text.isdigit() and 0 < len(text) < 16 and int(text)):
-        raise ArgumentTypeError(f"{text!r}: write a whole number above 0")
-    return int(text)
+def _number(read: Callable[[str], T], accepts: Callable[[T], bool], wanted: str) -> Parse[T]:
+    """Return what parses a number of some range."""
+
+    def parse(text: str) -> T:
+        with suppress(ValueError):
+            if accepts(number := read(text)):
+                return number
+        raise ArgumentTypeError(f"{text!r}: write {wanted}")
+
+    return parse
+
+
+parse_count = _number(int, lambda number: 0 < number < 10**15, "a whole number above 0")
+parse_depth = _number(int, lambda number: 0 < number <= MAX_DEPTH, f"a number up to {MAX_DEPTH}")
+parse_seconds = _number(float, lambda n: 0 < n < math.inf, "a number above 0, such as 2.5")
+parse_delay = _number(float, lambda n: 0 <= n < math.inf, "a number of seconds, such as 0.5")
 
 
 def parse_pages(text: str) -> int | str:
@@ -88,30 +105,6 @@ def parse_shard(text: str) -> tuple[int, int]:
     if not slash or parse_count(number) > parse_count(shards):
         raise ArgumentTypeError(f"{text!r}: write which shard of how many, from 1/16 to 16/16")
     return int(number) - 1, int(shards)
-
-
-def parse_depth(text: str) -> int:
-    """Parse a depth, a whole number up to `MAX_DEPTH`."""
-    depth = parse_count(text)
-    if depth > MAX_DEPTH:
-        raise ArgumentTypeError(f"{text!r}: write a number up to {MAX_DEPTH}")
-    return depth
-
-
-def parse_seconds(text: str) -> float:
-    """Parse a number of seconds above zero."""
-    seconds = _number(text)
-    if not 0 < seconds < math.inf:
-        raise ArgumentTypeError(f"{text!r}: write a number above 0, such as 2.5")
-    return seconds
-
-
-def parse_delay(text: str) -> float:
-    """Parse a number of seconds, zero included."""
-    seconds = _number(text)
-    if not 0 <= seconds < math.inf:
-        raise ArgumentTypeError(f"{text!r}: write a number of seconds, such as 0.5")
-    return seconds
 
 
 def parse_header(text: str) -> tuple[str, str]:
@@ -158,10 +151,3 @@ def parse_file(text: str) -> str:
 def parse_fields(text: str) -> tuple[str, ...]:
     """Parse names that are separated by commas."""
     return tuple(name.strip() for name in text.split(","))
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return math.nan

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sitemapreader.output.columns import Column
-    from sitemapreader.output.sink import Encoder, Output
+    from sitemapreader.output.sink import Output
 
 __all__ = ["FORMATS", "find_format", "open_output", "write_file"]
 
@@ -28,8 +28,6 @@ SUFFIXES = {f".{name}": name for name in (*FORMATS, *FILE_FORMATS)} | {
 }
 """Suffix of a file -> the format that it names."""
 _GZIP = ".gz"
-_MAY_END_WITH_NUL = ("urls", "jsonl")
-_HAVE_HEADER = ("csv", "tsv")
 
 
 def open_output(
@@ -80,7 +78,7 @@ def open_output(
     is_gzip = path is not None and path.lower().endswith(_GZIP)
     has_others = columns is not None or fields is not None
     no_terminal = format == "parquet" and path is None and sys.stdout.isatty()
-    known = (*FORMATS, *FILE_FORMATS)
+    known, lines, tables = (*FORMATS, *FILE_FORMATS), ("urls", "jsonl"), ("csv", "tsv")
     for is_wrong, message in (
         (format not in known, f"there is no format {format!r}: choose from {', '.join(known)}"),
         (
@@ -88,20 +86,20 @@ def open_output(
             f"{format} is always a file: give a name that ends with .{format}",
         ),
         (
-            null_terminated and format not in _MAY_END_WITH_NUL,
-            f"records of {format} cannot end with NUL: write urls or jsonl",
+            null_terminated and format not in lines,
+            f"`null_terminated` is for urls and jsonl: records of {format} cannot end with NUL",
         ),
         (
-            not header and format not in _HAVE_HEADER,
-            f"{format} has no header that could be left out: write csv or tsv",
+            not header and format not in tables,
+            f"`header=False` is for csv and tsv: {format} has no header",
         ),
         (
-            bom and not (format in _HAVE_HEADER and header),
-            "a byte order mark begins csv and tsv with their header: choose one of these",
+            bom and not (format in tables and header),
+            "`bom` is for csv and tsv with their header: choose one of these",
         ),
         (
             format == "urls" and fields is not None and list(fields) != ["loc"],
-            "urls has no field but loc: write jsonl, csv or tsv",
+            "`fields`: urls has no field but loc; write jsonl, csv or tsv",
         ),
         (no_terminal, "parquet cannot be shown in a terminal: give a file, or write to a pipe"),
         (
@@ -116,39 +114,28 @@ def open_output(
         if is_wrong:
             raise ValueError(message)
     from sitemapreader.output.columns import choose_columns
-    from sitemapreader.output.sink import GzipEncoder, Output
+    from sitemapreader.output.sink import GzipEncoder, Output, find_encoding
 
     chosen = columns or choose_columns(fields, has_sites=has_sites)
     end = "\0" if null_terminated else "\n"
-    encoder = _make_encoder(path, format, chosen, end=end, header=header, bom=bom)
-    if is_gzip:
-        encoder = GzipEncoder(encoder)
-    is_text = format in FORMATS and format != "parquet" and not is_gzip
-    return Output(path, encoder, end.encode() if is_text else None)
-
-
-def _make_encoder(
-    path: str | None,
-    format: str,  # noqa: A002 (as above)
-    columns: tuple[Column, ...],
-    **of_text: Any,
-) -> Encoder:
     if format == "parquet":
         from sitemapreader.output.arrow import ParquetEncoder
 
-        return ParquetEncoder(columns)
+        return Output(path, ParquetEncoder(chosen), None)
     if format == "xlsx":
         from sitemapreader.output.workbook import WorkbookEncoder
 
-        return WorkbookEncoder(columns)
+        return Output(path, WorkbookEncoder(chosen), None)
     if format == "atom":
         from sitemapreader.output.atom import AtomEncoder
 
-        return AtomEncoder(path or "")
-    from sitemapreader.output.sink import find_encoding
+        return Output(path, AtomEncoder(path or ""), None)
     from sitemapreader.output.text import make_encoder
 
-    return make_encoder(format, columns, encoding=find_encoding(path), **of_text)
+    encoder = make_encoder(format, chosen, end, find_encoding(path), header=header, bom=bom)
+    if is_gzip:
+        return Output(path, GzipEncoder(encoder), None)
+    return Output(path, encoder, end.encode())
 
 
 def find_format(path: str | None) -> str:
@@ -167,7 +154,7 @@ def find_format(path: str | None) -> str:
 
 def write_file(path: str | os.PathLike[str], data: bytes) -> None:
     """Write a file, which appears when it is complete; raise OSError."""
-    from sitemapreader.output.sink import Sink
+    from sitemapreader.output.sink import Encoder, Output
 
-    with Sink(os.fspath(path), end=None) as sink:
-        sink.put(data)
+    with Output(os.fspath(path), Encoder(), end=None) as output:
+        output.put(data)

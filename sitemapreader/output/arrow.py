@@ -258,43 +258,40 @@ class ParquetEncoder(Encoder):
     """An encoder of Parquet; rows wait until they fill a group."""
 
     def __init__(self, columns: tuple[Column, ...]) -> None:
+        repetitive = [column.name for column in columns if column.is_repetitive]
         self._columns = columns
-        self._buffer = _ByteBuffer()
+        self._bytes = _Bytes()
         self._rows = RowBuffer[OutputRows](BATCH_ROWS)
-
-    def begin(self) -> bytes:
-        """Return the first bytes of the file."""
-        repetitive = [column.name for column in self._columns if column.is_repetitive]
-        self._writer = GroupWriter(self._buffer, make_schema(self._columns), repetitive)
-        return self._buffer.take_bytes()
+        self._writer = GroupWriter(self._bytes, make_schema(columns), repetitive)
+        self.head = self._bytes.take()
 
     def encode(self, rows: OutputRows) -> bytes:
         """Return a group of rows, if it is full, or nothing."""
         if self._rows.add(rows):
-            self._make_columns()
-        return self._buffer.take_bytes()
+            self._add_rows()
+        return self._bytes.take()
 
-    def end(self) -> bytes:
+    def end(self) -> list[bytes]:
         """Return the last group of rows and the footer of the file."""
-        self._make_columns()
+        self._add_rows()
         self._writer.close()
-        return self._buffer.take_bytes()
+        return [self._bytes.take()]
 
-    def _make_columns(self) -> None:
+    def _add_rows(self) -> None:
         for batch in make_batches(self._rows.take(), self._columns):
             self._writer.add(batch)
 
 
-class _ByteBuffer(io.RawIOBase):
+class _Bytes(io.RawIOBase):
     """A file for pyarrow's writer, whose bytes are taken from its start."""
 
     def __init__(self) -> None:
-        self._parts: list[bytes] = []
-        self._size = 0
+        self._data, self._taken = bytearray(), 0
 
-    def take_bytes(self) -> bytes:
+    def take(self) -> bytes:
         """Return what was written since the last time."""
-        data, self._parts = b"".join(self._parts), []
+        data, self._data = bytes(self._data), bytearray()
+        self._taken += len(data)
         return data
 
     def writable(self) -> bool:
@@ -303,10 +300,9 @@ class _ByteBuffer(io.RawIOBase):
 
     def tell(self) -> int:
         """Return how many bytes were written in all."""
-        return self._size
+        return self._taken + len(self._data)
 
     def write(self, data: bytes, /) -> int:  # type: ignore[override]
         """Append bytes until they are taken."""
-        self._parts.append(data)
-        self._size += len(data)
+        self._data += data
         return len(data)

@@ -62,11 +62,11 @@ class AtomEncoder(Encoder):
                 self._updated = self._now
         return b""
 
-    def end(self) -> bytes:
+    def end(self) -> list[bytes]:
         """Return the feed."""
         head = f"{_HEAD}<id>{self._id}</id><updated>{self._updated}</updated>"
         text = "\n".join([head, *self._lines, "</feed>\n"])
-        return text.encode("utf-8", "backslashreplace")
+        return [text.encode("utf-8", "backslashreplace")]
 
 
 def _read_lines(path: Path) -> list[str]:

@@ -1,6 +1,6 @@
 """Outputs: standard output, or files that appear when they are complete.
 
-An encoder turns records into bytes, a sink writes the bytes; an output is a sink with an encoder.
+An encoder turns records into bytes; an output writes the bytes where they belong.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import select
 import stat
 import sys
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -28,66 +28,109 @@ _GZIP_WBITS = 31
 """What zlib takes for "with gzip's header and trailer"."""
 
 
-_AT_ONCE = 100
-"""Records that wait to be written together."""
+class Encoder:
+    """A format: turns records into bytes.
+
+    Attributes:
+        head: the bytes before all records, such as a header.
+    """
+
+    head = b""
+
+    def encode(self, rows: OutputRows) -> bytes:
+        """Return the bytes of these records, or those that are complete by now."""
+        raise NotImplementedError
+
+    def end(self) -> Iterable[bytes]:
+        """Return the remaining bytes and those after all records, in pieces."""
+        return ()
+
+    def close(self) -> None:
+        """Free what the encoder holds; it is used no more."""
 
 
-class Sink:
-    """A destination for whole records.
+class GzipEncoder(Encoder):
+    """An encoder that compresses the bytes of another one with gzip (RFC 1952)."""
 
-    A file is written as `FILE.part` beside it, and renamed by `commit`; what a killed run has left
-    there is replaced, and a second run that writes the same file at the same time is refused. Pipes
-    and devices are written to directly. `with` commits, or rolls back after an exception. Methods
-    raise OSError.
+    def __init__(self, encoder: Encoder) -> None:
+        self._encoder = encoder
+        self._gzip = zlib.compressobj(wbits=_GZIP_WBITS)
+        self.head = self._gzip.compress(encoder.head)
+
+    def encode(self, rows: OutputRows) -> bytes:
+        """Return the bytes that are compressed by now; often none."""
+        return self._gzip.compress(self._encoder.encode(rows))
+
+    def end(self) -> list[bytes]:
+        """Return the rest of the stream."""
+        return [*map(self._gzip.compress, self._encoder.end()), self._gzip.flush()]
+
+
+class Output:
+    """A file or stream for entries, made by `open_output` and entered with `with`.
+
+    A file is written as `FILE.part` beside it, renamed when the context is left, and removed if it
+    is left with an exception. What a killed run has left there is replaced, and a second run that
+    writes the same file at the same time is refused. Pipes and devices are written to directly.
+    Methods raise OSError.
 
     Args:
         path: of the file; `None` is standard output.
+        encoder: its format.
         end: the end of each record; `None` for bytes without records.
     """
 
-    def __init__(self, path: str | None, end: bytes | None = b"\n") -> None:
+    def __init__(self, path: str | None, encoder: Encoder, end: bytes | None = b"\n") -> None:
         self.encoding = find_encoding(path)
         self.written = 0
         """How many bytes were written."""
         self.name = path or "standard output"
+        self.descriptor = -1
+        """Of the open file; below 0 if none is open."""
         self._end = end
         self._path = None if path is None else Path(path).resolve()  # a link stays one
         self._temporary: Path | None = None
-        self._descriptor = -1
+        self._encoder = encoder
+        self._is_ended = False
 
     def __enter__(self) -> Self:
-        self.open()
+        """Open standard output, the pipe or device, or a temporary file, and begin it."""
+        try:
+            if self._path is None:
+                sys.stdout.flush()
+                self.descriptor = sys.stdout.fileno()
+            elif self._path.exists():
+                self._open_existing(self._path)
+            else:
+                self._open_temporary(self._path)
+            self.put(self._encoder.head)
+        except BaseException:
+            self.rollback()
+            raise
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         try:
             if error is None:
-                self.commit()
+                for temporary, path in self.prepare():
+                    temporary.replace(path)
+                    self._temporary = None
         finally:
             self.rollback()
 
-    def open(self) -> None:
-        """Open standard output, the pipe or device, or a temporary file."""
-        if self._path is None:
-            sys.stdout.flush()
-            self._descriptor = sys.stdout.fileno()
-        elif self._path.exists():
-            self._open_existing(self._path)
-        else:
-            self._open_temporary(self._path)
-
-    def commit(self) -> None:
-        """Rename the temporary file to its name, in place of an older file."""
-        for temporary, path in self.prepare():
-            temporary.replace(path)
-        self._temporary = None
-
     def prepare(self) -> list[tuple[Path, Path]]:
-        """Bring the file to the disk; return its two paths if it must be renamed."""
+        """Bring the file to the disk; return its two paths if it must be renamed.
+
+        Leaving the context then writes nothing more.
+        """
+        if self._is_ended:
+            return []
+        self._is_ended = True
+        for piece in self._encoder.end():
+            self.put(piece)
         if self._temporary is None or self._path is None:
             return []
-        if self._descriptor >= 0:
-            os.fsync(self._descriptor)  # the content must be on the disk before the name
+        os.fsync(self.descriptor)  # the content must be on the disk before the name
         if os.name == "nt":  # Windows renames no open file; elsewhere the lock lasts until the end
             self._close()
         return [(self._temporary, self._path)]
@@ -100,8 +143,14 @@ class Sink:
         self._close()
         return temporary
 
+    def discard(self) -> None:
+        """Leave the file of this name as it is, or as absent as it is."""
+        self._is_ended = True
+        self.rollback()
+
     def rollback(self) -> None:
-        """Close the file, and remove it unless it was committed."""
+        """Close the file, and remove it unless it was renamed."""
+        self._encoder.close()
         try:
             self._close()
         finally:
@@ -109,12 +158,31 @@ class Sink:
                 self._temporary.unlink(missing_ok=True)
                 self._temporary = None
 
+    def write(self, entries: UrlEntry | Iterable[UrlEntry] | SiteRows) -> None:
+        """Write one entry or several; text formats write whole lines.
+
+        Raises:
+            OSError: they cannot be written.
+            TypeError: they are not entries; nothing of them is written.
+        """
+        if rows := _list_entries(entries):
+            self.put(self._encoder.encode(rows))
+
+    def add(self, record: object) -> None:
+        """Write a record of `open_output(columns=)`."""
+        self.write_records([record])
+
+    def write_records(self, records: list[Any]) -> None:
+        """Write records of `open_output(columns=)`."""
+        if records:
+            self.put(self._encoder.encode(records))
+
     def put(self, data: bytes) -> None:
-        """Write records without buffering."""
+        """Write bytes, which are whole records if it has any, without buffering."""
         if self._temporary or self._end is None:
-            write_all(self._descriptor, data)
+            write_all(self.descriptor, data)
         else:
-            write_records(self._descriptor, data, self._end)
+            write_records(self.descriptor, data, self._end)
         self.written += len(data)
 
     @property
@@ -122,20 +190,15 @@ class Sink:
         """Whether it is a file that appears when it is complete: no pipe, no device."""
         return self._temporary is not None
 
-    @property
-    def descriptor(self) -> int:
-        """The descriptor of the open file; below 0 if none is open."""
-        return self._descriptor
-
     def _close(self) -> None:
-        descriptor, self._descriptor = self._descriptor, -1
+        descriptor, self.descriptor = self.descriptor, -1
         if self._path is not None and descriptor >= 0:
             os.close(descriptor)
 
     def _open_existing(self, path: Path) -> None:
         """Open a pipe or device; for a regular file, a temporary one in its place."""
-        self._descriptor = os.open(path, _WRITE)  # a named pipe waits for its reader
-        mode = os.fstat(self._descriptor).st_mode
+        self.descriptor = os.open(path, _WRITE)  # a named pipe waits for its reader
+        mode = os.fstat(self.descriptor).st_mode
         if stat.S_ISREG(mode):
             self._close()
             self._open_temporary(path, stat.S_IMODE(mode))
@@ -151,7 +214,7 @@ class Sink:
                 _remove_abandoned(temporary)
                 continue
             if _is_locked(descriptor, temporary):
-                self._descriptor, self._temporary = descriptor, temporary
+                self.descriptor, self._temporary = descriptor, temporary
             else:  # another run took it for abandoned
                 os.close(descriptor)
 
@@ -212,137 +275,10 @@ def write_all(descriptor: int, data: bytes) -> None:
         rest = rest[os.write(descriptor, rest) :]
 
 
-def abandon_standard_output() -> None:
-    """Redirect standard output to nowhere, so that exiting writes nothing to it."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
-    os.close(nowhere)
-
-
-# -- outputs
-
-
-class Encoder:
-    """A format: turns records into bytes."""
-
-    def begin(self) -> bytes:
-        """Return the bytes before all records, such as a header."""
-        return b""
-
-    def encode(self, rows: OutputRows) -> bytes:
-        """Return the bytes of these records, or those that are complete by now."""
-        raise NotImplementedError
-
-    def end(self) -> bytes:
-        """Return the remaining bytes and those after all records."""
-        return b""
-
-    def finish(self) -> Iterator[bytes]:
-        """Yield what `end` returns, in pieces."""
-        yield self.end()
-
-    def close(self) -> None:
-        """Free what the encoder holds; it is used no more."""
-
-
-class GzipEncoder(Encoder):
-    """An encoder that compresses the bytes of another one with gzip (RFC 1952)."""
-
-    def __init__(self, encoder: Encoder) -> None:
-        self._encoder = encoder
-        self._gzip = zlib.compressobj(wbits=_GZIP_WBITS)
-
-    def begin(self) -> bytes:
-        """Return the first compressed bytes."""
-        return self._gzip.compress(self._encoder.begin())
-
-    def encode(self, rows: OutputRows) -> bytes:
-        """Return the bytes that are compressed by now; often none."""
-        return self._gzip.compress(self._encoder.encode(rows))
-
-    def end(self) -> bytes:
-        """Return the rest of the stream."""
-        return self._gzip.compress(self._encoder.end()) + self._gzip.flush()
-
-
-class Output(Sink):
-    """A file or stream for entries, made by `open_output` and entered with `with`.
-
-    A file appears when it is complete: it is written as `FILE.part`, renamed when the context is
-    left, and removed if it is left with an exception. Pipes and devices are written to directly.
-    Its `name` is what to call it in a message.
-    """
-
-    def __init__(self, path: str | None, encoder: Encoder, end: bytes | None) -> None:
-        super().__init__(path, end)
-        self._waiting: list[Any] = []
-        self._encoder = encoder
-        self._is_ended = False
-
-    def open(self) -> None:
-        """Open it, and write what stands before all records."""
-        super().open()
-        try:
-            self.put(self._encoder.begin())
-        except BaseException:
-            self.rollback()
-            raise
-
-    def commit(self) -> None:
-        """End the file and rename it, unless that was done, or it was discarded."""
-        if not self._is_ended:
-            super().commit()
-
-    def prepare(self) -> list[tuple[Path, Path]]:
-        """Write the end; return the temporary and the final path, to be renamed.
-
-        Leaving the context then writes nothing more.
-        """
-        if self._is_ended:
-            return []
-        self._is_ended = True
-        self.write_records([])
-        for piece in self._encoder.finish():
-            self.put(piece)
-        return super().prepare()
-
-    def rollback(self) -> None:
-        """Free the encoder; then as any sink."""
-        self._encoder.close()
-        super().rollback()
-
-    def discard(self) -> None:
-        """Leave the file of this name as it is, or as absent as it is."""
-        self._is_ended = True
-        self.rollback()
-
-    def write(self, entries: UrlEntry | Iterable[UrlEntry] | SiteRows) -> None:
-        """Write one entry or several; text formats write whole lines.
-
-        Raises:
-            OSError: they cannot be written.
-            TypeError: they are not entries; nothing of them is written.
-        """
-        if rows := _list_entries(entries):
-            self.put(self._encoder.encode(rows))
-
-    def add(self, record: object) -> None:
-        """Write a record of `open_output(columns=)`, now or with the next ones."""
-        self._waiting.append(record)
-        if len(self._waiting) >= _AT_ONCE:
-            self.write_records([])
-
-    def write_records(self, records: list[Any]) -> None:
-        """Write records of `open_output(columns=)`, those of `add` before them."""
-        waiting, self._waiting = self._waiting, []
-        if waiting or records:
-            self.put(self._encoder.encode(waiting + records))
-
-
 def _list_entries(given: object) -> OutputRows:
     """Return one entry or several as a list; raise TypeError for other values."""
-    from sitemapreader.models import UrlEntry  # noqa: PLC0415 (the same)
-    from sitemapreader.rows import EntryColumns, SiteRows  # noqa: PLC0415 (importing has to be fast)
+    from sitemapreader.models import UrlEntry  # noqa: PLC0415 (importing has to be fast)
+    from sitemapreader.rows import EntryColumns, SiteRows  # noqa: PLC0415 (the same)
 
     if isinstance(given, EntryColumns | SiteRows):
         return given

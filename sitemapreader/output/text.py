@@ -48,13 +48,8 @@ class TextEncoder(Encoder):
     """Encoder of lines; characters outside the encoding get backslashes."""
 
     def __init__(self, write: Callable[[OutputRows], str], encoding: str, head: str = "") -> None:
-        self._write = write
-        self._encoding = encoding
-        self._head = head
-
-    def begin(self) -> bytes:
-        """Return the header of a table."""
-        return self._head.encode(self._encoding)
+        self._write, self._encoding = write, encoding
+        self.head = head.encode(encoding)
 
     def encode(self, rows: OutputRows) -> bytes:
         """Return the entries as whole lines."""
@@ -64,11 +59,11 @@ class TextEncoder(Encoder):
 def make_encoder(
     format: str,  # noqa: A002 (as in open_output)
     columns: Sequence[Column],
-    *,
     end: str,
     encoding: str,
-    header: bool = True,
-    bom: bool = False,
+    *,
+    header: bool,
+    bom: bool,
 ) -> TextEncoder:
     """Return an encoder of entries as text, whose records end with `end`."""
     if format == "urls":
@@ -109,18 +104,17 @@ def make_json_writer(columns: Sequence[Column], end: str) -> Callable[[OutputRow
 class JsonEncoder(Encoder):
     """An encoder of the last record, a dict of JSON's types, as a document."""
 
-    def __init__(self) -> None:
-        self._record: Any = None
+    record: Any = None
 
     def encode(self, rows: OutputRows) -> bytes:
         """Keep the record until the end."""
         if isinstance(rows, list):
-            self._record = rows[-1]
+            self.record = rows[-1]
         return b""
 
-    def end(self) -> bytes:
+    def end(self) -> list[bytes]:
         """Return the document."""
-        return f"{json.dumps(self._record, indent=1)}\n".encode()
+        return [f"{json.dumps(self.record, indent=1)}\n".encode()]
 
 
 def to_json(value: Any) -> str:

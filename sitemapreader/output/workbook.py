@@ -34,7 +34,7 @@ class WorkbookEncoder(Encoder):
     Raises ModuleNotFoundError: XlsxWriter is not installed.
     """
 
-    def __init__(self, columns: Sequence[Column] = (), name: str = "urls") -> None:
+    def __init__(self, columns: Sequence[Column]) -> None:
         with name_extra("xlsx needs", "xlsx"):
             from xlsxwriter import Workbook  # noqa: PLC0415 (an extra)
         self._folder = TemporaryDirectory(prefix="sitemapreader-")
@@ -43,22 +43,20 @@ class WorkbookEncoder(Encoder):
             str(self._path), {"constant_memory": True, "tmpdir": self._folder.name}
         )
         self._bold = self._book.add_format({"bold": True})
-        if columns:
-            self.begin_sheet(name, columns)
+        self._columns = columns
+        self._begin_sheet("urls")
 
-    def begin_sheet(self, name: str, columns: Sequence[Column], number: int = 1) -> None:
-        """Begin a sheet; what is encoded from now on goes there."""
-        self._name, self._columns, self._number, self._row = name, columns, number, 1
-        self._sheet = self._book.add_worksheet(name if number == 1 else f"{name} {number}")
+    def _begin_sheet(self, name: str) -> None:
+        self._sheet, self._row = self._book.add_worksheet(name), 1
         self._sheet.freeze_panes(1, 0)
-        for place, column in enumerate(columns):
+        for place, column in enumerate(self._columns):
             self._sheet.write_string(0, place, column.name, self._bold)
 
     def encode(self, rows: OutputRows | list[Any]) -> bytes:
         """Write records into the sheet, and return nothing until the end."""
         for cells in zip(*(_list_cells(column, rows) for column in self._columns), strict=True):
             if self._row == MAX_ROWS:
-                self.begin_sheet(self._name, self._columns, self._number + 1)
+                self._begin_sheet(f"urls {len(self._book.worksheets()) + 1}")
             for place, cell in enumerate(cells):
                 if isinstance(cell, str):
                     self._sheet.write_string(self._row, place, cell)
@@ -67,7 +65,7 @@ class WorkbookEncoder(Encoder):
             self._row += 1
         return b""
 
-    def finish(self) -> Iterator[bytes]:
+    def end(self) -> Iterator[bytes]:
         """Yield the file in pieces."""
         self._book.close()
         with self._path.open("rb") as file:

@@ -312,10 +312,7 @@ class WalkConfig:
 
     def _check_state(self) -> None:
         if self.changes and self.state is None:
-            raise ValueError(
-                "changes are differences from a state: give its file too, as in "
-                "walk(..., state='site.db', changes=True)"
-            )
+            raise ValueError("`changes` compares with a state: add `state`")
         if self.expand is not None and self.state is not None:
             raise ValueError(
                 "`expand` adds URLs that are no records, which no state follows: leave out `state`"
@@ -325,12 +322,10 @@ class WalkConfig:
                 "`sample` draws from all URLs of a site: leave out `state` and `max_urls`"
             )
         if self.revisit is not None and not self.changes:
-            raise ValueError(
-                "revisit asks for what has news by a state: pass changes=True and state, too"
-            )
+            raise ValueError("`revisit` asks what a state knows: add `changes=True` and `state`")
         for name in ("unlisted", "gone"):
             if getattr(self, name) and not self.changes:
-                raise ValueError(f"{name}= compares with a state: pass changes=True and state, too")
+                raise ValueError(f"`{name}` is said of changes: add `changes=True` and `state`")
         if self.gone:
             self.check_asking()
 
@@ -338,8 +333,8 @@ class WalkConfig:
         """Raise ValueError if pages may not be asked."""
         if self.map_hosts:
             raise ValueError(
-                "with map_hosts another server answers, which says nothing of these pages: "
-                "leave out map_hosts, or gone"
+                "with `map_hosts` another server answers, which says nothing of these pages: "
+                "leave out `map_hosts`, or `gone`"
             )
 
 

@@ -217,12 +217,12 @@ def test_a_table_goes_on_behind_another(tmp_path: Path, format: str) -> None:  #
     ("format", "options", "said"),
     [
         ("pdf", {}, "choose from urls, jsonl"),
-        ("csv", {"null_terminated": True}, "write urls or jsonl"),
+        ("csv", {"null_terminated": True}, "is for urls and jsonl"),
         ("urls", {"fields": ["loc", "lastmod"]}, "write jsonl, csv or tsv"),
         ("csv", {"fields": ["loc", "headline"]}, "no field 'headline': choose from loc, lastmod"),
         ("csv", {"fields": []}, "no field is chosen"),
-        ("jsonl", {"header": False}, "write csv or tsv"),
-        ("parquet", {"header": False}, "write csv or tsv"),
+        ("jsonl", {"header": False}, "is for csv and tsv"),
+        ("parquet", {"header": False}, "is for csv and tsv"),
         ("csv", {"fields": ["loc", "loc"]}, "twice"),
     ],
 )

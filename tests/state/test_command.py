@@ -129,9 +129,9 @@ def test_what_a_state_holds(site: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--changes"], "add --state FILE"),
-        (["--state", "s.db", "--unlisted"], "only with --changes"),
-        (["--state", "s.db", "--revisit", "3"], "add --changes and --state FILE"),
+        (["--changes"], "add --state"),
+        (["--state", "s.db", "--unlisted"], "add --changes and --state"),
+        (["--state", "s.db", "--revisit", "3"], "add --changes and --state"),
         (["--state", "s.db", "--changes", "--unlisted"], "--format jsonl"),
         (["--state", "s.db", "--format", "parquet"], "-o FILE"),
     ],

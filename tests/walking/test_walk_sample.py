@@ -113,7 +113,7 @@ def test_misuse(arguments: dict[str, Any], said: str) -> None:
     [
         ("--sample 0", "write a whole number above 0"),
         ("--seed 3", "add --sample N"),
-        ("--sample 3 --limit 5", "leave out --limit"),
+        ("--sample 3 --limit 5", "leave out --state and --limit"),
         ("--sample 3 --state a.db", "leave out --state"),
     ],
 )

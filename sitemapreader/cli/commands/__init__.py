@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import re
 from importlib import import_module
-from textwrap import fill, indent
+from textwrap import dedent, fill, indent
 from typing import TYPE_CHECKING
 
 import attrs
@@ -12,13 +13,122 @@ import attrs
 from sitemapreader.cli.parser import MEANINGS, Parser
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
 PROGRAM = "sitemapreader"
 SOURCES = """\
 A SOURCE is a site (https://example.org), the URL of a sitemap or of a page to search from,
 a folder that holds a site, or a file that is one sitemap; `-` is standard input. Without a scheme,
 as in example.org or localhost:8443/map.xml, https is assumed, unless a file has that name."""
+
+
+_COMMANDS = r"""
+urls SOURCE...
+  print every URL that sites publish in their sitemaps
+  sitemapreader example.org
+      every URL of a site, one a line
+  sitemapreader https://example.org/blog/ --since 7d
+      what changed in the last week, below a path
+  sitemapreader -i sites.txt --unique -o urls.csv
+      many sites, each URL once, as a table
+  sitemapreader -i sites.txt --parallel 64 -o urls.parquet --report sites.parquet
+      thousands of sites in one table, and their outcomes in another
+  sitemapreader example.org --no-follow 'atom|rss' --exclude '\.pdf$'
+      some sitemaps of a site, and some URLs of these
+  sitemapreader example.org --state site.db --changes >> new.txt
+      what is new since the last run; the first run prints everything
+  sitemapreader -u "reader:$PASSWORD" https://example.org --limit 10 --format jsonl
+      ten URLs of a site behind a login, with all fields
+discover SITE...
+  find the sitemaps of sites without reading them
+  sitemapreader discover example.org
+      the sitemaps of a site, one a line
+  sitemapreader discover -i sites.txt --format jsonl
+      the sitemaps of many sites, and how each was found
+newest SITE
+  print the newest URLs of a site, from as few sitemaps as possible
+  sitemapreader newest example.org -n 20
+      the 20 newest URLs; exits with 3 if it is not proven that there are no newer ones
+  sitemapreader newest example.org --format csv --fields date,loc
+      with their dates
+watch SITE... --state FILE
+  print what is new or gone on sites as it is found, until Ctrl-C
+  sitemapreader watch example.org --state site.db
+      moment, kind and URL of each change; the first reading is silent
+  sitemapreader watch -i sites.txt --state all.db --pace 4 --for 8h --format jsonl >> changes.jsonl
+      many sites with four requests an hour each, for a working day
+tree SOURCE...
+  show the sitemaps of sites, and the outcome of each
+  sitemapreader tree example.org
+      each sitemap below the one that lists it
+  sitemapreader tree example.org -o tree.json
+      the same as JSON, with all figures
+read [FILE]...
+  print every URL in local sitemaps, without using the network
+  curl -s https://example.org/sitemap-birds.xml.gz | sitemapreader read
+      the output of another program, compressed or not
+  sitemapreader read *.xml.gz -o urls.csv
+      files, as a table
+audit SOURCE
+  judge the sitemaps of a site by rules
+  sitemapreader audit example.org
+      what is wrong with the sitemaps of a site
+  sitemapreader audit example.org -o report.html --hits hits.csv
+      a report to look at, and all hits
+  sitemapreader audit ./public --base-url https://example.org --fail-on warning
+      in CI, before deployment, without the network
+  sitemapreader audit example.org --urls gsc.csv --select comparison
+      compared with what Search Console knows
+compare BEFORE AFTER
+  compare the reports of two audits
+  sitemapreader compare last.json today.json
+      which findings are new, worse, better or fixed
+  sitemapreader compare last.json today.json --format markdown --fail-on warning
+      for a pull request; exits with 5 if warnings are new or worse
+submit SITE --state FILE --key-file FILE
+  tell search engines what has changed on your site, by IndexNow
+  sitemapreader submit example.org --state site.db --key-file 2f5c0a9be1d84c37.txt
+      what is new, changed or gone since the last run; the first run only records
+  sitemapreader submit example.org --state site.db --key-file 2f5c0a9be1d84c37.txt --dry-run
+      only show it
+scale [HOSTS] -o FOLDER
+  read the sitemaps of many hosts into Parquet files, on many cores or machines
+  sitemapreader scale hosts.txt -o crawl/
+      every URL of every host, on all cores
+  sitemapreader scale -o crawl/
+      tomorrow: only what has changed
+  sitemapreader scale hosts.txt -o s3://bucket/crawl --shard 3/16
+      the third of 16 jobs of an array
+  sitemapreader scale status -o crawl/ --failed
+      which hosts were not read, and why
+state FILE
+  show the content of a state file
+  sitemapreader state site.db
+      each site and each of its sitemaps
+  sitemapreader state site.db --unlisted
+      the URLs that no sitemap lists any more
+mcp FOLDER
+  serve agents over standard input and output, by the Model Context Protocol
+  sitemapreader mcp ~/.sitemapreader
+      what an agent's settings have as the command of a server
+completion SHELL
+  print a completion script for a shell
+  eval "$(sitemapreader completion bash)"
+      bash or zsh, in ~/.bashrc or ~/.zshrc
+  sitemapreader completion fish | source
+      fish, in ~/.config/fish/config.fish
+"""
+"""Name and operands of each command, the default one first; below them purpose and examples."""
+_MODULES = {
+    "newest": "urls",
+    "read": "urls",
+    "discover": "sitemaps",
+    "tree": "sitemaps",
+    "compare": "audit",
+}
+"""Name of a command -> the module of its function, where that is called otherwise."""
+EXTRAS = {"audit": "audit", "compare": "audit", "mcp": "mcp", "scale": "distributed"}
+"""Name of a command -> the extra that it needs."""
 
 
 @attrs.frozen
@@ -28,8 +138,6 @@ class Command:
     name: str
     operands: str
     purpose: str
-    module: str
-    """Has the function that does the work, named like the command."""
     examples: str
 
     def make_parser(self, prog: str = "") -> Parser:
@@ -51,176 +159,20 @@ class Command:
     def load(self) -> Callable[[argparse.Namespace], int]:
         """Import the module of the command and return the function that does the work."""
         work: Callable[[argparse.Namespace], int]
-        work = getattr(import_module(f"{__name__}.{self.module}"), f"run_{self.name}")
+        module = import_module(f"{__name__}.{_MODULES.get(self.name, self.name)}")
+        work = getattr(module, f"run_{self.name}")
         return work
 
 
-COMMANDS = {
-    command.name: command
-    for command in (
-        Command(
-            "urls",
-            "SOURCE...",
-            "print every URL that sites publish in their sitemaps",
-            "urls",
-            r"""sitemapreader example.org
-    every URL of a site, one a line
-sitemapreader https://example.org/blog/ --since 7d
-    what changed in the last week, below a path
-sitemapreader -i sites.txt --unique -o urls.csv
-    many sites, each URL once, as a table
-sitemapreader -i sites.txt --parallel 64 -o urls.parquet --report sites.parquet
-    thousands of sites in one table, and their outcomes in another
-sitemapreader example.org --no-follow 'atom|rss' --exclude '\.pdf$'
-    some sitemaps of a site, and some URLs of these
-sitemapreader example.org --state site.db --changes >> new.txt
-    what is new since the last run; the first run prints everything
-sitemapreader -u "reader:$PASSWORD" https://example.org --limit 10 --format jsonl
-    ten URLs of a site behind a login, with all fields""",
-        ),
-        Command(
-            "discover",
-            "SITE...",
-            "find the sitemaps of sites without reading them",
-            "sitemaps",
-            """\
-sitemapreader discover example.org
-    the sitemaps of a site, one a line
-sitemapreader discover -i sites.txt --format jsonl
-    the sitemaps of many sites, and how each was found""",
-        ),
-        Command(
-            "newest",
-            "SITE",
-            "print the newest URLs of a site, from as few sitemaps as possible",
-            "urls",
-            """\
-sitemapreader newest example.org -n 20
-    the 20 newest URLs; exits with 3 if it is not proven that there are no newer ones
-sitemapreader newest example.org --format csv --fields date,loc
-    with their dates""",
-        ),
-        Command(
-            "watch",
-            "SITE... --state FILE",
-            "print what is new or gone on sites as it is found, until Ctrl-C",
-            "watch",
-            """\
-sitemapreader watch example.org --state site.db
-    moment, kind and URL of each change; the first reading is silent
-sitemapreader watch -i sites.txt --state all.db --pace 4 --for 8h --format jsonl >> changes.jsonl
-    many sites with four requests an hour each, for a working day""",
-        ),
-        Command(
-            "tree",
-            "SOURCE...",
-            "show the sitemaps of sites, and the outcome of each",
-            "sitemaps",
-            """\
-sitemapreader tree example.org
-    each sitemap below the one that lists it
-sitemapreader tree example.org -o tree.json
-    the same as JSON, with all figures""",
-        ),
-        Command(
-            "read",
-            "[FILE]...",
-            "print every URL in local sitemaps, without using the network",
-            "urls",
-            """\
-curl -s https://example.org/sitemap-birds.xml.gz | sitemapreader read
-    the output of another program, compressed or not
-sitemapreader read *.xml.gz -o urls.csv
-    files, as a table""",
-        ),
-        Command(
-            "audit",
-            "SOURCE",
-            "judge the sitemaps of a site by rules",
-            "audit",
-            """\
-sitemapreader audit example.org
-    what is wrong with the sitemaps of a site
-sitemapreader audit example.org -o report.html --hits hits.csv
-    a report to look at, and all hits
-sitemapreader audit ./public --base-url https://example.org --fail-on warning
-    in CI, before deployment, without the network
-sitemapreader audit example.org --urls gsc.csv --select comparison
-    compared with what Search Console knows""",
-        ),
-        Command(
-            "compare",
-            "BEFORE AFTER",
-            "compare the reports of two audits",
-            "audit",
-            """\
-sitemapreader compare last.json today.json
-    which findings are new, worse, better or fixed
-sitemapreader compare last.json today.json --format markdown --fail-on warning
-    for a pull request; exits with 5 if warnings are new or worse""",
-        ),
-        Command(
-            "submit",
-            "SITE --state FILE --key-file FILE",
-            "tell search engines what has changed on your site, by IndexNow",
-            "submit",
-            """\
-sitemapreader submit example.org --state site.db --key-file 2f5c0a9be1d84c37.txt
-    what is new, changed or gone since the last run; the first run only records
-sitemapreader submit example.org --state site.db --key-file 2f5c0a9be1d84c37.txt --dry-run
-    only show it""",
-        ),
-        Command(
-            "scale",
-            "[HOSTS] -o FOLDER",
-            "read the sitemaps of many hosts into Parquet files, on many cores or machines",
-            "scale",
-            """\
-sitemapreader scale hosts.txt -o crawl/
-    every URL of every host, on all cores
-sitemapreader scale -o crawl/
-    tomorrow: only what has changed
-sitemapreader scale hosts.txt -o s3://bucket/crawl --shard 3/16
-    the third of 16 jobs of an array
-sitemapreader scale status -o crawl/ --failed
-    which hosts were not read, and why""",
-        ),
-        Command(
-            "state",
-            "FILE",
-            "show the content of a state file",
-            "state",
-            """\
-sitemapreader state site.db
-    each site and each of its sitemaps
-sitemapreader state site.db --unlisted
-    the URLs that no sitemap lists any more""",
-        ),
-        Command(
-            "mcp",
-            "FOLDER",
-            "serve agents over standard input and output, by the Model Context Protocol",
-            "mcp",
-            """\
-sitemapreader mcp ~/.sitemapreader
-    what an agent's settings have as the command of a server""",
-        ),
-        Command(
-            "completion",
-            "SHELL",
-            "print a completion script for a shell",
-            "completion",
-            """\
-eval "$(sitemapreader completion bash)"
-    bash or zsh, in ~/.bashrc or ~/.zshrc
-sitemapreader completion fish | source
-    fish, in ~/.config/fish/config.fish""",
-        ),
-    )
-}
+def _list_commands() -> Iterator[Command]:
+    for part in re.split(r"\n(?=\S)", _COMMANDS.strip()):
+        head, purpose, examples = part.split("\n", 2)
+        name, _, operands = head.partition(" ")
+        yield Command(name, operands, purpose.strip(), dedent(examples))
+
+
+COMMANDS = {command.name: command for command in _list_commands()}
 """Name of a command -> the command; the first is the default."""
-EXTRAS = {"audit": "audit", "compare": "audit", "mcp": "mcp", "scale": "distributed"}
-"""Name of a command -> the extra that it needs."""
 DEFAULT = next(iter(COMMANDS.values()))
 
 

@@ -222,7 +222,7 @@ class _AuditCommand:
 
     def _count_document(self, document: Document) -> None:
         self._summary.statuses[document.status] += 1
-        self._summary.bytes_raw += document.bytes_raw
+        self._summary.sums["bytes_raw"] += document.bytes_raw
 
 
 def _speak_of_options(result: Audit) -> None:

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     import argparse
 
     from sitemapreader.many.visitor import SiteWalk
-    from sitemapreader.models import SitemapEntry
 
 
 def run_discover(arguments: argparse.Namespace) -> int:
@@ -26,12 +25,17 @@ def run_discover(arguments: argparse.Namespace) -> int:
     lines = LineWriter(get_output_path(arguments))
 
     async def print_site(site: SiteWalk) -> None:
-        run.summary.printed += len(site.sitemaps)
+        entries = site.sitemaps.values()
+        run.summary.printed += len(entries)
         run.console.clear_for_results()
         if form == "urls":
-            texts = escape_urls([entry.loc for entry in site.sitemaps.values()])
+            texts = escape_urls([entry.loc for entry in entries])
         else:
-            texts = [_write_json(site.url, entry) for entry in site.sitemaps.values()]
+            rows = (
+                {"loc": e.loc, "via": e.via, "sitemap": e.sitemap or None, "site": site.url}
+                for e in entries
+            )
+            texts = list(map(json.dumps, rows))
         await write_to(lines, partial(lines.write_text, "".join(f"{each}\n" for each in texts)))
 
     async def search() -> None:
@@ -42,11 +46,6 @@ def run_discover(arguments: argparse.Namespace) -> int:
                 pass
 
     return print_lines(run, lines, search)
-
-
-def _write_json(site: str, entry: SitemapEntry) -> str:
-    row = {"loc": entry.loc, "via": entry.via, "sitemap": entry.sitemap or None, "site": site}
-    return json.dumps(row)
 
 
 def run_tree(arguments: argparse.Namespace) -> int:
@@ -61,11 +60,12 @@ def run_tree(arguments: argparse.Namespace) -> int:
         documents = site.walk.report.documents
         if form == "json":
             roots = [_format_node(root) for root in build_tree(documents)]
-            text = [json.dumps({"source": site.name, "sitemaps": roots}) + "\n"]
+            text = json.dumps({"source": site.name, "sitemaps": roots}) + "\n"
         else:
-            text = list(draw_tree(site.name, documents, in_ascii=not lines.can_draw))
+            in_ascii = not _can_draw(lines.encoding)
+            text = "".join(draw_tree(site.name, documents, in_ascii=in_ascii))
         run.console.clear_for_results()
-        await write_to(lines, partial(lines.write_text, "".join(text)))
+        await write_to(lines, partial(lines.write_text, text))
 
     async def read() -> None:
         async with run.walk(on_end=draw) as sites:
@@ -73,6 +73,14 @@ def run_tree(arguments: argparse.Namespace) -> int:
                 run.summary.printed += len(rows)
 
     return print_lines(run, lines, read)
+
+
+def _can_draw(encoding: str) -> bool:
+    """Return whether an encoding has the characters in which trees are drawn."""
+    try:
+        return bool("├└│─".encode(encoding))
+    except UnicodeEncodeError:
+        return False
 
 
 def _format_node(node: DocumentNode) -> dict[str, Any]:

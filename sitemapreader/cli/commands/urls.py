@@ -18,13 +18,13 @@ from sitemapreader.cli.output import (
     write_to,
 )
 from sitemapreader.cli.parser import ALL_READ, DIFFERENT, PARTIAL, UsageError
-from sitemapreader.cli.run import SourceRun, find_named, find_sources
+from sitemapreader.cli.run import SourceRun, find_sources
 from sitemapreader.cli.runtime import ignore_signals, run_process
 from sitemapreader.cli.summary import RunSummary
 from sitemapreader.many.run import SiteRun, open_report
 from sitemapreader.many.sources import FileFetcher, SiteTask
 from sitemapreader.many.visitor import SiteWalk
-from sitemapreader.output.counts import CountBy, UrlCounts
+from sitemapreader.output.counts import UrlCounts
 from sitemapreader.output.sink import Output
 from sitemapreader.output.text import JsonEncoder
 from sitemapreader.rows import Rows, SiteRows, get_column, select_rows, take_rows
@@ -35,17 +35,16 @@ from sitemapreader.walker.sampling import Sample
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable
 
 
 def run_urls(arguments: argparse.Namespace) -> int:
     """Print the URLs and return the exit code."""
-    return _print_urls(arguments, find_named)
+    return _UrlPrinter(SourceRun(arguments)).print()
 
 
 def run_read(arguments: argparse.Namespace) -> int:
     """Print the URLs of files and return the exit code."""
-    return _print_urls(arguments, _find_file)
+    return _UrlPrinter(SourceRun(arguments, find=_find_file)).print()
 
 
 def _find_file(text: str, arguments: argparse.Namespace) -> SiteTask:
@@ -58,19 +57,6 @@ def _find_file(text: str, arguments: argparse.Namespace) -> SiteTask:
     return SiteTask(file.url, "sitemap", fetcher=file, name=file.name)
 
 
-def _print_urls(
-    arguments: argparse.Namespace, find: Callable[[str, argparse.Namespace], SiteTask]
-) -> int:
-    run = SourceRun(arguments, find=find)
-    work = _UrlPrinter(run)
-    return run_process(work.run, work.output.name, run.console)
-
-
-def is_json(path: str | None) -> bool:
-    """Return whether a report is to have all that is known of one source."""
-    return path is not None and path.lower().endswith(".json")
-
-
 class _LimitReachedError(Exception):
     """The number of URLs that `--limit` allows has been printed."""
 
@@ -79,37 +65,47 @@ class _UrlPrinter:
     """Prints the URLs of all sources."""
 
     def __init__(self, run: SourceRun) -> None:
-        self._run = run
-        self._summary = run.summary
+        self._run, self._summary = run, run.summary
         arguments = run.arguments
-        by: CountBy | None = arguments.count_by
-        self._counts = None if by is None else UrlCounts(by)
-        self.output = open_entries(arguments, self._counts)
-        self._report = _open_report(arguments)
-        self._tells_all = is_json(getattr(arguments, "report", None))
+        self._counts = UrlCounts(arguments.count_by) if arguments.count_by else None
+        self._output = open_entries(arguments, self._counts)
+        self._tells_all = str(arguments.report).lower().endswith(".json")
+        self._report = self._open_report()
         self._limit: int | None = arguments.limit
         self._seen = SeenKeys() if arguments.unique else None
         self._sample = arguments.sample and Sample(arguments.sample, arguments.seed or 0)
 
-    async def run(self) -> int:
+    def _open_report(self) -> Output | None:
+        """Return the report, if any; raise UsageError for a name without a format."""
+        path = self._run.arguments.report
+        if self._tells_all:
+            if is_for_many(self._run.arguments):
+                raise UsageError("--report: .json tells all of one source: end with .jsonl")
+            return Output(path, JsonEncoder(), end=None)
+        try:
+            return open_report(path)
+        except (ValueError, ModuleNotFoundError) as error:
+            raise UsageError(f"--report: {error}") from None
+
+    def print(self) -> int:
         """Print the URLs and the summary; return the exit code."""
-        report = self._report
-        has_rows = report is not None and not self._tells_all
+        return run_process(self._print, self._output.name, self._run.console)
+
+    async def _print(self) -> int:
+        report, tells_all = self._report, self._tells_all
         sites = self._run.walk(
-            on_site=report.add if report is not None and has_rows else None,
-            on_end=self._write_report if self._tells_all else None,
+            on_site=report.add if report is not None and not tells_all else None,
+            on_end=self._write_report if tells_all else None,
         )
-        async with opened(self.output):
+        async with opened(self._output):
             with report or nullcontext():
                 async with self._run.show(), sites:
                     is_committed = await self._print_all(sites)
                 if not is_committed:
                     self._keep_file()
-        code = self._run.finish()
-        is_told = getattr(self._run.arguments, "exit_code", False)
-        summary = self._summary
-        differs = summary.printed or summary.unlisted or summary.gone
-        return DIFFERENT if is_told and differs else code
+        code, summary = self._run.finish(), self._summary
+        differs = summary.printed or summary.sums["unlisted"] or summary.sums["gone"]
+        return DIFFERENT if self._run.arguments.exit_code and differs else code
 
     async def _write_report(self, site: SiteWalk) -> None:
         if self._report is not None and site.walk is not None:
@@ -119,8 +115,8 @@ class _UrlPrinter:
         """Print all URLs; return whether a state was committed together with the outputs."""
         # What goes to a terminal, or is appended with >>, is there once it is written: the state
         # follows it row by row. A file appears at the end, and a pipe may lose all that is in it.
-        pipe = self.output.descriptor if is_pipe(self.output) else None
-        is_held = self.output.is_replaced or pipe is not None
+        pipe = self._output.descriptor if is_pipe(self._output) else None
+        is_held = self._output.is_replaced or pipe is not None
         is_held = is_held and await sites.hold_state()
         try:
             async for site, rows in sites.rows():
@@ -130,7 +126,7 @@ class _UrlPrinter:
                     await self._print_rows(site, rows)
             if self._counts:
                 counted = self._counts.list_rows()
-                await write_to(self.output, partial(self.output.write_records, counted))
+                await write_to(self._output, partial(self._output.write_records, counted))
             for site, entry in self._sample.list_entries() if self._sample else ():
                 await self._print_rows(site, [entry])
         except _LimitReachedError:
@@ -145,7 +141,7 @@ class _UrlPrinter:
         """Commit the state with the files, once a pipe's reader has taken everything."""
         await sites.leave()
         self._keep_file()
-        files = self.output.prepare()
+        files = self._output.prepare()
         if pipe is not None:
             await wait_for_reader(pipe)
         files += self._report.prepare() if self._report else []
@@ -154,7 +150,7 @@ class _UrlPrinter:
 
     def _keep_file(self) -> None:
         if not self._summary.printed:
-            self._run.keep_file(self.output)
+            self._run.keep_file(self._output)
 
     async def _print_rows(self, site: str, rows: Rows) -> None:
         if self._seen is not None:
@@ -164,28 +160,14 @@ class _UrlPrinter:
             rows = take_rows(rows, self._limit - self._summary.printed)
         if self._counts:
             self._counts.add(rows)
-            self._summary.printed += len(rows)
         elif rows:
             self._run.console.clear_for_results()
             several = SiteRows([(site, rows)]) if self._summary.is_for_many else rows
-            await write_to(self.output, partial(self.output.write, several))
-            self._summary.printed += len(rows)
+            await write_to(self._output, partial(self._output.write, several))
+        self._summary.printed += len(rows)
         if self._summary.printed == self._limit:
             self._summary.limit_reached = True
             raise _LimitReachedError
-
-
-def _open_report(arguments: argparse.Namespace) -> Output | None:
-    """Return the report, if any; raise UsageError for a name without a format."""
-    path = getattr(arguments, "report", None)
-    if is_json(path):
-        if is_for_many(arguments):
-            raise UsageError("--report: .json tells all of one source: end with .jsonl for many")
-        return Output(path, JsonEncoder(), end=None)
-    try:
-        return open_report(path)
-    except (ValueError, ModuleNotFoundError) as error:
-        raise UsageError(f"--report: {error}") from None
 
 
 # -- the newest ones
@@ -226,12 +208,12 @@ def run_newest(arguments: argparse.Namespace) -> int:
                 output.discard()
         console.print_issues(found.report, task.url)
         console.print_summary(summary)
-        said = "proven: no other URL with a date is newer"
-        if not found.proven:
-            said = f"not proven to be the newest: {_REASONS.get(found.reason, found.reason)}"
-        odd = {"without a date": found.undated, "of the future": found.future}
-        left = ", ".join(f"{number} {what}" for what, number in odd.items() if number)
         if found.entries:
+            said = "proven: no other URL with a date is newer"
+            if not found.proven:
+                said = f"not proven to be the newest: {_REASONS.get(found.reason, found.reason)}"
+            odd = {"without a date": found.undated, "of the future": found.future}
+            left = ", ".join(f"{number} {what}" for what, number in odd.items() if number)
             left = f"; URLs left out: {left}" if left else ""
             console.print_line(f"{said} ({found.documents} sitemaps read{left})")
         code = summary.find_exit_code()

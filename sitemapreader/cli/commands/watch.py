@@ -31,37 +31,29 @@ def run_watch(arguments: argparse.Namespace) -> int:
     path = get_output_path(arguments)
     if path is not None and Path(path).suffix != ".atom":
         raise UsageError("-o: watch writes a feed, such as changes.atom; or append with >> FILE")
-    work = _Watcher(run, path)
-    return run_process(work.run, path or "standard output", run.console)
+    ends: dict[str, SiteOutcome] = {}  # name of a site -> how its last walk ended
 
+    def note(outcome: SiteOutcome) -> None:
+        """Say how a walk ended, if the one before it ended otherwise."""
+        if outcome.reason == NOT_DUE:
+            return
+        before = ends.get(outcome.site)
+        ends[outcome.site] = outcome
+        if not outcome.status.is_whole and (before is None or before.reason != outcome.reason):
+            run.console.print_line(f"{outcome.site}: {outcome.status} ({outcome.reason})")
+        elif outcome.status.is_whole and before is not None and not before.status.is_whole:
+            run.console.print_line(f"{outcome.site}: read again")
 
-class _Watcher:
-    """Prints the changes of all sources."""
-
-    def __init__(self, run: SourceRun, path: str | None) -> None:
-        self._run = run
-        self._path = path
-        self._ends: dict[str, SiteOutcome] = {}
-        """Name of a site -> how its last walk ended."""
-
-    async def run(self) -> int:
-        """Watch the sources; return the exit code."""
-        run, arguments = self._run, self._run.arguments
-        sites = []
-        async for task in run.list_tasks():
-            if isinstance(task, SiteTask):
-                sites.append(task)
-            else:
-                run.report_unknown(f"{task!r} {NO_SOURCE}")
+    async def work() -> int:
         try:
             changes = watch(
-                sites,
+                await _list_sites(run),
                 state=arguments.state_file,
                 pace=arguments.pace,
                 kinds=arguments.kinds,
                 initial=arguments.initial,
                 at_once=arguments.parallel,
-                on_site=self._note,
+                on_site=note,
                 options=run.config.options,
                 limits=run.config.limits,
                 **run.config.walk,
@@ -70,40 +62,36 @@ class _Watcher:
             raise UsageError(str(error)) from None
         async with changes:
             async for site, entries in changes.batches():
-                await self._print(site, entries)
-        return self._find_exit_code()
+                await _print(site, entries, path, arguments.format)
+        return _find_exit_code([outcome.status for outcome in ends.values()], run.summary.unknown)
 
-    async def _print(self, site: str, entries: list[UrlEntry]) -> None:
-        if self._path is not None:
-            with open_output(self._path, "atom") as feed:
-                feed.write(entries)
-            return
-        if self._run.arguments.format == "jsonl":
-            with open_output(None, "jsonl", has_sites=True) as rows:
-                await write_to(rows, partial(rows.write, SiteRows([(site, entries)])))
-            return
-        lines = LineWriter(None)
+    return run_process(work, path or "standard output", run.console)
+
+
+async def _list_sites(run: SourceRun) -> list[SiteTask]:
+    given = [task async for task in run.list_tasks()]
+    for line in (each for each in given if isinstance(each, str)):
+        run.report_unknown(f"{line!r} {NO_SOURCE}")
+    return [each for each in given if isinstance(each, SiteTask)]
+
+
+def _find_exit_code(ends: list[SiteStatus], unknown: int) -> int:
+    if ends and all(status is SiteStatus.FAILED for status in ends):
+        return NOTHING_FETCHED
+    return ALL_READ if all(status.is_whole for status in ends) and not unknown else PARTIAL
+
+
+async def _print(site: str, entries: list[UrlEntry], path: str | None, form: str) -> None:
+    if path is not None:
+        with open_output(path, "atom") as feed:
+            feed.write(entries)
+    elif form == "jsonl":
+        with open_output(None, "jsonl", has_sites=True) as rows:
+            await write_to(rows, partial(rows.write, SiteRows([(site, entries)])))
+    else:
         now = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"
         urls = escape_urls([entry.loc for entry in entries])
         said = zip(entries, urls, strict=True)
         text = "".join(f"{now}\t{entry.change}\t{url}\n" for entry, url in said)
-        async with opened(lines):
+        async with opened(LineWriter(None)) as lines:
             await write_to(lines, partial(lines.write_text, text))
-
-    def _note(self, outcome: SiteOutcome) -> None:
-        """Say how a walk ended, if the one before it ended otherwise."""
-        if outcome.reason == NOT_DUE:
-            return
-        before = self._ends.get(outcome.site)
-        self._ends[outcome.site] = outcome
-        if not outcome.status.is_whole and (before is None or before.reason != outcome.reason):
-            self._run.console.print_line(f"{outcome.site}: {outcome.status} ({outcome.reason})")
-        elif outcome.status.is_whole and before is not None and not before.status.is_whole:
-            self._run.console.print_line(f"{outcome.site}: read again")
-
-    def _find_exit_code(self) -> int:
-        ends = [outcome.status for outcome in self._ends.values()]
-        if ends and all(status is SiteStatus.FAILED for status in ends):
-            return NOTHING_FETCHED
-        is_all = all(status.is_whole for status in ends) and not self._run.summary.unknown
-        return ALL_READ if is_all else PARTIAL
