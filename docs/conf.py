@@ -150,39 +150,102 @@ def _protect(text: str) -> str:
     return "`".join(parts)
 
 
+PUBLIC = {
+    "Walking a site": """
+        walk walk_sync WalkArguments Walk BlockingWalk walk_many walk_many_sync SiteRun
+        BlockingSiteRun SiteTask watch Watch SiteOutcome SiteStatus discover discover_sync
+        Discovery newest newest_sync Newest
+    """,
+    "Reading one document": "read SitemapReader Event parse_robots Robots OtherLine",
+    "Values": """
+        UrlEntry SitemapEntry Image Video News Alternate models.Price models.Restriction Extra
+        Format Via Change DateSource
+    """,
+    "Report, Issues and errors": """
+        Report Document Status Role Issue IssueCode Severity SitemapReaderError FetchError
+        StateError IssueError IssueGroup
+    """,
+    "Limits, options, fetchers and pages": "Limits FetchOptions HttpFetcher fetch pages",
+    "State": """
+        State state.SiteState state.DocumentState state.UnlistedUrl state.GonePage
+        state.name_of_sitemaps state.PlannedDocument
+    """,
+    "Outputs and tables": """
+        open_output to_dataframe to_arrow read_batches IncompleteWarning output output.columns
+        output.arrow
+    """,
+    "For extensions": """
+        urls dates event_loop errors.advise_extra errors.name_extra errors.suggest
+        issues.excerpt issues.show_url outcomes.show_bytes many.name_site options.MAX_URL_CHARS
+        version.__version__ options.ROBOTS_MAX_BYTES
+    """,
+}
+"""Heading -> the names below it, in `sitemapreader`: modules stand for all that they export."""
+_OPTIONS = {
+    "Event": ":no-value:",
+    "IssueCode": ":no-members:",
+    "WalkArguments": ":no-members:",
+    "fetch": ":exclude-members: HttpFetcher",
+}
 REFERENCE = """# API reference
 
-The public names; [the same in full](api.md), with arguments, is a part of the built pages, and
-`help(name)` prints it. Public are, besides, the names of `sitemapreader.audit`
+The public names; `help(name)` prints what each takes and does, and so does the page "API in full"
+of the built documentation. Public are, besides, the names of `sitemapreader.audit`
 ([audits](audit.md)), `sitemapreader.distributed` ([many machines](scale.md)) and
 `sitemapreader.recipes`. Everything else is internal, and may change without notice.
 """
-_DIRECTIVE = re.compile(r"^## (.+)$|^\.\. auto(\w+):: ([\w.]+)$", re.MULTILINE)
 
 
 def write_reference() -> str:
     """Return the page of the public names: each with the first line that is said of it."""
     parts = [REFERENCE]
-    full = (Path(__file__).parent / "api.md").read_text("utf-8")
-    for title, kind, path in _DIRECTIVE.findall(full):
-        if title:
-            parts.append(f"## {title}\n\n| name | what it is |\n|---|---|")
-        elif kind == "module":
-            module = import_module(path)
-            names = sorted(set(module.__all__) - set(sitemapreader.__all__))
-            parts += [_describe(f"{path}.{name}", getattr(module, name)) for name in names]
-        elif kind == "data":
-            parts.append(f"| `{path.removeprefix('sitemapreader.')}` | a value |")
-        else:
-            owner, _, name = path.rpartition(".")
-            parts.append(_describe(path, getattr(import_module(owner), name)))
-    return "\n".join(parts).replace("|\n## ", "|\n\n## ") + "\n"
+    for title, names in PUBLIC.items():
+        parts.append(f"## {title}\n\n| name | what it is |\n|---|---|")
+        for name in names.split():
+            thing = _find(name)
+            if inspect.ismodule(thing):
+                own = sorted(set(thing.__all__) - set(sitemapreader.__all__))
+                parts += [_describe(f"{name}.{each}", getattr(thing, each)) for each in own]
+            else:
+                parts.append(_describe(name, thing))
+        parts.append("")
+    return "\n".join(parts)
+
+
+def write_full_reference(app: Sphinx) -> None:
+    """Write `api.md`, the page of all docstrings, which is a part of the built pages alone."""
+    parts = [
+        "# API in full\n\nThe names of the [reference](reference.md), with all that they say.\n"
+    ]
+    for title, names in PUBLIC.items():
+        parts.append(f"## {title}\n\n```{{eval-rst}}")
+        for name in names.split():
+            parts.append(f".. auto{_kind_of(_find(name))}:: sitemapreader.{name}")
+            parts += [f"   {_OPTIONS[name]}"] if name in _OPTIONS else []
+        parts.append("```\n")
+    (Path(app.srcdir) / "api.md").write_text("\n".join(parts), "utf-8")
+
+
+def _find(path: str) -> Any:
+    """Find a public object, or a module, by its path below the package."""
+    owner, _, name = path.rpartition(".")
+    return getattr(
+        import_module(f"sitemapreader.{owner}".rstrip(".")), name, None
+    ) or import_module(f"sitemapreader.{path}")
+
+
+def _kind_of(thing: object) -> str:
+    """Return what autodoc calls this kind of object."""
+    if inspect.isclass(thing):
+        return "exception" if issubclass(thing, BaseException) else "class"
+    kinds = {"module": inspect.ismodule, "function": inspect.isroutine}
+    return next((kind for kind, fits in kinds.items() if fits(thing)), "data")
 
 
 def _describe(path: str, thing: object) -> str:
     is_described = inspect.isclass(thing) or inspect.isroutine(thing)
     said = (inspect.getdoc(thing) or "").partition("\n\n")[0] if is_described else "A value."
-    return f"| `{path.removeprefix('sitemapreader.')}` | {_protect(' '.join(said.split()))} |"
+    return f"| `{path}` | {_protect(' '.join(said.split()))} |"
 
 
 PAGES = {
@@ -194,5 +257,6 @@ PAGES = {
 
 
 def setup(app: Sphinx) -> None:
-    """Have docstrings converted before they are read."""
+    """Have the full reference written, and docstrings converted before they are read."""
     app.connect("autodoc-process-docstring", convert_fences)
+    app.connect("builder-inited", write_full_reference)

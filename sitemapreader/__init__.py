@@ -22,7 +22,7 @@ async def main():
 asyncio.run(main())
 ```
 
-Public are the names that docs/api.md has, those in `__all__` of `sitemapreader.audit`
+Public are the names that docs/reference.md has, those in `__all__` of `sitemapreader.audit`
 and `distributed`, and the modules of `sitemapreader.recipes` with the names that
 their documentation shows. Everything else is internal and may change in any version.
 """
@@ -61,8 +61,6 @@ if TYPE_CHECKING:
         Format,
         Image,
         News,
-        Price,
-        Restriction,
         SitemapEntry,
         UrlEntry,
         Via,
@@ -74,7 +72,7 @@ if TYPE_CHECKING:
     from sitemapreader.readers import SitemapReader, read
     from sitemapreader.readers.robots import OtherLine, Robots, parse_robots
     from sitemapreader.report import Report
-    from sitemapreader.state import DocumentState, PlannedDocument, SiteState, State
+    from sitemapreader.state import State
     from sitemapreader.tables import IncompleteWarning, read_batches, to_arrow, to_dataframe
     from sitemapreader.walker import (
         BlockingWalk,
@@ -97,7 +95,6 @@ __all__ = [
     "DateSource",
     "Discovery",
     "Document",
-    "DocumentState",
     "Event",
     "Extra",
     "FetchError",
@@ -114,16 +111,12 @@ __all__ = [
     "Newest",
     "News",
     "OtherLine",
-    "PlannedDocument",
-    "Price",
     "Report",
-    "Restriction",
     "Robots",
     "Role",
     "Severity",
     "SiteOutcome",
     "SiteRun",
-    "SiteState",
     "SiteStatus",
     "SiteTask",
     "SitemapEntry",
@@ -163,15 +156,15 @@ _EXPORTS_BY_MODULE = {
     "tables": "IncompleteWarning read_batches to_arrow to_dataframe",
     "many": "BlockingSiteRun SiteRun SiteTask walk_many walk_many_sync",
     "issues": "Issue IssueCode Severity",
-    "models": "Alternate Change DateSource Event Extra Format Image News Price Restriction "
-    "SitemapEntry UrlEntry Via Video",
+    "models": "Alternate Change DateSource Event Extra Format Image News SitemapEntry UrlEntry Via "
+    "Video",
     "options": "FetchOptions Limits",
     "output": "open_output",
     "readers": "SitemapReader read",
     "readers.robots": "OtherLine Robots parse_robots",
     "outcomes": "Document Role SiteOutcome SiteStatus Status",
     "report": "Report",
-    "state": "DocumentState PlannedDocument SiteState State",
+    "state": "State",
     "walker": "BlockingWalk Discovery Walk WalkArguments discover discover_sync walk walk_sync",
     "many.watch": "Watch watch",
     "walker.newest": "Newest newest newest_sync",

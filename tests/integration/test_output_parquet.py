@@ -19,14 +19,13 @@ from sitemapreader import (
     Extra,
     Image,
     News,
-    Price,
-    Restriction,
     UrlEntry,
     Video,
     open_output,
     walk_sync,
 )
 from sitemapreader.fetch import FolderFetcher
+from sitemapreader.models import Price, Restriction
 from sitemapreader.output.columns import COLUMNS, SCHEMA_VERSION
 
 pytest.importorskip("pyarrow", reason="no pyarrow: pip install .[arrow]")

@@ -8,7 +8,8 @@ import pytest
 from each_case import for_each
 from reading import FEED, check_ways, issues, locs, read, read_by_tree
 
-from sitemapreader import Image, IssueCode, Price, Restriction, UrlEntry, Video
+from sitemapreader import Image, IssueCode, UrlEntry, Video
+from sitemapreader.models import Price, Restriction
 
 PAGE = "https://a.example/1"
 PADDING = b"".join(

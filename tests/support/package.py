@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import os
-import re
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -56,10 +55,15 @@ def imports_of(name: str) -> frozenset[str]:
 
 @cache
 def list_public() -> dict[str, set[str]]:
-    """Return what docs/api.md documents: modules, and of each the names that it exports."""
+    """Return what the reference documents: modules, and of each the names that it exports."""
     public: dict[str, set[str]] = {}
-    page = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
-    for path in re.findall(r"^\.\. auto\w+:: sitemapreader\.([\w.]+)$", page, re.MULTILINE):
+    page = ast.parse((ROOT / "docs" / "conf.py").read_text(encoding="utf-8"))
+    (table,) = (
+        ast.literal_eval(node.value)
+        for node in page.body
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "PUBLIC"
+    )
+    for path in " ".join(table.values()).split():
         module, _, name = path.rpartition(".")
         if path in paths():
             public[path] = exports_of(path)
