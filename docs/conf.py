@@ -238,8 +238,9 @@ def _kind_of(thing: object) -> str:
     """Return what autodoc calls this kind of object."""
     if inspect.isclass(thing):
         return "exception" if issubclass(thing, BaseException) else "class"
-    kinds = {"module": inspect.ismodule, "function": inspect.isroutine}
-    return next((kind for kind, fits in kinds.items() if fits(thing)), "data")
+    if inspect.ismodule(thing):
+        return "module"
+    return "function" if inspect.isroutine(thing) else "data"
 
 
 def _describe(path: str, thing: object) -> str:
