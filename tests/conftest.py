@@ -8,14 +8,13 @@ import gc
 import os
 import signal
 import sys
-from contextlib import nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+import loopback  # noqa: F401 (refuses connections that would leave this machine)
 import pytest
 from hypothesis import HealthCheck, settings
-from isolation import isolated
 from package import PACKAGE
 
 if TYPE_CHECKING:
@@ -119,20 +118,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if find_folder(item) == "slow":
             item.add_marker("slow")
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_setup(item: pytest.Item) -> Iterator[None]:
-    """Refuse sockets and processes to the fixtures of tests/unit."""
-    with isolated() if find_folder(item) == "unit" else nullcontext():
-        return (yield)
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
-    """Refuse sockets and processes to the tests of tests/unit."""
-    with isolated() if find_folder(item) == "unit" else nullcontext():
-        return (yield)
 
 
 @pytest.fixture
