@@ -17,7 +17,7 @@ import attrs
 
 from sitemapreader.errors import FetchError
 from sitemapreader.event_loop import LoopClock
-from sitemapreader.fetch.breaker import HostBreaker
+from sitemapreader.fetch.hosts import HostBreaker
 from sitemapreader.issues import Issue, IssueCode
 from sitemapreader.models import Format, SitemapEntry
 from sitemapreader.rows import Rows

@@ -117,7 +117,7 @@ class HttpResponse:
             FetchError: the body broke off; everything that had arrived was yielded before.
         """
         while True:
-            await self._slot.resume()
+            self._slot.resume()
             try:
                 piece = await self._next_piece()
             finally:

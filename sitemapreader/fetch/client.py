@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping
     from contextlib import AbstractAsyncContextManager
 
-    from sitemapreader.fetch.breaker import HostBreaker
+    from sitemapreader.fetch.hosts import HostBreaker
     from sitemapreader.fetch.mapping import HostMap
     from sitemapreader.fetch.urls import CheckRedirect
 

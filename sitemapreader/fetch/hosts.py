@@ -1,8 +1,12 @@
-"""Hosts: how many requests there are at once, how far apart, and in which order.
+"""Hosts: requests at once, the time between them, and which are down.
 
 A slot is the right to one request; requests get theirs in the order in which they ask. A response
 that is not read for a moment lends its slot to another requester, a walk or all other code
 together: a reader that waits for its own consumer asks for nothing.
+
+A host that fails several times in a row is paused for one walk. After the pause one document is
+fetched as a trial. An answer ends that; another failure doubles the pause. After some failed trials
+the host is given up until the next walk.
 """
 
 # Without loans, a consumer that fetches pages with the fetcher of its walk would wait for a slot
@@ -15,14 +19,21 @@ import asyncio
 import math
 import time
 from collections import OrderedDict
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
+from weakref import WeakSet
 
 import attrs
 
+from sitemapreader.errors import LOGIN_STATUSES, FetchError
+from sitemapreader.issues import IssueCode
 from sitemapreader.logs import log_pause
+from sitemapreader.urls import host_of, origin_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
+
+    from sitemapreader.options import FetchOptions
 
 LENT_AFTER_SECONDS = 0.2
 """How long a response goes unread before its slot is lent; a reader takes less for one step."""
@@ -36,56 +47,45 @@ _SLOW_DOWN_SECONDS = 1.0
 _LEAST_DELAY, _MOST_DELAY = 0.5, 8.0
 """Bounds of the seconds between two requests to a host that answered 429."""
 _GOOD_ANSWERS = 20
-"""How many good answers in a row take back one step of `HostThrottle.slow_down`."""
+"""How many good answers in a row take back one step of `Host.slow_down`."""
 
 
 @attrs.define(eq=False)
 class Slot:
-    """The right to one request, until it is released."""
+    """The right to one request at a host, and at its address, until it is released."""
 
-    _host: _Host | None
-    requester: object
-    max_wait: float = math.inf
+    requester: object = None
     is_lent: bool = False
-    """Whether another requester may use the slot meanwhile."""
-    beside: Slot | None = None
-    """The slot of the server's address, which shares the life of this one."""
+    """Whether another requester may use its place: nothing is read from the server."""
+    places: list[Host] = attrs.field(factory=list)
     _loan: asyncio.TimerHandle | None = None
 
     def pause(self) -> None:
         """Let the slot be lent soon: nothing is read from the server until `resume`."""
-        if self.beside is not None:
-            self.beside.pause()
-        if self._host is not None and self._loan is None:
-            loop = asyncio.get_running_loop()
-            self._loan = loop.call_later(LENT_AFTER_SECONDS, self._lend, self._host)
+        if self.places and self._loan is None:
+            self._loan = asyncio.get_running_loop().call_later(LENT_AFTER_SECONDS, self._lend)
 
-    def _lend(self, host: _Host) -> None:
+    def _lend(self) -> None:
         self.is_lent = True
-        host.serve()
+        for place in self.places:
+            place.serve()
 
-    async def resume(self) -> None:
-        """Take the slot back before reading on; wait for room if it was lent."""
-        self._keep()
-        if self._host is not None and self.is_lent:
-            await self._host.admit(self)
-        if self.beside is not None:
-            await self.beside.resume()
-
-    def release(self) -> None:
-        """Free the slot for the next request; further calls do nothing."""
-        self._keep()
-        host, self._host = self._host, None
-        if host is not None:
-            host.users -= 1
-            host.remove(self)
-        if self.beside is not None:
-            self.beside.release()
-
-    def _keep(self) -> None:
+    def resume(self) -> None:
+        """Read on. If the slot was lent, both go on: the server answers both in any case."""
+        self.is_lent = False
         if self._loan is not None:
             self._loan.cancel()
             self._loan = None
+
+    def release(self) -> None:
+        """Free the slot for the next request; further calls do nothing."""
+        self.resume()
+        while self.places:
+            self.places.pop().remove(self)
+
+
+async def _go_on() -> None:
+    """Wait for nothing."""
 
 
 class LongWaitError(Exception):
@@ -97,34 +97,60 @@ class LongWaitError(Exception):
 
 
 @attrs.define(eq=False)
-class _Host:
-    """The slots of one host, and the requests that wait for one."""
+class Host:
+    """The slots of one host (or address), and the requests that wait for one."""
 
-    limit: int
-    delay: float
+    name: str
+    per_host: int
+    least_delay: float
+    delay: float = 0.0
     not_before: float = 0.0
     """Monotonic time before which no request starts."""
-    users: int = 0
-    """How many requests run or wait."""
     used_at: float = attrs.field(factory=time.monotonic)
     """Monotonic time of the last request, or of the last change of the delay."""
     slowed_at: float = 0.0
-    """Monotonic time of the last 429; 0 if there was none, or its effect has been taken back."""
-    extra_delay: float = 0.0
+    """Monotonic time of the last 429."""
+    steps: int = 0
+    """How many times the rate was halved: first the requests at once, then the delay."""
     good_answers: int = 0
-    """How many good answers there were since then, in a row."""
+    """How many there were since the last step, in a row."""
     _slots: set[Slot] = attrs.field(factory=set, init=False)
     # Not a dict: after many deletions, a dict searches long for its first key.
     _queue: OrderedDict[Slot, asyncio.Future[None]] = attrs.field(factory=OrderedDict, init=False)
-    _starting: Slot | None = attrs.field(default=None, init=False)
-    """The slot whose request starts as soon as its address has room."""
-    _alarm: asyncio.TimerHandle | None = attrs.field(default=None, init=False)
+    _gate: asyncio.Lock = attrs.field(factory=asyncio.Lock, init=False)
+    """Held by the request that starts next, so that the delay lies between two starts."""
+
+    # -- the rate
+
+    @property
+    def rate(self) -> tuple[int, float]:
+        """How many requests there may be at once, and the seconds between two starts."""
+        beyond = self.steps - self.per_host.bit_length()
+        extra = min(_LEAST_DELAY * 2.0**beyond, _MOST_DELAY) if beyond >= 0 else 0.0
+        return max(1, self.per_host >> self.steps), max(self.least_delay, self.delay, extra)
+
+    def defer(self, seconds: float) -> None:
+        """Start no request for `seconds` from now."""
+        log_pause(self.name, seconds, "Retry-After")
+        self.not_before = max(self.not_before, time.monotonic() + seconds)
+
+    def slow_down(self) -> None:
+        """Halve the rate after a 429; several of one moment count once."""
+        now, self.good_answers = time.monotonic(), 0
+        if now >= self.slowed_at + _SLOW_DOWN_SECONDS:
+            self.slowed_at = now
+            self.steps += self.rate[1] < _MOST_DELAY
+
+    def speed_up(self) -> None:
+        """Count a good answer; after some in a row, take back one step of `slow_down`."""
+        self.good_answers += 1
+        if self.steps and self.good_answers >= _GOOD_ANSWERS:
+            self.steps, self.good_answers = self.steps - 1, 0
+
+    # -- the slots
 
     async def admit(self, slot: Slot) -> None:
-        """Wait for the turn of a slot; the first that fits is admitted first."""
-        if not self._queue and not self._is_full() and self._fits(slot, time.monotonic()):
-            self._let_in(slot)
-            return
+        """Wait until there is room for a slot; the first that fits is admitted first."""
         admitted = self._queue[slot] = asyncio.get_running_loop().create_future()
         self.serve()
         try:
@@ -132,170 +158,233 @@ class _Host:
         finally:
             self._queue.pop(slot, None)
 
-    def start(self, slot: Slot) -> bool:
-        """Start the request of a slot, unless the host has asked for a pause meanwhile."""
-        self._starting = None
-        now = time.monotonic()
-        if now < self.not_before:
-            self.remove(slot)
-            return False
-        self.not_before = now + max(self.delay, self.extra_delay)
-        self.serve()
-        return True
+    async def acquire(
+        self, slot: Slot, max_wait: float = math.inf, join: Callable[[], Awaitable[object]] = _go_on
+    ) -> None:
+        """Wait for room, for the time of the next request, and for `join`, in this order.
+
+        Raise LongWaitError if `max_wait` is not enough.
+        """
+        await self.admit(slot)
+        async with self._gate if self.rate[1] else nullcontext():
+            while (wait := self.not_before - time.monotonic()) > 0:
+                if wait > max_wait:
+                    raise LongWaitError(wait)
+                await asyncio.sleep(wait)  # it may become longer meanwhile
+            await join()
+            self.not_before = max(self.not_before, time.monotonic() + self.rate[1])
 
     def remove(self, slot: Slot) -> None:
         """Take a slot away, and let others in."""
         self._slots.discard(slot)
-        if self._starting is slot:
-            self._starting = None
         self.serve()
 
     def serve(self) -> None:
-        """Admit all that there is room and time for, and look again when it is time."""
-        if not self._queue:
-            return
-        now = time.monotonic()
-        wait = self.not_before - now
-        for slot, admitted in self._queue.items() if wait > 0 else ():
-            if wait > slot.max_wait and slot not in self._slots and not admitted.done():
-                admitted.set_exception(LongWaitError(wait))
-        while (first := self._find_next(now)) is not None:
-            self._queue.pop(first).set_result(None)
-            self._let_in(first)
-        if self._alarm is not None:
-            self._alarm.cancel()
-            self._alarm = None
-        if self._queue and wait > 0:
-            self._alarm = asyncio.get_running_loop().call_later(wait, self.serve)
+        """Admit all that there is room for."""
+        while (slot := self._find_next()) is not None:
+            self._queue.pop(slot).set_result(None)
+            self._slots.add(slot)
+            slot.places.append(self)
 
-    def _let_in(self, slot: Slot) -> None:
-        if slot not in self._slots and (self.delay or self.extra_delay):
-            self._starting = slot
-        self._slots.add(slot)
-        slot.is_lent = False
-
-    def _find_next(self, now: float) -> Slot | None:
-        if self._is_full():
+    def _find_next(self) -> Slot | None:
+        limit, _ = self.rate
+        if not self._queue or sum(not slot.is_lent for slot in self._slots) >= limit:
             return None
         waiting = (slot for slot, admitted in self._queue.items() if not admitted.done())
-        return next((slot for slot in waiting if self._fits(slot, now)), None)
+        return next((slot for slot in waiting if self._count_for(slot) < limit), None)
 
-    def _is_full(self) -> bool:
-        """Return whether no slot is free or lent."""
-        return sum(not slot.is_lent for slot in self._slots) >= self.limit
+    def _count_for(self, slot: Slot) -> int:
+        """Return how many slots there are that are not lent to the requester of one."""
+        return sum(not t.is_lent or t.requester is slot.requester for t in self._slots)
 
-    def _fits(self, slot: Slot, now: float) -> bool:
-        """Return whether there are room and time for a slot, where not all is full."""
-        if slot in self._slots:
-            # A slot that is taken back does not wait for its requester's others: they may be lent
-            # as well, and wait for this one.
-            return True
-        if self._starting is not None or now < self.not_before:
-            return False
-        counting = (not t.is_lent or t.requester is slot.requester for t in self._slots)
-        return sum(counting) < self.limit
+    def is_worth_keeping(self, now: float) -> bool:
+        """Return whether there are requests, or it has asked for fewer than others get."""
+        is_slow = bool(self.steps) or self.delay > self.least_delay
+        is_remembered = is_slow and self.used_at > now - REMEMBERED_SECONDS
+        return bool(self._slots or self._queue) or self.not_before > now or is_remembered
 
 
-class HostThrottle:
-    """Slots for requests to each host: so many at once, and so far apart."""
+class Hosts:
+    """The hosts of a fetcher: so many requests at once to each, and so far apart."""
 
     def __init__(self, per_host: int, delay_seconds: float) -> None:
         self._per_host = per_host
         self._delay = delay_seconds
-        self._hosts: dict[str, _Host] = {}
+        self._hosts: dict[str, Host] = {}
         self._next_eviction = MAX_IDLE_HOSTS
 
-    def set_delay(self, host: str, seconds: float) -> None:
-        """Set the seconds between two starts at a host; the general delay is the minimum."""
-        self._queue_of(host).delay = max(self._delay, seconds)  # in this order, NaN loses
-
-    def defer(self, host: str, seconds: float) -> None:
-        """Start no request to a host for `seconds` from now."""
-        log_pause(host, seconds, "Retry-After")
-        queue = self._queue_of(host)
-        queue.not_before = max(queue.not_before, time.monotonic() + seconds)
-        queue.serve()  # some may not wait for so long
-
-    def slow_down(self, host: str) -> None:
-        """Halve the rate at a host that answered 429.
-
-        Fewer requests at once come first, then a longer delay. Several 429 of one moment count
-        once.
-        """
-        queue, now = self._queue_of(host), time.monotonic()
-        queue.good_answers = 0
-        if now < queue.slowed_at + _SLOW_DOWN_SECONDS:
-            return
-        queue.slowed_at = now
-        if queue.limit > 1:
-            queue.limit //= 2
-        else:
-            queue.extra_delay = min(max(2 * queue.extra_delay, _LEAST_DELAY), _MOST_DELAY)
-
-    def speed_up(self, host: str) -> None:
-        """Count a good answer; after some in a row, take back one step of `slow_down`."""
-        queue = self._hosts.get(host)
-        if queue is None or not queue.slowed_at:
-            return
-        queue.good_answers += 1
-        if queue.good_answers < _GOOD_ANSWERS:
-            return
-        queue.good_answers = 0
-        if queue.extra_delay:
-            queue.extra_delay = queue.extra_delay / 2 if queue.extra_delay > _LEAST_DELAY else 0.0
-        elif queue.limit < self._per_host:
-            queue.limit = min(2 * queue.limit, self._per_host)
-        else:
-            queue.slowed_at = 0.0
-
-    async def acquire(
-        self,
-        host: str,
-        requester: object = None,
-        *,
-        max_wait: float = math.inf,
-        join: Callable[[], Awaitable[Slot | None]] | None = None,
-    ) -> Slot:
-        """Wait for a slot of a host; raise LongWaitError if `max_wait` is not enough.
-
-        `requester` is the walk that asks. `join` waits for a slot of the address that the host has,
-        if that is counted too.
-        """
-        queue = self._queue_of(host)
-        queue.users += 1
-        slot = Slot(queue, requester, max_wait)
-        try:
-            while True:
-                await queue.admit(slot)
-                slot.beside = await join() if join is not None else None
-                if queue.start(slot):
-                    return slot
-                if slot.beside is not None:
-                    slot.beside.release()
-        except BaseException:
-            slot.release()
-            raise
-
-    def _queue_of(self, host: str) -> _Host:
-        queue = self._hosts.get(host)
-        if queue is None:
-            if len(self._hosts) >= self._next_eviction:
-                self._evict_idle()
-            queue = _Host(self._per_host, self._delay)
-            self._hosts[host] = queue
-        queue.used_at = time.monotonic()
-        return queue
-
-    def _evict_idle(self) -> None:
+    def __getitem__(self, name: str) -> Host:
+        """Return the record of a host."""
         now = time.monotonic()
-        long_ago = now - REMEMBERED_SECONDS
-        self._hosts = {
-            name: queue
-            for name, queue in self._hosts.items()
-            if queue.users
-            or queue.not_before > now
-            # those that have asked for fewer requests than others get
-            or ((queue.slowed_at or queue.delay > self._delay) and queue.used_at > long_ago)
-        }
-        # Twice as many as are left: then an eviction costs each new host the same.
-        self._next_eviction = max(MAX_IDLE_HOSTS, 2 * len(self._hosts))
+        host = self._hosts.get(name)
+        if host is None:
+            if len(self._hosts) >= self._next_eviction:
+                kept = (each for each in self._hosts.values() if each.is_worth_keeping(now))
+                self._hosts = {each.name: each for each in kept}
+                # Twice as many as are left: then an eviction costs each new host the same.
+                self._next_eviction = max(MAX_IDLE_HOSTS, 2 * len(self._hosts))
+            host = self._hosts[name] = Host(name, self._per_host, self._delay)
+        host.used_at = now
+        return host
+
+
+# -- hosts that refuse or are down
+
+HOST_CODES = frozenset({IssueCode.HOST_REFUSES, IssueCode.HOST_DOWN})
+"""Why a document is skipped after failures of other documents of its host."""
+
+_REFUSING = frozenset({IssueCode.BLOCKED_BY_SITE, IssueCode.LOGIN_REQUIRED, IssueCode.RETRY_LATER})
+_REFUSING_STATUSES = LOGIN_STATUSES | {403, 429}
+_DOWN = frozenset(
+    {
+        IssueCode.BAD_HTTP,
+        IssueCode.BODY_CUT,
+        IssueCode.CONNECT,
+        IssueCode.DNS,
+        IssueCode.REDIRECT_LOOP,
+        IssueCode.STALLED,
+        IssueCode.TIMEOUT,
+        IssueCode.TLS,
+        IssueCode.TOO_MANY_REDIRECTS,
+        IssueCode.TOO_SLOW,
+    }
+)
+_DOWN_STATUSES = range(500, 600)
+_ANSWERS = frozenset({IssueCode.HTTP_STATUS, IssueCode.SITEMAP_WITH_ERROR_STATUS})
+_STATUSES_OF_GUESSES = (403, 500)
+"""What servers answer for a path that is not there: object stores 403, broken programs 500."""
+_TRIAL_SECONDS = 1.0
+"""How long to wait during a trial before looking again, where nobody tells of its end."""
+
+
+@attrs.define
+class _Failures:
+    """The failures of one origin since its last good answer."""
+
+    count: int = 0
+    trials: int = 0
+    """How many have failed."""
+    reason: IssueCode = IssueCode.HOST_REFUSES
+    paused_until: float = 0.0
+    """Monotonic time; 0 before the first pause."""
+    trial: str = ""
+    """The URL that is asked for as a trial now."""
+
+
+_NONE = _Failures()
+
+
+class HostBreaker:
+    """What one walk knows of failures, by origin (scheme, host, port).
+
+    `seconds_left` returns how long the walk may still take: no pause is longer. With `by_document`,
+    one that answers 5xx counts once, however often it was tried: that may be its own fault.
+    """
+
+    # Only origins whose last document failed have a record, so most walks keep none.
+
+    def __init__(
+        self,
+        options: FetchOptions,
+        seconds_left: Callable[[], float] = lambda: math.inf,
+        *,
+        by_document: bool = False,
+    ) -> None:
+        self._options = options
+        self._by_document = by_document
+        self._seconds_left = seconds_left
+        self._failures: dict[str, _Failures] = {}
+        self._noted: WeakSet[FetchError] = WeakSet()
+        self._guesses: set[str] = set()
+
+    def note_answer(self, url: str) -> None:
+        """Forget the failures of a host that answered."""
+        if self._failures:
+            self._failures.pop(origin_of(url), None)
+
+    def note_guess(self, url: str) -> None:
+        """Remember that nobody named a URL: its failure may prove nothing."""
+        self._guesses.add(url)
+
+    def note_error(self, url: str, error: FetchError, *, is_last: bool = True) -> None:
+        """Count the failure of a document, or of an attempt that is not its last.
+
+        An error counts once, with all its attempts if they were not counted one by one.
+        """
+        reason = _classify(error)
+        counts_once = self._by_document and error.http_status in _DOWN_STATUSES
+        if error in self._noted or (counts_once and not is_last):
+            return
+        self._noted.add(error)
+        if reason is None:
+            if error.code in _ANSWERS:
+                self.note_answer(url)
+            return
+        is_guess = url in self._guesses and error.code not in _REFUSING
+        if not (is_guess and error.http_status in _STATUSES_OF_GUESSES):
+            count = error.tries if is_last and not counts_once else 1
+            self._note_failure(url, reason, count)
+
+    def _note_failure(self, url: str, reason: IssueCode, count: int) -> None:
+        origin = origin_of(url)
+        known = self._failures.setdefault(origin, _Failures())
+        known.count += count
+        known.reason = reason
+        if known.paused_until:
+            if known.trial != url:
+                return  # this request began before the pause
+            known.trial = ""
+            known.trials += 1
+        elif known.count < self._options.failures_in_row:
+            return
+        seconds = self._options.host_pause_seconds * 2**known.trials
+        known.paused_until = time.monotonic() + seconds
+        if known.trials < self._options.host_trials:
+            log_pause(host_of(origin), seconds, str(reason))
+
+    def postpone(self, url: str, seconds: float) -> None:
+        """Pause a host for the seconds that it has asked for."""
+        known = self._failures.setdefault(origin_of(url), _Failures())
+        known.paused_until = max(known.paused_until, time.monotonic() + seconds)
+
+    def wait(self, url: str) -> float:
+        """Return the seconds until a host may be asked; infinity if it is given up."""
+        known = self._find(url)
+        if not known.paused_until:
+            return 0.0
+        if known.trials >= self._options.host_trials:
+            return math.inf
+        left = _TRIAL_SECONDS if known.trial else known.paused_until - time.monotonic()
+        return max(0.0, min(left, self._seconds_left()))
+
+    def find_reason(self, url: str) -> IssueCode:
+        """Return what the failures of a host mean."""
+        return self._find(url).reason
+
+    def begin_trial(self, url: str) -> None:
+        """Let a URL, and no other of its host, be asked for if there was a pause."""
+        if (known := self._find(url)).paused_until:
+            known.trial = url
+
+    def end_trial(self, url: str) -> None:
+        """End the trial of a URL; if nothing was asked for, another one may begin."""
+        if (known := self._find(url)).trial == url:
+            known.trial = ""
+
+    def check(self, url: str) -> None:
+        """Raise FetchError if a URL must not be asked for: its host is paused."""
+        known = self._find(url)
+        if known.paused_until and known.trial != url:
+            raise FetchError(known.reason, url, f"{known.count} failures in a row")
+
+    def _find(self, url: str) -> _Failures:
+        return self._failures.get(origin_of(url), _NONE) if self._failures else _NONE
+
+
+def _classify(error: FetchError) -> IssueCode | None:
+    """Return what a failure means for the host; `None` if for the document alone."""
+    status = error.http_status if error.code is IssueCode.HTTP_STATUS else None
+    if error.code in _REFUSING or status in _REFUSING_STATUSES:
+        return IssueCode.HOST_REFUSES
+    is_down = error.code in _DOWN or (status is not None and status in _DOWN_STATUSES)
+    return IssueCode.HOST_DOWN if is_down else None

@@ -12,6 +12,7 @@ import asyncio
 import random
 from base64 import b64encode
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from math import inf
 from typing import TYPE_CHECKING, Self, TypeVar, Unpack
 from weakref import WeakSet
 
@@ -32,7 +33,7 @@ from sitemapreader.fetch.answers import (
     make_refusal,
     wait_before_retry,
 )
-from sitemapreader.fetch.hosts import HostThrottle, LongWaitError, Slot
+from sitemapreader.fetch.hosts import Hosts, LongWaitError, Slot
 from sitemapreader.fetch.mapping import HostMap, HostPairs
 from sitemapreader.fetch.urls import (
     REDIRECTS,
@@ -53,8 +54,8 @@ if TYPE_CHECKING:
 
     from aiohttp.abc import AbstractResolver
 
-    from sitemapreader.fetch.breaker import HostBreaker
     from sitemapreader.fetch.client import Opening
+    from sitemapreader.fetch.hosts import HostBreaker
     from sitemapreader.fetch.session import Answer
 
 T = TypeVar("T")
@@ -72,8 +73,8 @@ class HttpFetcher:
     waits for ever. The number of open responses in all is not bounded.
 
     A walk and its consumer may share a fetcher. A response that is not read for 0.2 s lends its
-    place to a request of the other side. Reading continues when there is room again. A host never
-    gets more than `per_host` requests at once.
+    place to a request of the other side. Of each side a host never has more than `per_host`
+    requests at once.
 
     Args:
         options: how the network is used.
@@ -104,8 +105,8 @@ class HttpFetcher:
         self.options = options
         self.limits = limits
         self.policy = AddressPolicy(options.allow_networks, options.allow_ports)
-        self.throttle = HostThrottle(options.per_host, options.delay_seconds)
-        self.addresses = HostThrottle(options.per_address, 0.0)
+        self.hosts = Hosts(options.per_host, options.delay_seconds)
+        self.addresses = Hosts(options.per_address, 0.0)
         self.sessions = Sessions(options, resolver, keepalive_seconds)
         self.book = AddressBook(self.sessions.look_up, self.policy)
         self._own_trust = Trust()
@@ -168,7 +169,7 @@ class HttpFetcher:
         The delay is at most 60 and at least `options.delay_seconds`; NaN counts as the latter.
         """
         if host := host_of(host_url):
-            self.throttle.set_delay(host, min(seconds, ROBOTS_MAX_CRAWL_DELAY_SECONDS))
+            self.hosts[host].delay = min(seconds, ROBOTS_MAX_CRAWL_DELAY_SECONDS)
 
     def open(
         self,
@@ -206,8 +207,9 @@ class HttpFetcher:
             RuntimeError: the fetcher is closed, or belongs to another event loop.
         """
         self.sessions.check()
-        slot = await self.throttle.acquire(parse_request_url(url).host)
+        slot, host = Slot(), self.hosts[parse_request_url(url).host]
         try:
+            await host.acquire(slot)
             yield
         finally:
             slot.release()
@@ -296,7 +298,7 @@ class Exchange:
                 if asked is False:  # not 0, for which a server may ask
                     raise
                 if self._breaker is not None:
-                    self._breaker.note_attempt(self._url, error)
+                    self._breaker.note_error(self._url, error, is_last=False)
                 if attempts >= options.max_attempts:
                     raise
             else:
@@ -360,30 +362,30 @@ class Exchange:
         if literal is not None and not fetcher.policy.allows(place.host, literal, trust.trusts):
             raise FetchError(IssueCode.BLOCKED_ADDRESS, str(place), literal)
 
-        async def join() -> Slot | None:
+        slot = Slot(self._requester)
+
+        async def join() -> None:
             self._addresses, self._began = (), self._clock.waited
             if fetcher.options.proxy is not None:
-                return None
+                return
             found = fetcher.book.find(str(place), place.url.raw_host or "", place.port, trust)
             self._addresses = await self._wait(found, place, fetcher.options.headers_seconds)
             # One address stands for all names of a server: the first in order.
             address = min(str(each["host"]) for each in self._addresses)
-            return await fetcher.addresses.acquire(address, self._requester)
+            await fetcher.addresses[address].admit(slot)
 
-        if breaker is None:
-            return await fetcher.throttle.acquire(place.host, self._requester, join=join)
-        breaker.check(self._url)
+        max_wait = ROBOTS_MAX_CRAWL_DELAY_SECONDS if breaker is not None else inf
         try:
-            slot = await fetcher.throttle.acquire(
-                place.host, self._requester, max_wait=ROBOTS_MAX_CRAWL_DELAY_SECONDS, join=join
-            )
-        except LongWaitError as error:
-            breaker.postpone(self._url, error.seconds)
-            raise FetchError(IssueCode.HOST_REFUSES, self._url, str(error)) from error
-        try:
-            breaker.check(self._url)  # again: the host may have failed during the wait
-        except FetchError:
+            if breaker is not None:
+                breaker.check(self._url)
+            await fetcher.hosts[place.host].acquire(slot, max_wait, join)
+            if breaker is not None:
+                breaker.check(self._url)  # again: the host may have failed during the wait
+        except BaseException as error:
             slot.release()
+            if breaker is not None and isinstance(error, LongWaitError):
+                breaker.postpone(self._url, error.seconds)
+                raise FetchError(IssueCode.HOST_REFUSES, self._url, str(error)) from error
             raise
         return slot
 
@@ -415,13 +417,13 @@ class Exchange:
 
     async def _find_redirect(self, answer: Answer, chain: RedirectChain) -> str | None:
         """Return the Location of a redirect, `None` for a document; raise for the rest."""
-        throttle, options = self._fetcher.throttle, self._fetcher.options
-        status, headers, host = answer.status, answer.headers, chain.place.host
+        host, options = self._fetcher.hosts[chain.place.host], self._fetcher.options
+        status, headers = answer.status, answer.headers
         if status == 200 or (status == 304 and is_conditional(self._headers or {})):
-            throttle.speed_up(host)
+            host.speed_up()
             return None
         if status == _TOO_MANY_REQUESTS:
-            throttle.slow_down(host)
+            host.slow_down()
         if status in REDIRECTS and "location" in headers:
             return headers["location"]
         error = await make_refusal(
@@ -429,7 +431,7 @@ class Exchange:
         )
         wait = error.retry_after_seconds
         if wait is not None and wait <= options.retry_after_seconds:
-            throttle.defer(host, wait)
+            host.defer(wait)
         raise error
 
 

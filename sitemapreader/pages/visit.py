@@ -16,8 +16,8 @@ import attrs
 
 from sitemapreader.errors import FetchError, Redirect
 from sitemapreader.fetch.answers import find_protection, read_body
-from sitemapreader.fetch.breaker import HostBreaker
 from sitemapreader.fetch.client import Fetcher, PlainClient, Response, make_client
+from sitemapreader.fetch.hosts import HostBreaker
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import ROBOTS_MAX_BYTES, FetchOptions
 from sitemapreader.readers.decode.charset import HTML_TYPES, TEXT_TYPES, page_type_of
@@ -273,11 +273,11 @@ class PageVisitor:
         """
         breaker = self._breaker
         # Polled, because a pause ends by the clock alone.
-        while breaker.find_reason(url) is None and (wait := breaker.get_wait(url)):
-            if until - asyncio.get_running_loop().time() < wait < inf:
+        while 0 < (wait := breaker.wait(url)) < inf:
+            if until - asyncio.get_running_loop().time() < wait:
                 raise FetchError(IssueCode.RETRY_LATER, url, f"in {wait:.0f} s")
             await asyncio.sleep(min(wait, _LOOK_SECONDS))
-        if breaker.find_reason(url) is None:
+        if wait == 0:
             breaker.begin_trial(url)
 
     async def _read(self, url: str, response: Response) -> PageVisit:

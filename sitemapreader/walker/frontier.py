@@ -8,11 +8,12 @@ import sys
 from collections import Counter, deque
 from contextlib import suppress
 from itertools import count
+from math import inf
 from typing import TYPE_CHECKING, Generic, Literal, TypeAlias, TypeVar
 
 import attrs
 
-from sitemapreader.fetch.breaker import HostBreaker
+from sitemapreader.fetch.hosts import HostBreaker
 from sitemapreader.issues import IssueCode
 from sitemapreader.models import SitemapEntry, Via
 from sitemapreader.options import FRONTIER_BYTES_PER_DOCUMENT, FetchOptions
@@ -368,10 +369,9 @@ class Frontier:
                 return job
             if not self._parked:
                 return None
-            waits = [wait for wait in map(self._ask_host, self._parked) if wait < float("inf")]
             self._changed.clear()
             with suppress(TimeoutError):
-                async with asyncio.timeout(min(waits, default=None)):
+                async with asyncio.timeout(min(map(self._breaker.wait, self._parked))):
                     await self._changed.wait()
 
     def _pick(self) -> Job | None:
@@ -384,7 +384,7 @@ class Frontier:
     def _pop_parked(self) -> Job | None:
         """Remove and return a job whose host may be asked again, or is given up."""
         for origin, jobs in self._parked.items():
-            if self._ask_host(origin) <= 0:
+            if self._breaker.wait(origin) in (0, inf):
                 job = jobs.popleft()
                 if not jobs:
                     del self._parked[origin]
@@ -393,18 +393,12 @@ class Frontier:
 
     def _may_begin(self, job: Job) -> bool:
         """Return whether the host of a job may be asked; else park or skip the job."""
-        if self._breaker.is_quiet:
-            return True
         url = job.entry.loc
-        wait = self._ask_host(url)
-        if wait < 0:
-            self._drop_waiting(job, str(self._breaker.find_reason(url)))
-        elif wait:
-            self._parked.setdefault(origin_of(url), deque()).append(job)
-        else:
+        wait = self._breaker.wait(url)
+        if wait == 0:
             self._breaker.begin_trial(url)
+        elif wait == inf:
+            self._drop_waiting(job, self._breaker.find_reason(url))
+        else:
+            self._parked.setdefault(origin_of(url), deque()).append(job)
         return wait == 0
-
-    def _ask_host(self, url: str) -> float:
-        """Return the seconds until a host may be asked; below 0 if it was given up."""
-        return -1.0 if self._breaker.find_reason(url) else self._breaker.get_wait(url)

@@ -18,7 +18,7 @@ from sitemapreader.discovery.download import (
     read_patiently,
 )
 from sitemapreader.errors import LOGIN_STATUSES, FetchError
-from sitemapreader.fetch.breaker import HOST_CODES
+from sitemapreader.fetch.hosts import HOST_CODES
 from sitemapreader.fetch.urls import read_etag, select_validators
 from sitemapreader.issues import Issue, IssueCode
 from sitemapreader.models import Event, Format, SitemapEntry, UrlEntry, Via

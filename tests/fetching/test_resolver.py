@@ -24,7 +24,6 @@ from timing import retried
 from walking import urlset
 
 from sitemapreader import FetchError, FetchOptions, HttpFetcher, IssueCode, walk_many
-from sitemapreader.fetch.hosts import HostThrottle, Slot
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -92,9 +91,11 @@ class Server:
         self.port = 0
         self.running: dict[str, int] = {}
         self.most: dict[str, int] = {}
+        self.times: list[float] = []
 
     async def answer(self, request: web.Request) -> web.Response:
         assert request.transport is not None
+        self.times.append(asyncio.get_running_loop().time())
         address = request.transport.get_extra_info("sockname")[0]
         self.running[address] = self.running.get(address, 0) + 1
         self.most[address] = max(self.most.get(address, 0), self.running[address])
@@ -178,26 +179,15 @@ async def open_status(fetcher: HttpFetcher, url: str) -> IssueCode | None:
         return error.code
 
 
-async def test_an_unread_response_lends_its_place_at_the_address() -> None:
+async def test_an_unread_response_lends_its_place_at_the_address(server: Server) -> None:
     """A consumer's request to another name there need not wait for the walk that waits for it."""
-    hosts, addresses = HostThrottle(1, 0.0), HostThrottle(1, 0.0)
-
-    async def acquire(requester: str, host: str) -> Slot:
-        return await hosts.acquire(
-            host, requester, join=lambda: addresses.acquire("address", requester)
-        )
-
-    async with asyncio.timeout(30):  # for ever, if the place is not lent
-        unread = await acquire("walk", "a.test")
-        unread.pause()
-        page = await acquire("consumer", "b.test")
-        resumed = asyncio.create_task(unread.resume())
-        await asyncio.sleep(0.05)
-        assert not resumed.done()
-        page.release()
-        await resumed
-        unread.release()
-        (await addresses.acquire("address")).release()
+    async with (
+        asyncio.timeout(30),  # for ever, if the place is not lent
+        open_fetcher(server, NamedAddresses(), per_address=1, per_host=1) as fetcher,
+        fetcher.client().open(f"http://a.test:{server.port}/sitemap.xml") as unread,
+    ):
+        assert await open_status(fetcher, f"http://b.test:{server.port}/sitemap.xml") is None
+        assert [piece async for piece in unread.chunks()]
 
 
 async def test_names_are_resolved_once_and_failures_anew(server: Server) -> None:
@@ -227,25 +217,18 @@ async def test_a_lookup_without_an_end_is_left() -> None:
 
 
 @retried
-async def test_a_wait_for_an_address_shortens_no_delay() -> None:
+async def test_a_wait_for_an_address_shortens_no_delay(server: Server) -> None:
     """Two requests of a host that waited for its address do not start together."""
-    hosts, addresses = HostThrottle(2, 0.1), HostThrottle(1, 0.0)
-    first = await addresses.acquire("address")
-    starts = []
-
-    async def start() -> None:
-        slot = await hosts.acquire("host", join=lambda: addresses.acquire("address"))
-        starts.append(asyncio.get_running_loop().time())
-        slot.release()
-
-    tasks = [asyncio.create_task(start()) for _ in range(2)]
-    await asyncio.sleep(0.3)
-    assert starts == []
-    first.release()
-    await asyncio.gather(*tasks)
-    assert starts[1] - starts[0] >= 0.09
-    again = await addresses.acquire("address")  # nothing was kept
-    again.release()
+    options = {"per_address": 1, "per_host": 2, "delay_seconds": 0.1}
+    async with open_fetcher(server, NamedAddresses(), **options) as fetcher:
+        async with fetcher.open(f"http://a.test:{server.port}/sitemap.xml"):
+            urls = [f"http://b.test:{server.port}/{number}" for number in range(2)]
+            tasks = [asyncio.create_task(open_status(fetcher, url)) for url in urls]
+            await asyncio.sleep(0.15)
+            assert len(server.times) == 1
+        await asyncio.gather(*tasks)
+    assert server.times[2] - server.times[1] >= 0.09
+    server.times.clear()
 
 
 async def try_all() -> dict[str, Any]:

@@ -331,8 +331,8 @@ async def leave_in(way: Callable[[FaultServer, HttpFetcher], Awaitable[None]]) -
                 assert done, f"{way} hangs after {steps} steps"
                 if not task.cancelled():
                     task.result()
-                hosts = fetcher.throttle._hosts.values()
-                assert not any(host.users for host in hosts), f"{way}: a turn is lost"
+                hosts = fetcher.hosts._hosts.values()
+                assert not any(host._slots or host._queue for host in hosts), f"{way}: a turn"
             if steps is not None and not task.cancelled():
                 break  # it had ended before: there is nothing more to cancel
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import random
 from collections import OrderedDict
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -11,12 +10,12 @@ from typing import TYPE_CHECKING
 import pytest
 from faults import FaultServer
 from serving import Page, serve
-from timing import is_linear, retried
+from timing import Clock, is_linear, retried
 from walking import index, urlset
 
 from sitemapreader.errors import FetchError
 from sitemapreader.fetch import hosts as politeness
-from sitemapreader.fetch.hosts import LENT_AFTER_SECONDS, HostThrottle, Slot
+from sitemapreader.fetch.hosts import LENT_AFTER_SECONDS, Host, Hosts, LongWaitError, Slot
 from sitemapreader.fetch.http import HttpFetcher
 from sitemapreader.options import FetchOptions
 from sitemapreader.walker import walk
@@ -205,43 +204,51 @@ async def test_a_crawl_delay_is_for_its_host_and_never_lowers(server: FaultServe
 
 @pytest.mark.parametrize(
     ("asked", "kept"),
-    [
-        *((5, 5), (60, 60), (61, 60), (1e9, 60), (float("inf"), 60)),
-        *((0, 0.5), (-1, 0.5), (float("nan"), 0.5)),
-    ],
+    [(5, 5), (60, 60), (1e9, 60), (0, 0.5), (-1, 0.5), (float("nan"), 0.5)],
 )
-async def test_what_a_crawl_delay_may_be(asked: float, kept: float) -> None:
+def test_what_a_crawl_delay_may_be(asked: float, kept: float) -> None:
     """At most a minute, at least the option; nonsense counts as the option."""
     fetcher = HttpFetcher(FetchOptions(delay_seconds=0.5))
     fetcher.set_crawl_delay("https://Site.example:8443/robots.txt", asked)
-    assert fetcher.throttle._queue_of("site.example").delay == kept
+    assert fetcher.hosts["site.example"].rate == (2, kept)
 
 
-async def test_a_turn_that_is_given_up_while_waiting_is_not_lost() -> None:
-    """Cancelled at the slot or in the gap, a request leaves the others their slots."""
-    polite = HostThrottle(per_host=1, delay_seconds=0.0)
-    slot = await polite.acquire("a")
-    waiting = asyncio.create_task(polite.acquire("a"))
-    await asyncio.sleep(0)
-    waiting.cancel()
-    slot.release()
-    slot.release()
-    polite.defer("a", 60)
-    sleeping = asyncio.create_task(polite.acquire("a"))
-    await asyncio.sleep(0)
-    sleeping.cancel()
-    await asyncio.gather(waiting, sleeping, return_exceptions=True)
-    host = polite._queue_of("a")
-    assert (host.users, host._slots, host._queue) == (0, set(), OrderedDict())
+def test_429_halves_the_rate_and_good_answers_restore_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """First fewer requests at once, then time between them; and back again."""
+    clock, seen = Clock(), []
+    monkeypatch.setattr(politeness, "time", clock)
+    host = Hosts(4, 0.0)["a.example"]
+    for _ in range(9):
+        host.slow_down()
+        host.slow_down()  # of the same moment
+        seen.append(host.rate)
+        clock.now += 1
+    assert seen == [(2, 0), (1, 0), (1, 0.5), (1, 1), (1, 2), (1, 4), (1, 8), (1, 8), (1, 8)]
+    for number, rate in ((5, (1, 0)), (2, (4, 0)), (1, (4, 0))):
+        for _ in range(20 * number):
+            host.speed_up()
+        assert host.rate == rate
 
+
+# -- slots that are lent
 
 LENT = LENT_AFTER_SECONDS + 0.05
 WALK, OTHER_WALK = object(), object()
 
 
-def entering(polite: HostThrottle, requester: object = None) -> asyncio.Task[Slot]:
+def entering(host: Host, requester: object = None) -> asyncio.Task[Slot]:
     """Ask for a slot in a task of a requester."""
-    return asyncio.create_task(polite.acquire("a", requester))
+
+    async def enter() -> Slot:
+        slot = Slot(requester)
+        try:
+            await host.acquire(slot)
+        except BaseException:
+            slot.release()
+            raise
+        return slot
+
+    return asyncio.create_task(enter())
 
 
 async def is_let_in(task: asyncio.Task[Slot], seconds: float = 0.0) -> bool:
@@ -249,12 +256,29 @@ async def is_let_in(task: asyncio.Task[Slot], seconds: float = 0.0) -> bool:
     return task.done()
 
 
+async def test_a_turn_that_is_given_up_while_waiting_is_not_lost() -> None:
+    """Cancelled at the slot or in the gap, a request leaves the others their slots."""
+    host = Hosts(1, 0.0)["a"]
+    slot = await entering(host)
+    waiting = entering(host)
+    await asyncio.sleep(0)
+    waiting.cancel()
+    slot.release()
+    slot.release()
+    host.defer(60)
+    sleeping = entering(host)
+    await asyncio.sleep(0)
+    sleeping.cancel()
+    await asyncio.gather(waiting, sleeping, return_exceptions=True)
+    assert (host._slots, host._queue) == (set(), OrderedDict())
+
+
 async def test_a_paused_slot_is_lent_to_another_requester_only() -> None:
     """The same requester waits for its release, another one only for a pause of some length."""
-    polite = HostThrottle(per_host=1, delay_seconds=0.0)
-    slot = await entering(polite, WALK)
+    host = Hosts(1, 0.0)["a"]
+    slot = await entering(host, WALK)
     slot.pause()
-    sibling, stranger = entering(polite, WALK), entering(polite)
+    sibling, stranger = entering(host, WALK), entering(host)
     assert not await is_let_in(stranger)
     assert await is_let_in(stranger, PATIENT)
     assert not await is_let_in(sibling, LENT)
@@ -265,116 +289,42 @@ async def test_a_paused_slot_is_lent_to_another_requester_only() -> None:
 
 
 async def test_a_slot_in_use_is_not_lent() -> None:
-    """As long as something is asked of the server, and between two steps of a reader."""
-    polite = HostThrottle(per_host=1, delay_seconds=0.0)
-    slot = await entering(polite, WALK)
-    stranger = entering(polite)
+    """As long as something is asked of the server, between two steps of a reader, and again."""
+    host = Hosts(1, 0.0)["a"]
+    slot = await entering(host, WALK)
+    stranger = entering(host)
     for _ in range(20):
         slot.pause()
         await asyncio.sleep(0)
-        await slot.resume()
+        slot.resume()
     assert not await is_let_in(stranger, LENT)
-    slot.release()
-    assert await is_let_in(stranger, PATIENT)
-
-
-async def test_a_lent_slot_returns_in_order() -> None:
-    """It waits for those it was lent to, not for later ones, nor for its own requester."""
-    polite = HostThrottle(per_host=2, delay_seconds=0.0)
-    walk = [await entering(polite, WALK) for _ in range(2)]
-    for slot in walk:
-        slot.pause()
-    strangers = [entering(polite) for _ in range(2)]
-    assert await is_let_in(strangers[0], PATIENT)
-    assert await is_let_in(strangers[1], PATIENT)
-    returning = asyncio.create_task(walk[0].resume())
-    await asyncio.sleep(0)
-    latecomer = entering(polite)
-    await asyncio.sleep(0)
-    assert not returning.done()
-    (await strangers[0]).release()
-    await asyncio.wait_for(returning, PATIENT)
-    assert not await is_let_in(latecomer, LENT)
-    (await strangers[1]).release()
-    assert await is_let_in(latecomer, PATIENT)
-
-
-async def test_a_lent_turn_that_nobody_took_returns_at_once() -> None:
-    """With or without others of its requester in the queue."""
-    polite = HostThrottle(per_host=1, delay_seconds=0.0)
-    slot = await entering(polite, WALK)
-    sibling = entering(polite, WALK)
     slot.pause()
-    assert not await is_let_in(sibling, LENT)
-    async with asyncio.timeout(PATIENT):
-        await slot.resume()
+    assert await is_let_in(stranger, PATIENT)
+    slot.resume()  # both are in use now
+    third = entering(host, OTHER_WALK)
+    assert not await is_let_in(third, LENT)
     slot.release()
-    await slot.resume()
-    assert await is_let_in(sibling, PATIENT)
-
-
-async def test_a_lent_turn_may_be_left() -> None:
-    """While it is away, or on its way back; the others are served as before."""
-    polite = HostThrottle(per_host=1, delay_seconds=0.0)
-    for returns in (False, True):
-        slot = await entering(polite, WALK)
-        slot.pause()
-        borrower = await entering(polite)
-        if returns:
-            returning = asyncio.create_task(slot.resume())
-            await asyncio.sleep(0)
-            returning.cancel()
-            await asyncio.wait([returning])
-        slot.release()
-        third = entering(polite, OTHER_WALK)
-        assert not await is_let_in(third, LENT)
-        borrower.release()
-        (await third).release()
-    host = polite._queue_of("a")
-    assert (host.users, host._slots, host._queue) == (0, set(), OrderedDict())
-
-
-async def test_never_more_than_may_be_are_asked_for_at_once() -> None:
-    """Three parties that read in fits and starts: what does not rest is never over the bound."""
-    polite = HostThrottle(per_host=2, delay_seconds=0.0)
-    dice = random.Random(7)
-    active = most = done = 0
-
-    async def read(requester: object) -> None:
-        nonlocal active, most, done
-        slot = await polite.acquire("a", requester)
-        for _ in range(3):
-            active += 1
-            most = max(most, active)
-            await asyncio.sleep(dice.random() * 0.01)
-            active -= 1
-            slot.pause()
-            await asyncio.sleep(dice.choice((0.0, 0.01, LENT)))
-            await slot.resume()
-        slot.release()
-        done += 1
-
-    async with asyncio.timeout(PATIENT), asyncio.TaskGroup() as group:
-        for requester in (None, WALK, OTHER_WALK) * 4:
-            group.create_task(read(requester))
-    assert (most, done) == (2, 12)
+    assert not await is_let_in(third, LENT)
+    (await stranger).release()
+    assert await is_let_in(third, PATIENT)
 
 
 def test_many_wait_for_one_host() -> None:
     """Requests that wait are each served once, in order, in time that grows with their number."""
     served: list[int] = []
 
-    async def ask(polite: HostThrottle, number: int) -> None:
-        slot = await polite.acquire("a")
+    async def ask(host: Host, number: int) -> None:
+        slot = Slot()
+        await host.acquire(slot)
         served.append(number)
         await asyncio.sleep(0)
         slot.release()
 
     async def serve_all(count: int) -> None:
-        polite = HostThrottle(per_host=2, delay_seconds=0.0)
+        host = Hosts(2, 0.0)["a"]
         async with asyncio.TaskGroup() as group:
             for number in range(count):
-                group.create_task(ask(polite, number))
+                group.create_task(ask(host, number))
 
     def run(count: int) -> None:
         served.clear()
@@ -387,12 +337,25 @@ def test_many_wait_for_one_host() -> None:
 async def test_only_so_many_idle_hosts_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     """A run over many hosts forgets those that need no memory, and only those."""
     monkeypatch.setattr(politeness, "MAX_IDLE_HOSTS", 10)
-    polite = HostThrottle(per_host=1, delay_seconds=0.0)
-    busy = await polite.acquire("busy")
-    polite.set_delay("slow", 5)
-    polite.defer("later", 60)
+    hosts = Hosts(1, 0.0)
+    await hosts["busy"].acquire(Slot())
+    hosts["slow"].delay = 5
+    hosts["later"].defer(60)
     for number in range(100):
-        (await polite.acquire(f"h{number}")).release()
-    assert len(polite._hosts) <= 10
-    assert {"busy", "slow", "later"} <= set(polite._hosts)
-    busy.release()
+        slot = Slot()
+        await hosts[f"h{number}"].acquire(slot)
+        slot.release()
+    assert len(hosts._hosts) <= 10
+    assert {"busy", "slow", "later"} <= set(hosts._hosts)
+
+
+async def test_a_long_wait_gives_the_slot_back() -> None:
+    """Who does not wait leaves the slot to those who do."""
+    host, slot = Hosts(1, 0.0)["a"], Slot()
+    host.defer(30)
+    with pytest.raises(LongWaitError, match="30 s"):
+        await host.acquire(slot, max_wait=5)
+    slot.release()
+    host.not_before = 0
+    async with asyncio.timeout(20):  # not 30
+        await host.acquire(Slot())

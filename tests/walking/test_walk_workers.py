@@ -12,7 +12,7 @@ from walking import index, urlset
 
 from sitemapreader import FetchError, FetchOptions, SitemapEntry, walk
 from sitemapreader.fetch import MemoryFetcher
-from sitemapreader.fetch.breaker import HostBreaker
+from sitemapreader.fetch.hosts import HostBreaker
 from sitemapreader.issues import IssueCode
 from sitemapreader.walker.frontier import Frontier
 
