@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from sitemapreader.audit.api import AuditArguments, audit, audit_sync
     from sitemapreader.audit.compare import Difference, Trend, compare_audits
     from sitemapreader.audit.models import (
+        AuditOptions,
         AuditRule,
         Example,
         Finding,
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
         Rate,
         Row,
     )
-    from sitemapreader.audit.options import AuditOptions
     from sitemapreader.audit.result import Audit
 
 __all__ = [
@@ -52,8 +52,9 @@ __all__ = [
 _MODULES = {
     "api": ("AuditArguments", "audit", "audit_sync"),
     "compare": ("Difference", "Trend", "compare_audits"),
-    "models": (*("AuditRule", "Example", "Finding", "NotRun", "Place", "Rate", "Row"),),
-    "options": ("AuditOptions",),
+    "models": (
+        *("AuditOptions", "AuditRule", "Example", "Finding", "NotRun", "Place", "Rate", "Row"),
+    ),
     "result": ("Audit",),
 }
 _EXPORTS = {name: module for module, names in _MODULES.items() for name in names}

@@ -11,18 +11,23 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack, cast
 import attrs
 
 from sitemapreader.audit.database import AuditDatabase
-from sitemapreader.audit.loading import WalkLoader
-from sitemapreader.audit.models import AuditInputError, Row
-from sitemapreader.audit.options import AuditOptions
-from sitemapreader.audit.preparing import fetch_robots, list_known_robots, prepare
+from sitemapreader.audit.loading import (
+    WalkLoader,
+    fetch_robots,
+    judge_robots,
+    list_known_robots,
+    prepare,
+)
+from sitemapreader.audit.models import AuditInputError, AuditOptions, Row
 from sitemapreader.audit.result import Audit, Baseline, read_baseline
 from sitemapreader.audit.rules import RulePlan, plan_rules
 from sitemapreader.audit.runner import RuleRunner, find_missing, gather_facts
 from sitemapreader.audit.sources import (
     Known,
-    OldSite,
+    find_old,
     find_source,
     load_known,
+    load_old,
     locate_findings,
     open_walk,
 )
@@ -43,37 +48,37 @@ if TYPE_CHECKING:
     from sitemapreader.fetch import Fetcher
     from sitemapreader.issues import Severity
     from sitemapreader.many.sources import SiteTask
-    from sitemapreader.readers.robots import Robots
     from sitemapreader.report import Report
 
 
 @attrs.define
 class AuditRun:
-    """One audit, step by step: `walk`, `judge`, `finish`."""
+    """One audit, step by step: `read`, `judge`, `finish`."""
 
     _database: AuditDatabase
     _plan: RulePlan
     _figures: AuditOptions
-    _parameters: dict[str, object]
+    _values: dict[str, object]
     _visits: SiteVisits
     _source: SiteTask
-    _robots: dict[str, Robots] = attrs.field(factory=dict, init=False)
+    _old: SiteTask | None = None
+    """The old site, if its sitemaps are to be read."""
     _report: Report = attrs.field(init=False)
     runner: RuleRunner = attrs.field(init=False)
-    _is_site: bool = attrs.field(default=False, init=False)
     _old_complete: bool = attrs.field(default=True, init=False)
 
     @property
     def _is_http(self) -> bool:
         return self._source.fetcher is None
 
-    async def walk(self, arguments: WalkArguments, old: OldSite | None = None) -> None:
+    async def read(self, arguments: WalkArguments) -> None:
         """Read the sitemaps and robots.txt files into the database, and visit pages."""
-        source = self._source
+        source, old = self._source, self._old
         network = arguments.get("options") or FetchOptions()
         async with AsyncExitStack() as stack:
             online = arguments
-            if arguments.get("fetcher") is None and (self._is_http or (old and old.is_http)):
+            asks = self._is_http or (old is not None and old.fetcher is None)
+            if asks and arguments.get("fetcher") is None:
                 from sitemapreader.fetch.http import HttpFetcher  # noqa: PLC0415 (150 ms)
 
                 limits = arguments.get("limits") or Limits()
@@ -81,34 +86,26 @@ class AuditRun:
                 # it has the limits and options
                 online = {**arguments, "fetcher": opened, "limits": None, "options": None}
             if old is not None:
-                read = await old.load(self._database, online if old.is_http else arguments)
-                self._old_complete = read
-            await self._read(online if self._is_http else arguments)
+                passed = arguments if old.fetcher else online
+                self._old_complete = await load_old(self._database, old, passed)
+            await self._walk(online if self._is_http else arguments)
             fetcher = cast("Fetcher", source.fetcher or online["fetcher"])
             if self._is_http and (hosts := arguments.get("map_hosts")):
                 fetcher = cast("HttpFetcher", fetcher).client(hosts)
             if self._is_http and self._needs_robots():
-                self._robots |= await fetch_robots(
-                    self._database, fetcher, self._robots, network.user_agent
-                )
+                await fetch_robots(self._database, fetcher, network.user_agent)
             if self._is_http or (isinstance(fetcher, FolderFetcher) and source.kind != "sitemap"):
-                named = [source.url, *([old.task.url] if old is not None and old.task else [])]
-                await self._visits.visit(
-                    fetcher, self._robots, network, named, is_http=self._is_http
-                )
+                named = [source.url, *([old.url] if old is not None else [])]
+                await self._visits.visit(fetcher, network, named, is_http=self._is_http)
 
-    async def _read(self, arguments: WalkArguments) -> None:
+    async def _walk(self, arguments: WalkArguments) -> None:
         """Walk, and load what is read."""
         loader = WalkLoader(self._database, arguments.get("on_document"))
         entries = open_walk(self._source, {**arguments, "on_document": loader.note_end})
         async with entries:
             await loader.load(entries)
-            self._robots = list_known_robots(entries, is_http=self._is_http)
+            self._database.robots |= list_known_robots(entries, is_http=self._is_http)
         self._report = entries.report
-        self._is_site = self._source.kind != "sitemap" and not any(
-            each.via is Via.SITE and each.status is not Status.SKIPPED
-            for each in entries.report.documents
-        )
         loader.load_report(self._report, is_http=self._is_http, now=self._figures.now)
 
     def _needs_robots(self) -> bool:
@@ -120,21 +117,24 @@ class AuditRun:
     def judge(self, *, has_known: bool) -> None:
         """Run the rules; this takes seconds, and belongs into a thread."""
         self._database.end_loading()
-        prepare(self._database, self._parameters, self._robots, self._figures.robots)
+        prepare(self._database, self._values)
+        judge_robots(self._database, self._figures.robots)
         self._visits.judge(self._source.url)
+        is_site = self._source.kind != "sitemap" and not any(
+            each.via is Via.SITE and each.status is not Status.SKIPPED
+            for each in self._report.documents
+        )
         missing, doubt = find_missing(
             self._database,
             self._report,
             is_http=self._is_http,
-            is_site=self._is_site,
+            is_site=is_site,
             has_known=has_known,
             least_overlap=self._figures.least_overlap,
             unvisited=self._visits.missing,
         )
         examples = int(self._figures.examples)
-        self.runner = RuleRunner(
-            self._database, self._plan, self._parameters, examples, missing, doubt
-        )
+        self.runner = RuleRunner(self._database, self._plan, self._values, examples, missing, doubt)
         self.runner.run()
 
     def finish(self, baseline: Baseline | None, **head: Any) -> Audit:
@@ -148,7 +148,7 @@ class AuditRun:
         facts = Row(
             **head,
             complete=self._report.complete,
-            **gather_facts(database, self._parameters),
+            **gather_facts(database, self._values),
             files=files,
             passed=tuple(self.runner.passed),
             not_run=tuple(self.runner.not_run),
@@ -249,7 +249,7 @@ async def audit(
     begin, begun = monotonic(), datetime.now(UTC)
     plan = plan_rules(rules, select, ignore, severities or {}, figures)
     found = find_source(source, base_url, is_sitemap=is_sitemap)
-    old = None if was is None else OldSite.find(was)
+    old = None if was is None else find_old(was)
     store = AuditDatabase(database, since_audit)
     try:
         with store.map_disk_errors():
@@ -259,9 +259,12 @@ async def audit(
             await store.run_in_thread(store.load_earlier)
             before = None if baseline is None else read_baseline(baseline, store)
             has_text = database is not None or since_audit is not None
-            visits = SiteVisits(store, figures, pages, old is not None, has_text)
-            run = AuditRun(store, plan, figures, figures.make_parameters(begun), visits, found)
-            await run.walk(arguments, old)
+            visits = SiteVisits(store, figures, pages, was is not None, has_text)
+            values = figures.make_parameters(begun)
+            run = AuditRun(store, plan, figures, values, visits, found, old)
+            if was is not None and old is None:
+                await store.run_in_thread(partial(load_known, store, was, "old"))
+            await run.read(arguments)
             await store.run_in_thread(partial(run.judge, has_known=known is not None))
             finish = partial(
                 run.finish,
@@ -273,6 +276,7 @@ async def audit(
                 compared_pages=None if since_audit is None else count_compared(store),
                 seconds=round(monotonic() - begin, 3),
             )
+            store.drop_functions()
             return await store.run_in_thread(finish)
     except BaseException:
         store.discard()

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from sitemapreader.audit.models import SCHEMA, Need, read_json
-from sitemapreader.audit.rates import Stratum, estimate_rate
+from sitemapreader.audit.models import SCHEMA, Need, Stratum, estimate_rate, read_json
 from sitemapreader.audit.report import GRADES, show_percent
 from sitemapreader.issues import Severity
 

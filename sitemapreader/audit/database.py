@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import re
 from contextlib import contextmanager
+from datetime import datetime
 from functools import cache
 from importlib.resources import files
+from inspect import signature
 from pathlib import Path
 from shutil import rmtree
 from tempfile import TemporaryDirectory
@@ -14,14 +16,18 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import duckdb
 
-from sitemapreader.audit.models import AuditInputError, Row, write_literal
+from sitemapreader.audit.functions import FUNCTIONS, SIMPLE_URL
+from sitemapreader.audit.models import AuditInputError, Row
 from sitemapreader.event_loop import run_in_thread
-from sitemapreader.issues import excerpt
+from sitemapreader.issues import IssueCode, excerpt
+from sitemapreader.urls import NORMAL_URL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     import pyarrow as pa
+
+    from sitemapreader.readers.robots import Robots
 
 T = TypeVar("T")
 
@@ -54,7 +60,8 @@ class AuditDatabase:
 
     Without a path its tables are in memory, and spill into a temporary folder. Its one connection
     may be used in one thread at a time. Each rule that was run is a view, `rule."code"`, with all
-    its hits; `codes` are those of the views.
+    its hits; `codes` are those of the views. `robots` are the robots.txt files that were read to
+    their end, by origin.
     """
 
     def __init__(
@@ -79,6 +86,23 @@ class AuditDatabase:
             self.connection.execute(_read_file("schema"))
         self.codes: list[str] = []
         self._memory = 1
+        self.robots: dict[str, Robots] = {}
+        for function, kind in {**FUNCTIONS, self.is_refused: "BOOLEAN"}.items():
+            texts = ["VARCHAR"] * len(signature(function).parameters)
+            self.connection.create_function(function.__name__, function, texts, kind)  # type: ignore[arg-type]
+        for name, pattern in (("simple", SIMPLE_URL), ("keys", f"^(?:{NORMAL_URL.pattern})$")):
+            self.ask(_LOADING[f"define_{name}"].format(write_literal(pattern)))
+        for name in ("define_key_of", "define_utc"):
+            self.ask(_LOADING[name])
+
+    def is_refused(self, origin: str, agent: str, loc: str) -> bool:
+        """Return whether the robots.txt of an origin disallows a URL."""
+        return self.robots[origin].find_refusal(loc, agent) is IssueCode.ROBOTS_DISALLOWED
+
+    def drop_functions(self) -> None:
+        """Forget the functions, so that an unclosed connection ends in silence."""
+        for function in (*FUNCTIONS, self.is_refused):
+            self.connection.remove_function(function.__name__)
 
     def load_earlier(self) -> None:
         """Load the texts of pages of the earlier audit, if any; raise AuditInputError."""
@@ -109,10 +133,11 @@ class AuditDatabase:
         """Run work on the database in a thread; when cancelled, interrupt it first."""
         return await run_in_thread(work, self.connection.interrupt)
 
-    def insert(self, table: str, rows: pa.Table) -> None:
-        """Append rows; their columns go by name, and missing ones are NULL."""
+    def load(self, rows: pa.RecordBatch, queries: Iterable[str]) -> None:
+        """Run queries on rows, which are the table `arriving` to them."""
         self.connection.register("arriving", rows)
-        self.ask(f"INSERT INTO {table} BY NAME SELECT * FROM arriving")
+        for query in queries:
+            self.ask(query)
         self.connection.unregister("arriving")
 
     def insert_rows(
@@ -207,7 +232,24 @@ def _read_file(name: str) -> str:
     return files(__package__).joinpath("queries", f"{name}.sql").read_text("utf-8")
 
 
-_QUERIES = read_queries("runner")
+_PARAMETER = re.compile(r"\$([a-z_]+)")
+
+
+def fill_values(query: str, values: Mapping[str, object]) -> str:
+    """Return a query with the values of its parameters, as views and macros take none."""
+    return _PARAMETER.sub(
+        lambda name: write_literal(values[name[1]]) if name[1] in values else name[0], query
+    )
+
+
+def write_literal(value: object) -> str:
+    """Return a number, a moment or a text as a literal of SQL."""
+    if isinstance(value, datetime):
+        return f"TIMESTAMP '{value.isoformat(' ')}'"
+    return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else repr(value)
+
+
+_QUERIES, _LOADING = read_queries("runner"), read_queries("loading")
 
 
 def _remove_old(path: Path) -> None:

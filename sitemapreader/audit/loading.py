@@ -1,162 +1,39 @@
-"""Loading of a walk into the database: entries at once, the report at its end."""
+"""From a walk to filled tables: entries, the report at its end, and what follows."""
 
 from __future__ import annotations
 
 import asyncio
+import re
 from array import array
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from itertools import repeat
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import attrs
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sitemapreader.audit.database import AuditDatabase, read_queries
-from sitemapreader.audit.rules import ABOUT_US, REFUSING_STATUSES
+from sitemapreader.audit.database import AuditDatabase, fill_values, read_queries
+from sitemapreader.audit.rules import ABOUT_US
 from sitemapreader.dates import parse_lastmod
-from sitemapreader.issues import Issue, IssueCode
+from sitemapreader.errors import FetchError
+from sitemapreader.issues import IssueCode
 from sitemapreader.outcomes import Document, Role, Status
-from sitemapreader.output.arrow import make_array
-from sitemapreader.urls import NORMAL_URL, url_key
+from sitemapreader.pages import PageRobots
+from sitemapreader.urls import origin_of, url_key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Mapping
 
+    from sitemapreader.fetch import Fetcher
+    from sitemapreader.readers.robots import Robots
     from sitemapreader.report import Report
     from sitemapreader.walker.walks import Walk
 
-_TIME = pa.timestamp("us")
-_NORMAL = f"^(?:{NORMAL_URL.pattern})$"
-_FOLDER = "[a-z0-9_~-][a-z0-9_.~-]*"
-SIMPLE_URL = rf"^https?://[a-z0-9-]+(?:\.[a-z0-9-]+)+/(?:{_FOLDER}/)*(?:{_FOLDER})?$"
-"""Normal URLs in which no rule about characters or parameters can find anything."""
-_EXTENSIONS = {
-    "images": ("image", ("loc", "title", "caption", "geo_location", "license")),
-    "videos": (
-        "video",
-        (
-            *("thumbnail_loc", "title", "description", "content_loc", "player_loc"),
-            *("expiration_date", "publication_date", "duration"),
-        ),
-    ),
-    "news": ("news", ("name", "language", "publication_date", "title")),
-    "alternates": ("alternate", ("href", "hreflang", "media")),
-}
-"""Column of entries -> its table, and the fields that this has."""
-
-
-@attrs.define
-class RowNumbering:
-    """The numbers of documents, as they come, and of rows."""
-
-    documents: dict[str, int] = attrs.field(factory=dict)
-    """URL of a document, after redirects -> its number, from 1."""
-    positions: dict[int, int] = attrs.field(factory=dict)
-    """Number of a document -> how many of its rows were numbered."""
-    rows: int = 0
-
-    def number_document(self, url: str) -> int:
-        """Return the number of a document, a new one at its first mention."""
-        return self.documents.setdefault(url, len(self.documents) + 1)
-
-    def number_rows(self, sitemaps: pa.Array) -> tuple[pa.Array, pa.Array, pa.Array]:
-        """Return for some rows their ids, their documents and their positions in these."""
-        ids = array("Q", range(self.rows + 1, self.rows + 1 + len(sitemaps)))
-        self.rows += len(sitemaps)
-        documents, positions, begin = array("I"), array("I"), 0
-        runs = pc.run_end_encode(sitemaps)
-        for end, url in zip(runs.run_ends.to_pylist(), runs.values.to_pylist(), strict=True):
-            number, count = self.number_document(url), end - begin
-            last = self.positions.get(number, 0)
-            documents.extend(repeat(number, count))
-            positions.extend(range(last + 1, last + 1 + count))
-            self.positions[number] = last + count
-            begin = end
-        kinds = (pa.uint64(), pa.uint32(), pa.uint32())
-        return tuple(map(_share, (ids, documents, positions), kinds))
-
-
-def _share(numbers: array[int], kind: pa.DataType) -> pa.Array:
-    """Return numbers as an array of Arrow that shares their memory."""
-    # `pa.array` would import pandas, if that is installed.
-    return pa.Array.from_buffers(kind, len(numbers), [None, pa.py_buffer(numbers)])
-
-
-def make_rows(batch: pa.RecordBatch, numbering: RowNumbering) -> Iterator[tuple[str, pa.Table]]:
-    """Yield tables of the database with the rows of some entries; none is empty."""
-    ids, documents, positions = numbering.number_rows(batch.column("sitemap"))
-    is_simple, other_keys = find_keys(batch.column("loc"))
-    yield (
-        "url_row",
-        pa.table(
-            {
-                "id": ids,
-                "document": documents,
-                "position": positions,
-                "loc": batch.column("loc"),
-                "other_key": other_keys,
-                "is_simple": is_simple,
-                "lastmod": _without_zone(batch.column("lastmod")),
-                "lastmod_text": batch.column("lastmod_text"),
-                "changefreq": batch.column("changefreq"),
-                "priority": batch.column("priority"),
-            }
-        ),
-    )
-    for column, (table, fields) in _EXTENSIONS.items():
-        owners, values = _unpack(batch.column(column))
-        if len(values):
-            rows = {"url": ids.take(owners), "document": documents.take(owners)}
-            rows |= {name: _without_zone(pc.struct_field(values, name)) for name in fields}
-            if table == "alternate":
-                rows["hreflang"] = pc.utf8_lower(rows["hreflang"])
-                rows["key"] = make_keys(rows["href"])
-            yield table, pa.table(rows)
-
-
-def make_keys(urls: pa.Array) -> pa.Array:
-    """Return the keys (`url_key`) of URLs."""
-    _, other_keys = find_keys(urls)
-    return pc.coalesce(other_keys, urls)
-
-
-def find_keys(urls: pa.Array) -> tuple[pa.Array, pa.Array]:
-    """Return which URLs are simple, and the keys of URLs that differ from their key."""
-    # Nine of ten are simple or in normal form, which Arrow can see in a tenth of the time.
-    is_simple = pc.match_substring_regex(urls, SIMPLE_URL)
-    unusual = urls.filter(pc.invert(is_simple))
-    # A key keeps escapes of bytes beyond ASCII.
-    unescaped = pc.replace_substring_regex(unusual, "%[89A-F][0-9A-F]", "_")
-    is_normal = pc.and_(
-        pc.match_substring_regex(unescaped, _NORMAL), pc.invert(pc.match_substring(unusual, "/."))
-    )
-    locs = unusual.filter(pc.invert(is_normal)).to_pylist()
-    keys = [key if (key := url_key(loc)) != loc else None for loc in locs]
-    nothing = pa.nulls(len(unusual), pa.string())
-    others = pc.replace_with_mask(nothing, pc.invert(is_normal), make_array(keys, pa.string()))
-    nothing = pa.nulls(len(urls), pa.string())
-    return is_simple, pc.replace_with_mask(nothing, pc.invert(is_simple), others)
-
-
-def _unpack(column: pa.Array) -> tuple[pa.Array, pa.Array]:
-    """Return the structs of a column, and for each the row that it belongs to."""
-    if pa.types.is_list(column.type):
-        return pc.list_parent_indices(column), pc.list_flatten(column)
-    owners = pc.indices_nonzero(pc.is_valid(column))
-    return owners, column.take(owners)
-
-
-def _without_zone(column: pa.Array) -> pa.Array:
-    """Return times as UTC without a zone, as DuckDB needs them; keep other values."""
-    return column.cast(_TIME) if pa.types.is_timestamp(column.type) else column
-
-
-_QUERIES = read_queries("preparing")
+_QUERIES, _PREPARING, _ROBOTS = (read_queries(name) for name in ("loading", "preparing", "robots"))
+_INSERTING = [query for name, query in _QUERIES.items() if name.startswith("insert_")]
 _READ = frozenset({Status.COMPLETE, Status.PARTIAL, Status.UNCHANGED})
-
-
 _DOCUMENT_FIELDS = (
     *("url", "final_url", "parent", "role", "via", "format", "status", "reason", "http_status"),
     *("listed", "children", "bytes_raw", "bytes_inflated", "etag", "content_type"),
@@ -170,11 +47,14 @@ class WalkLoader:
     def __init__(
         self, database: AuditDatabase, on_document: Callable[[Document], object] | None = None
     ) -> None:
-        self._numbering = RowNumbering()
         self._database = database
-        self._inserting: asyncio.Future[None] | None = None
-        self._ended_at: dict[str, datetime] = {}
         self._on_document = on_document
+        self._numbers: dict[str, int] = {}
+        """URL of a document, after redirects -> its number, from 1."""
+        self._positions: dict[int, int] = {}
+        """Number of a document -> how many of its rows were numbered."""
+        self._rows = 0
+        self._ended_at: dict[str, datetime] = {}
 
     def note_end(self, document: Document) -> None:
         """Record when a document got its outcome, and call the caller's function."""
@@ -184,68 +64,89 @@ class WalkLoader:
 
     async def load(self, walk: Walk) -> None:
         """Read an entered walk to its end; insert its entries in a thread meanwhile."""
+        inserting: asyncio.Task[None] | None = None
         try:
             async for batch in walk.record_batches():
-                await self._wait()
-                inserting = self._database.run_in_thread(partial(self._insert, batch))
-                self._inserting = asyncio.create_task(inserting)
+                if inserting is not None:
+                    await inserting
+                rows = partial(self._database.load, self._number(batch), _INSERTING)
+                inserting = asyncio.create_task(self._database.run_in_thread(rows))
         finally:
-            await self._wait()
+            if inserting is not None:
+                await inserting
 
-    async def _wait(self) -> None:
-        inserting, self._inserting = self._inserting, None
-        if inserting is not None:
-            await inserting
+    def _number(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Return rows with their ids, their documents and their positions in these."""
+        ids = array("Q", range(self._rows + 1, self._rows + 1 + len(batch)))
+        self._rows += len(batch)
+        documents, positions, begin = array("I"), array("I"), 0
+        runs = pc.run_end_encode(batch.column("sitemap"))
+        for end, url in zip(runs.run_ends.to_pylist(), runs.values.to_pylist(), strict=True):
+            number, count = self._number_document(url), end - begin
+            last = self._positions.get(number, 0)
+            documents.extend(repeat(number, count))
+            positions.extend(range(last + 1, last + 1 + count))
+            self._positions[number] = last + count
+            begin = end
+        for name, numbers, kind in (
+            ("id", ids, pa.uint64()),
+            ("document", documents, pa.uint32()),
+            ("position", positions, pa.uint32()),
+        ):  # `pa.array` would import pandas, if that is installed
+            shared = pa.Array.from_buffers(kind, len(batch), [None, pa.py_buffer(numbers)])
+            batch = batch.append_column(name, shared)
+        return batch
 
-    def _insert(self, batch: pa.RecordBatch) -> None:
-        for table, rows in make_rows(batch, self._numbering):
-            self._database.insert(table, rows)
+    def _number_document(self, url: str) -> int:
+        return self._numbers.setdefault(url, len(self._numbers) + 1)
 
     # -- the end of the walk
 
     def load_report(self, report: Report, *, is_http: bool, now: datetime | None) -> None:
         """Insert documents and Issues; `now` is the time if not that on the clock."""
         documents = sorted(report.documents, key=lambda each: each.status not in _READ)
-        numbers = self._number_documents(documents)
-        by_url = {each.url: number for each, number in zip(documents, numbers, strict=True)}
-        by_url |= {
+        numbers: dict[str, int] = {}
+        by_url: dict[str, int] = {}
+        for place, document in enumerate(documents):
+            url = document.final_url or document.url
+            is_sitemap = document.role is Role.SITEMAP
+            if not is_sitemap or url in numbers:  # no URL: a number of its own
+                url = f"\0{place}"
+            numbers[url] = by_url[document.url] = self._number_document(url)
+        final = {
             each.final_url: number
-            for each, number in zip(reversed(documents), reversed(numbers), strict=True)
+            for each, number in zip(reversed(documents), reversed(numbers.values()), strict=True)
             if each.final_url and each.role is Role.SITEMAP
         }
-        rows = [
-            {
-                "id": number,
-                "parent_id": by_url.get(document.parent),
-                "fetched_at": _utc(now or self._ended_at.get(document.url)),
-                **_describe(document, is_http=is_http),
-            }
-            for document, number in zip(documents, numbers, strict=True)
-        ]
-        self._database.insert_dicts("document", rows)
-        self._database.ask(_QUERIES["rank_documents"])
+        by_url |= final
+        database = self._database
+        rows = []
+        for document, number in zip(documents, numbers.values(), strict=True):
+            fields = document.to_dict()
+            rows.append(
+                {
+                    "id": number,
+                    "parent_id": by_url.get(document.parent),
+                    "fetched_at": _utc(now or self._ended_at.get(document.url)),
+                    "lastmod": _utc(document.lastmod),
+                    "last_modified": _utc(parse_lastmod(document.last_modified or "")),
+                    **{name: fields[name] for name in _DOCUMENT_FIELDS},
+                }
+            )
+        database.insert_dicts("document", rows)
+        about_us = [*map(str, ABOUT_US)]
+        database.ask(_QUERIES["describe_documents"], is_http=is_http, about_us=about_us)
+        self._load_issues(report, by_url, is_http=is_http)
+
+    def _load_issues(self, report: Report, by_url: dict[str, int], *, is_http: bool) -> None:
         # the start page of a folder is one that we look for, and no server answers for it
-        pages = {each.url for each in documents if each.role is Role.PAGE and not is_http}
-        self._load_issues(report, by_url, pages)
-
-    def _number_documents(self, documents: Iterable[Document]) -> list[int]:
-        """Return the documents' numbers; one with entries keeps its number."""
-        numbers: list[int] = []
-        taken: set[str] = set()
-        for document in documents:
-            url = document.final_url or document.url
-            if document.role is not Role.SITEMAP or url in taken:
-                url = f"\0{len(numbers)}"  # no URL: a number of its own
-            taken.add(url)
-            numbers.append(self._numbering.number_document(url))
-        return numbers
-
-    def _load_issues(self, report: Report, by_url: dict[str, int], pages: set[str]) -> None:
-        issues = [
-            _describe_issue(issue, by_url.get(issue.sitemap))
-            for issue in report.issues
-            if issue.code is not IssueCode.HTTP_STATUS or issue.sitemap not in pages
-        ]
+        pages = {each.url for each in report.documents if each.role is Role.PAGE and not is_http}
+        issues = []
+        for issue in report.issues:
+            if issue.code is not IssueCode.HTTP_STATUS or issue.sitemap not in pages:
+                row = issue.to_dict() | {"document": by_url.get(issue.sitemap)}
+                del row["sitemap"]
+                issues.append(row)
         self._database.insert_dicts("issue", issues)
         others = report.counts.copy()
         counts: list[tuple[IssueCode, int | None, int]] = []
@@ -263,34 +164,66 @@ class WalkLoader:
         )
 
 
-def _describe(document: Document, *, is_http: bool) -> dict[str, Any]:
-    """Return the row of a document."""
-    fields = document.to_dict()
-    row = {name: fields[name] for name in _DOCUMENT_FIELDS}
-    return row | {
-        "key": url_key(document.url),
-        "final_key": url_key(document.final_url or document.url),
-        "lastmod": _utc(document.lastmod),
-        "last_modified": _utc(parse_lastmod(document.last_modified or "")),
-        "is_http": is_http and bool(document.final_url),
-        "is_excused": is_excused(document),
-        "is_feed": document.format is not None and document.format.is_feed,
-    }
-
-
-def _describe_issue(issue: Issue, document: int | None) -> dict[str, Any]:
-    """Return the row of an Issue: its fields, but its document by number."""
-    row = issue.to_dict() | {"document": document}
-    del row["sitemap"]
-    return row
-
-
-def is_excused(document: Document) -> bool:
-    """Return whether it is not the fault of the site that a document was not read."""
-    if document.status in (Status.COMPLETE, Status.UNCHANGED):
-        return False
-    return document.reason in ABOUT_US or document.http_status in REFUSING_STATUSES
-
-
 def _utc(moment: datetime | None) -> datetime | None:
     return None if moment is None else moment.astimezone(UTC).replace(tzinfo=None)
+
+
+def prepare(database: AuditDatabase, values: Mapping[str, object]) -> None:
+    """Fill what is computed from other tables; `values` are those of figures."""
+    for query in _PREPARING.values():
+        database.ask(fill_values(query, values))
+
+
+# -- robots.txt
+
+MAX_FETCHED = 20
+"""Origins whose robots.txt is fetched besides those of the walk: the ones with most URLs."""
+_MAX_PIECES = 500
+"""A robots.txt with more of them is asked for every URL."""
+
+
+def list_known_robots(walk: Walk, *, is_http: bool) -> dict[str, Robots]:
+    """Return what a walk knows: origin -> its robots.txt, if it was read to its end.
+
+    A server without one allows everything; a folder without one says nothing about the site.
+    """
+    known = {}
+    for document in walk.report.documents:
+        if document.role is Role.ROBOTS and (is_http or document.status is Status.COMPLETE):
+            robots = walk.robots_of(document.url)
+            if robots is not None and robots.complete:
+                known[origin_of(document.url)] = robots
+    return known
+
+
+async def fetch_robots(database: AuditDatabase, fetcher: Fetcher, agent: str) -> None:
+    """Read the robots.txt of other origins with URLs or images, unless it fails."""
+    rules, most = PageRobots(fetcher, agent), MAX_FETCHED + len(database.robots)
+    for (origin,) in database.ask(_QUERIES["origins"], limit=most):
+        if origin not in database.robots and len(database.robots) < most:
+            with suppress(FetchError):
+                robots = await rules.find(origin)
+                if robots.complete:
+                    database.robots[origin] = robots
+
+
+def judge_robots(database: AuditDatabase, agents: Iterable[str]) -> None:
+    """Fill the tables of what the robots.txt files allow."""
+    ask, is_refused = database.ask, database.is_refused
+    ask(_ROBOTS["list_read"])
+    for origin, each in database.robots.items():
+        ask(_ROBOTS["add_fetched"], origin=origin, sitemaps=len(each.sitemaps))
+    for origin, each in database.robots.items():
+        keys = [url_key(entry.loc) for entry in each.sitemaps]
+        ask(_ROBOTS["allow_cross_submits"], host=origin.partition("://")[2], keys=keys)
+        for agent in agents:
+            passed, refused = {"origin": origin, "agent": agent}, 0
+            if pieces := each.list_disallowed_pieces(agent):
+                # RE2 takes the pieces at once
+                words = [""] if len(pieces) > _MAX_PIECES else map(re.escape, pieces)
+                found = passed | {"pieces": "|".join(words)}
+                refused = ask(_ROBOTS["judge_urls"], **found)[0][0]
+                for kind in ("judge_images", "judge_sitemaps"):
+                    ask(_ROBOTS[kind], **found)
+            if all(is_refused(origin, agent, f"{origin}/{path}") for path in ("", "any/other")):
+                ask(_ROBOTS["block_site"], **passed, refused=refused)

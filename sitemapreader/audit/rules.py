@@ -9,21 +9,22 @@ from importlib.resources import files
 from itertools import groupby
 from pathlib import Path
 from textwrap import fill
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from sitemapreader.audit.models import (
     AuditInputError,
+    AuditOptions,
     AuditRule,
     Category,
     Need,
     NotRun,
-    write_literal,
 )
-from sitemapreader.audit.options import AuditOptions, fill_figures
+from sitemapreader.audit.report import count_units, show_number
 from sitemapreader.errors import suggest
 from sitemapreader.issues import IssueCode, Severity
+from sitemapreader.outcomes import show_bytes
 
 if TYPE_CHECKING:
     import os
@@ -40,7 +41,6 @@ _KEYS = frozenset(
         *("unit", "needs", "detects", "meaning", "advice", "source", "search-console", "cause"),
     }
 )
-_PARAMETER = re.compile(r"\$([a-z_]+)")
 
 
 class RuleFileError(AuditInputError):
@@ -53,13 +53,6 @@ class SqlRule:
 
     rule: AuditRule
     query: str
-
-    def fill(self, values: Mapping[str, object]) -> str:
-        """Return the query with the values of its figures, as a view takes no parameters."""
-        return _PARAMETER.sub(
-            lambda name: write_literal(values[name[1]]) if name[1] in values else name[0],
-            self.query,
-        )
 
 
 def parse_rule(text: str, code: str, category: Category) -> SqlRule:
@@ -166,8 +159,6 @@ ABOUT_US, _OF_ANSWERS, _OF_ROBOTS = (
 )
 ISSUES = {_CODES[code]: texts for code, texts in _TABLE["codes"].items()}
 """What is said of a code in an audit: "severity", "what", "meaning", "advice", "known-as"."""
-REFUSING_STATUSES = frozenset({401, 403, 407, 429})
-"""Statuses with which a site refuses us; other clients may get another answer."""
 _PROTOCOL = "https://www.sitemaps.org/protocol.html"
 _ROBOTS = "https://www.rfc-editor.org/rfc/rfc9309"
 _NOT_ACCUSED = "This says what was not read, and why; the site is not accused."
@@ -298,6 +289,39 @@ def plan_rules(
         severities,
         tuple(each for code, each in broken.items() if code in chosen),
     )
+
+
+_FIGURE = re.compile(r"`([a-z_]+)`")
+_UNITS = ("seconds", "minutes", "hours", "years")
+_MOST_WORDS = 7
+"""Words of a figure that a text names; the rest is counted."""
+
+
+def fill_figures(text: str, figures: AuditOptions, *, named: bool = False) -> str:
+    """Replace the figures that a text names in backticks by their values.
+
+    With `named`, the name stays behind the value: for those who may change it.
+    """
+
+    def show(match: re.Match[str]) -> str:
+        value = getattr(figures, match[1], None)
+        if value is None:
+            return match[0]
+        return _show_figure(match[1], value) + (f" ({match[0]})" if named else "")
+
+    return _FIGURE.sub(show, text)
+
+
+def _show_figure(name: str, value: Any) -> str:
+    if isinstance(value, tuple):
+        more = f" and {len(value) - _MOST_WORDS} others" if len(value) > _MOST_WORDS else ""
+        return ", ".join(value[:_MOST_WORDS]) + more
+    unit = name.rpartition("_")[2]
+    if unit in ("share", "overlap"):
+        return f"{value:.0%}"
+    if unit == "bytes":
+        return show_bytes(value)
+    return count_units(value, unit) if unit in _UNITS else show_number(value)
 
 
 _NEEDS = {

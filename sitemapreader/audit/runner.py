@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import duckdb
 
-from sitemapreader.audit.database import DISK_ERRORS, AuditDatabase, read_queries
+from sitemapreader.audit.database import DISK_ERRORS, AuditDatabase, fill_values, read_queries
 from sitemapreader.audit.models import (
     FOREMOST,
     MAX_PLACES,
@@ -23,8 +23,9 @@ from sitemapreader.audit.models import (
     Place,
     Rate,
     Row,
+    Stratum,
+    estimate_rate,
 )
-from sitemapreader.audit.rates import Stratum, estimate_rate
 from sitemapreader.audit.rules import ABOUT_US, RulePlan
 from sitemapreader.issues import IssueCode, Severity
 
@@ -121,7 +122,7 @@ class RuleRunner:
         self.not_run += self._plan.broken
         self._place_issues()
         able = [each for each in self._plan.queries if not self._lacks_input(each.rule)]
-        queries = {each.rule.code: each.fill(self._parameters) for each in able}
+        queries = {each.rule.code: fill_values(each.query, self._parameters) for each in able}
         idle = self._find_idle(queries)
         for each in able:
             code = each.rule.code

@@ -19,16 +19,14 @@ import duckdb
 import pyarrow as pa
 
 from sitemapreader.audit.database import DISK_ERRORS, AuditDatabase, read_queries
-from sitemapreader.audit.loading import SIMPLE_URL, make_keys
 from sitemapreader.audit.models import AuditInputError, Example, Finding, Place
 from sitemapreader.errors import FetchError
 from sitemapreader.fetch import FolderFetcher
 from sitemapreader.issues import excerpt, show_url
 from sitemapreader.many.sources import SiteTask
 from sitemapreader.output.arrow import make_array
-from sitemapreader.pages import HTML_TYPES, page_type_of
 from sitemapreader.readers.reader import SitemapReader
-from sitemapreader.urls import has_web_scheme, origin_of, parse_url, path_of, url_key
+from sitemapreader.urls import has_web_scheme, origin_of, parse_url, path_of
 from sitemapreader.walker import walk
 
 if TYPE_CHECKING:
@@ -98,47 +96,6 @@ def _find_base_url(path: Path) -> str:
     locs = (event.loc for event in events if not hasattr(event, "code"))
     first = next(locs, "")
     return origin_of(first)
-
-
-@attrs.frozen
-class OldSite:
-    """Where the URLs of the old site are: in a list, or in the sitemaps of `task`."""
-
-    source: Known
-    task: SiteTask | None = None
-
-    @property
-    def is_http(self) -> bool:
-        """Whether its sitemaps are requested from a server."""
-        return self.task is not None and self.task.fetcher is None
-
-    @classmethod
-    def find(cls, source: Known) -> OldSite:
-        """Return how to read a list, URL, folder or file; raise AuditInputError."""
-        if not isinstance(source, str | os.PathLike) or is_list(source):
-            return cls(source)
-        return cls(source, find_source(source if isinstance(source, str) else Path(source)))
-
-    async def load(self, database: AuditDatabase, arguments: WalkArguments) -> bool:
-        """Insert the URLs, and return whether all sitemaps were read.
-
-        `arguments` are those of a walk. Raises AuditInputError if there are no URLs.
-        """
-        urls = UrlList(database, "old")
-        if self.task is None:
-            await database.run_in_thread(lambda: urls.load(self.source))
-            return True
-        locs: list[str] = []
-        # Its own sitemaps are meant, whatever hosts stand for it in the audit.
-        async with open_walk(self.task, {**arguments, "map_hosts": {}}) as entries:
-            async for entry in entries:
-                locs.append(entry.loc)
-                if len(locs) >= _ROWS_AT_ONCE:
-                    urls.add(locs)
-                    locs.clear()
-        urls.add(locs)
-        urls.end(f"the old site {self.task.name}")
-        return entries.report.complete
 
 
 def locate_findings(
@@ -223,7 +180,6 @@ ABOUT = {
     "content_type": ("content type", "content-type", "mime type"),
 }
 """What a crawl says of a page -> names of its column, of Screaming Frog, Sitebulb and others."""
-_STATUS = re.compile(r"\s*([0-9]{1,3})(?:\.0*)?\s*")
 _LINE_BYTES = 2 * 1024 * 1024
 _BLANKS = "".join(filter(str.isspace, map(chr, range(0x3001))))
 _QUERIES = read_queries("known")
@@ -234,69 +190,69 @@ _READERS = {
     ".parquet": _QUERIES["parquet"],
 }
 """Suffix of a file -> what reads it in DuckDB."""
+_CREATE = "CREATE OR REPLACE TABLE arrived (loc VARCHAR)"
+_ARRIVE = "INSERT INTO arrived SELECT loc FROM arriving"
 
 
-def load_known(database: AuditDatabase, source: Known) -> int:
-    """Insert a list of known URLs, and return how many different ones it has.
+def load_known(database: AuditDatabase, source: Known, table: str = "known") -> int:
+    """Insert a list of URLs, "known" or "old"; return how many different ones it has.
 
     A file is .txt, .csv, .tsv, .jsonl or .parquet, all but the last with .gz behind it if they are
     compressed. Raises AuditInputError if it cannot be read, or has no column of URLs, or no URL.
     """
-    return UrlList(database, "known").load(source)
+    database.ask(_CREATE)
+    if isinstance(source, str | PathLike):
+        _read(database, Path(source), table)
+        return _end_list(database, table, str(source))
+    urls = iter(source)
+    while batch := list(islice(urls, _ROWS_AT_ONCE)):
+        locs = make_array(batch, pa.string())
+        database.load(pa.record_batch([locs], names=["loc"]), [_ARRIVE])
+    return _end_list(database, table, f"the list of {table} URLs")
 
 
-def is_list(path: str | PathLike[str]) -> bool:
+def find_old(source: Known) -> SiteTask | None:
+    """Return the old site, if its sitemaps are to be read; `None` for a list.
+
+    Raises AuditInputError for what is neither.
+    """
+    if not isinstance(source, str | PathLike) or _is_list(source):
+        return None
+    return find_source(source if isinstance(source, str) else Path(source))
+
+
+async def load_old(database: AuditDatabase, task: SiteTask, arguments: WalkArguments) -> bool:
+    """Insert what the old sitemaps list; return whether all of them were read.
+
+    `arguments` are those of a walk. Raises AuditInputError if there are no URLs.
+    """
+    database.ask(_CREATE)
+    # Its own sitemaps are meant, whatever hosts stand for it in the audit.
+    async with open_walk(task, {**arguments, "map_hosts": {}}) as entries:
+        async for batch in entries.record_batches():
+            database.load(batch, [_ARRIVE])
+    _end_list(database, "old", f"the old site {task.name}")
+    return entries.report.complete
+
+
+def _is_list(path: str | PathLike[str]) -> bool:
     """Return whether a file has a list of URLs by its suffix, and is no sitemap."""
     name = Path(path).name.lower().removesuffix(".gz")
     return Path(name).suffix in _READERS.keys() - {""} and Path(path).is_file()
 
 
-class UrlList:
-    """URLs on their way into a table, "known" or "old"; `add` some, then `end`."""
-
-    def __init__(self, database: AuditDatabase, table: str) -> None:
-        self._database = database
-        self._table = table
-        database.ask("CREATE OR REPLACE TABLE arrived (loc VARCHAR)")
-
-    def load(self, source: Known) -> int:
-        """Insert a list, and return how many different URLs it has; raise AuditInputError."""
-        if not isinstance(source, str | PathLike):
-            urls = iter(source)
-            while batch := list(islice(urls, _ROWS_AT_ONCE)):
-                self.add(batch)
-            return self.end(f"the list of {self._table} URLs")
-        _read(self._database, Path(source), self._table)
-        return self.end(str(source))
-
-    def add(self, urls: list[str]) -> None:
-        """Insert some URLs."""
-        self._database.insert("arrived", pa.table({"loc": make_array(urls, pa.string())}))
-
-    def end(self, name: str) -> int:
-        """Fill the table, and return how many different URLs there are.
-
-        Raises AuditInputError for none; `name` is what they came from.
-        """
-        ask = self._database.ask
-        # nine of ten URLs are simple: only the others become objects of Python
-        ask(_QUERIES["find_unusual"], simple=SIMPLE_URL, blanks=_BLANKS)
-        ask(_QUERIES["keep_simple"], simple=SIMPLE_URL)
-        for after in range(0, ask("SELECT count(*) FROM unusual")[0][0], _ROWS_AT_ONCE):
-            rows = ask(_QUERIES["list_unusual"], after=after, until=after + _ROWS_AT_ONCE)
-            locs = make_array([loc for (loc,) in rows], pa.string())
-            self._database.insert("arrived", pa.table({"loc": locs, "key": make_keys(locs)}))
-        ask(_QUERIES["add_urls"].format(self._table))
-        for table in ("arrived", "unusual"):
-            ask(f"DROP TABLE {table}")
-        count: int = ask(f"SELECT count(*) FROM {self._table}")[0][0]
-        if not count:
-            raise AuditInputError(f"{name} has no URL that begins with http:// or https://")
-        return count
+def _end_list(database: AuditDatabase, table: str, name: str) -> int:
+    """Fill a table with what has arrived; return how many URLs it has."""
+    database.ask(_QUERIES["add_urls"].format(table), blanks=_BLANKS)
+    database.ask("DROP TABLE arrived")
+    count: int = database.ask(f"SELECT count(*) FROM {table}")[0][0]
+    if not count:
+        raise AuditInputError(f"{name} has no URL that begins with http:// or https://")
+    return count
 
 
 def _read(database: AuditDatabase, path: Path, table: str) -> None:
-    """Insert the texts of a file that may be URLs."""
+    """Insert the texts of a file that may be URLs, and what a crawl says of them."""
     what = f"the list of {table} URLs"
     if not path.is_file():
         raise AuditInputError(f"{what} cannot be read: there is no file {path}")
@@ -313,12 +269,29 @@ def _read(database: AuditDatabase, path: Path, table: str) -> None:
             "encoding": _find_encoding(path, is_gzip=name != path.name.lower()),
         }
         passed = {key: value for key, value in given.items() if f"${key}" in reader}
-        found = database.ask(f"SELECT column_name FROM (DESCRIBE SELECT * FROM {reader})", **passed)
-        names = [each for (each,) in found]
-        column = _find_column(names, path)
-        database.ask(f'INSERT INTO arrived SELECT "{column}"::VARCHAR FROM {reader}', **passed)
-        answers = "crawled" if table == "known" else "old_crawled"
-        _read_answers(database, answers, names, column, reader, passed)
+        described = database.ask(
+            f"SELECT column_name FROM (DESCRIBE SELECT * FROM {reader})", **passed
+        )
+        names = {each.strip().lower(): each for (each,) in reversed(described)}
+        column = next((names[name] for name in COLUMNS if name in names), None)
+        if column is None:
+            raise AuditInputError(
+                f"{path} has no column of URLs: name one of its columns "
+                f"({', '.join(each for (each,) in described) or 'none'}) {', '.join(COLUMNS)}"
+            )
+        database.ask(_QUERIES["read"].format(_quote(column), reader), **passed)
+        if not names.keys().isdisjoint(ABOUT["status"]):
+            columns = {"loc": column} | {
+                field: next((names[name] for name in known if name in names), None)
+                for field, known in ABOUT.items()
+            }
+            chosen = ", ".join(
+                f"{'NULL' if each is None else _quote(each)}::VARCHAR AS {field}"
+                for field, each in columns.items()
+            )
+            crawled = "crawled" if table == "known" else "old_crawled"
+            query = _QUERIES["add_crawled"].format(crawled, chosen, reader)
+            database.ask(query, **passed, blanks=_BLANKS)
     except (duckdb.Error, OSError, EOFError, UnicodeError, zlib.error) as error:
         if isinstance(error, DISK_ERRORS) and "write" in str(error):
             raise  # our disk is full
@@ -327,62 +300,8 @@ def _read(database: AuditDatabase, path: Path, table: str) -> None:
         raise AuditInputError(f"{what} {path} cannot be read: {reason}") from None
 
 
-def _read_answers(
-    database: AuditDatabase,
-    table: str,
-    names: list[str],
-    column: str,
-    reader: str,
-    passed: dict[str, object],
-) -> None:
-    """Insert what a crawl says of its pages, if the file has columns of that."""
-    found = {name.strip().lower(): name.replace('"', '""') for name in reversed(names)}
-    chosen = {
-        field: next((found[name] for name in known if name in found), None)
-        for field, known in ABOUT.items()
-    }
-    if chosen["status"] is None:
-        return
-    columns = ", ".join(
-        f"NULL AS {field}" if name is None else f'"{name}"::VARCHAR AS {field}'
-        for field, name in chosen.items()
-    )
-    query = f'SELECT "{column}"::VARCHAR AS loc, {columns} FROM {reader}'
-    rows = database.connection.cursor().execute(
-        query, passed
-    )  # its own: rows are inserted meanwhile
-    while batch := rows.fetchmany(_ROWS_AT_ONCE):
-        database.insert_rows(table, [each for row in batch if (each := _describe_page(*row))])
-
-
-def _describe_page(
-    loc: str | None,
-    status: str | None,
-    indexability: str | None,
-    why: str | None,
-    canonical: str | None,
-    redirect: str | None,
-    content_type: str | None,
-) -> tuple[object, ...] | None:
-    """Return a row of `crawled`; `None` for what is no page that was asked for."""
-    loc = (loc or "").strip()
-    answered = _STATUS.fullmatch(status or "")
-    if not has_web_scheme(loc) or answered is None:
-        return None
-    number = int(answered[1])
-    said = f"{indexability or ''} {why or ''}".lower()
-    is_indexable = None
-    if indexability:
-        is_indexable = indexability.strip().lower() in ("indexable", "yes", "true", "1")
-    is_html = page_type_of(content_type) in HTML_TYPES
-    target, chosen = (
-        text.strip() if text and parse_url(text.strip()) else None for text in (redirect, canonical)
-    )
-    return (
-        *(loc, url_key(loc), number, target, target and url_key(target)),
-        *(chosen, chosen and url_key(chosen), "noindex" in said, "robots" in said),
-        *(is_html, is_html and is_indexable is not False and number < 300),
-    )
+def _quote(column: str) -> str:
+    return '"' + column.replace('"', '""') + '"'
 
 
 def _find_encoding(path: Path, *, is_gzip: bool) -> str:
@@ -392,14 +311,3 @@ def _find_encoding(path: Path, *, is_gzip: bool) -> str:
         while is_gzip and file.read(_LINE_BYTES):
             pass  # DuckDB 1 takes the part of a file that was cut for all of it
     return "utf-16" if start in (b"\xff\xfe", b"\xfe\xff") else "utf-8"
-
-
-def _find_column(names: list[str], path: Path) -> str:
-    found = {name.strip().lower(): name for name in reversed(names)}
-    for name in COLUMNS:
-        if name in found:
-            return found[name].replace('"', '""')
-    raise AuditInputError(
-        f"{path} has no column of URLs: name one of its columns ({', '.join(names) or 'none'}) "
-        f"{', '.join(COLUMNS)}"
-    )

@@ -1,14 +1,18 @@
-"""The keys of an audit, made a column at a time, are those of `url_key`."""
+"""The keys of an audit, of which SQL makes most, are those of `url_key`."""
 
 from __future__ import annotations
 
-import pyarrow as pa
+from typing import TYPE_CHECKING
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sitemapreader.audit.loading import find_keys, make_keys
-from sitemapreader.output.arrow import make_array
+from sitemapreader.audit.database import AuditDatabase
 from sitemapreader.urls import url_key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 HOSTS = ("https://e.org", "http://www.e.org:8080", "https://E.org", "https://e.org:443", "http://a")
 PARTS = (
@@ -23,13 +27,19 @@ URLS = st.builds(
 )
 
 
+@pytest.fixture(scope="module")
+def database() -> Iterator[AuditDatabase]:
+    made = AuditDatabase()
+    yield made
+    made.close()
+
+
 @given(st.lists(URLS, min_size=1, max_size=40))
-def test_keys_by_columns_are_keys(urls: list[str]) -> None:
+def test_keys_by_columns_are_keys(database: AuditDatabase, urls: list[str]) -> None:
     """Each key is that of `url_key`; a simple URL is its own, without any mark that rules seek."""
-    column = make_array(urls, pa.string())
-    assert make_keys(column).to_pylist() == [url_key(url) for url in urls]
-    is_simple, other_keys = find_keys(column)
-    for url, simple, other in zip(urls, is_simple.to_pylist(), other_keys.to_pylist(), strict=True):
+    query = "SELECT url, key_of(url), other_key(url), is_simple_url(url) FROM unnest($urls) t(url)"
+    for url, key, other, simple in database.ask(query, urls=urls):
         path = url.partition("://")[2].partition("/")[2]
+        assert key == url_key(url)
         assert other is None or (other != url and not simple)
         assert not (simple and (set(path) & set("?#;%+& ") or "//" in path or path != path.lower()))

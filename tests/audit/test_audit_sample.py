@@ -9,8 +9,7 @@ import pytest
 from sampling import choose_bad, fill, measure_coverage
 from scale import SCALE
 
-from sitemapreader.audit.models import Rate
-from sitemapreader.audit.rates import Stratum, estimate_rate
+from sitemapreader.audit.models import Rate, Stratum, estimate_rate
 from sitemapreader.audit.visits import draw_sample
 
 

@@ -3,30 +3,27 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 import attrs
 import package
 import pytest
 from each_case import for_each
 
-from sitemapreader import IssueCode, Severity
-from sitemapreader.audit.models import AuditInputError, Category
-from sitemapreader.audit.options import FAIL_ON, AuditOptions, fill_figures, find_settings
-from sitemapreader.audit.preparing import is_news_language, judge_host, judge_hreflang
+from sitemapreader import IssueCode
+from sitemapreader.audit.functions import is_news_language, judge_host, judge_hreflang
+from sitemapreader.audit.models import AuditInputError, AuditOptions, Category
+from sitemapreader.audit.report import FORMATS
 from sitemapreader.audit.rules import (
     ABOUT_US,
     ISSUES,
     explain_rule,
+    fill_figures,
     format_rules,
     list_rules,
     load_rules,
     match_codes,
 )
-from sitemapreader.cli import options as audit_options
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from sitemapreader.cli.options import AUDIT_FORMATS
 
 SAME = frozenset(
     """
@@ -219,71 +216,6 @@ def test_hosts_that_nobody_can_reach(host: str) -> None:
     assert is_staging is ("production" in HOSTS[host])
 
 
-# -- settings
-
-
-def test_settings_of_a_project(tmp_path: Path) -> None:
-    """pyproject.toml has a table of settings; sitemapreader.toml goes before it."""
-    assert find_settings(tmp_path).ignore == ()
-    (tmp_path / "pyproject.toml").write_text(
-        '[tool.sitemapreader.audit]\nignore = ["url-*"]\nfail-on = "warning"\n'
-        'severity = { url-asset = "error" }\n'
-        'figures = { stale_years = 5, session_parameters = ["x"] }\n'
-    )
-    settings = find_settings(tmp_path)
-    assert (settings.ignore, settings.fail_on) == (("url-*",), "warning")
-    assert settings.severity == {"url-asset": Severity.ERROR}
-    figures = AuditOptions(**settings.figures)
-    assert (figures.stale_years, figures.session_parameters) == (5, ("x",))
-    (tmp_path / "sitemapreader.toml").write_text('[audit]\nselect = ["urls"]\n')
-    assert find_settings(tmp_path).select == ("urls",)
-
-
-BAD_SETTINGS = {
-    "ingore = []": "did you mean ignore",
-    'ignore = "url-*"': "must be a list",
-    'fail-on = "errors"': "there is no 'errors'",
-    "rules = 1": "name of a file",
-    'severity = "error"': "must be a table",
-    'severity = { url-asset = "grave" }': "there is no 'grave'",
-    "figures = 1": "must be a table",
-    "figures = { stale_year = 1 }": "did you mean stale_years",
-    "figures = { stale_years = -1 }": "a number from 0 to",
-    "figures = { examples = 1e300 }": "a number from 0 to",
-    'figures = { session_parameters = "sid" }': "as a list",
-    "figures = { asset_suffixes = [1] }": "a list of words",
-    "figures = { now = 9999-12-31T23:59:59-12:00 }": "out of range",
-    'rules = "a\\u0000b"': "name of a file",
-    'rules = "../rules"': "not in this folder: name it on the command line with --rules",
-    'urls = "/etc/hosts"': "not in this folder: name it on the command line with --urls",
-    'baseline = "link/b.json"': "not in this folder: name it on the command line with --baseline",
-    "x": "cannot be read",
-    f"x = {'9' * 5_000}": "cannot be read",
-    f"x = {'[' * 9_999}": "cannot be read",
-}
-
-
-@pytest.mark.parametrize("line", BAD_SETTINGS)
-def test_settings_that_are_none(line: str, tmp_path: Path) -> None:
-    """A key or value that cannot be meant is an error, which names the file and what to write."""
-    (tmp_path / "link").symlink_to(tmp_path.parent)
-    (tmp_path / "sitemapreader.toml").write_text(f"[audit]\n{line}\n")
-    with pytest.raises(AuditInputError, match=BAD_SETTINGS[line]) as raised:
-        find_settings(tmp_path)
-    assert "sitemapreader.toml" in str(raised.value)
-
-
-@pytest.mark.parametrize("line", ["audit = 5", 'audit = "x"', "[[audit]]\nselect = []"])
-def test_settings_without_a_table(line: str, tmp_path: Path) -> None:
-    """What should be the table of settings, and is none, is an error."""
-    (tmp_path / "sitemapreader.toml").write_text(line)
-    with pytest.raises(AuditInputError, match="audit must be a table"):
-        find_settings(tmp_path)
-
-
 def test_the_shell_knows_the_formats() -> None:
     """What the command line offers without importing an audit is what there is."""
-    from sitemapreader.audit.report import FORMATS  # noqa: PLC0415 (only here)
-
-    assert audit_options.AUDIT_FORMATS == FORMATS
-    assert audit_options.FAIL_ON == FAIL_ON
+    assert AUDIT_FORMATS == FORMATS

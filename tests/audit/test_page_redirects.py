@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sitemapreader.audit.preparing import is_language_switch
+from sitemapreader.audit.functions import is_language_switch
 
 BASE = "https://www.shop.example/a/b"
 

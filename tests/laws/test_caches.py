@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 SHORT_KEYS = {
     "audit.database.read_queries": "names of our files",
-    "audit.preparing._load_codes": "has no key",
+    "audit.functions._load_codes": "has no key",
     "audit.report.html._load_template": "has no key",
     "audit.rules.load_rules": "has no key",
     "discovery.load_platforms": "has no key",

@@ -190,8 +190,9 @@ class RuleTrial:
         url = HOST + (tried.sitemap or "/")
         source = SiteTask(url, kind, fetcher=None if tried.is_http else fetcher, name="shop")
         run = AuditRun(self.database, plan, figures, figures.make_parameters(NOW), visits, source)
-        await run.walk({"fetcher": fetcher, "options": FetchOptions(max_attempts=1)})
+        await run.read({"fetcher": fetcher, "options": FetchOptions(max_attempts=1)})
         run.judge(has_known=tried.known is not None)
+        self.database.robots.clear()
         ended: list[Finding | NotRun] = [*run.runner.find(), *run.runner.not_run]
         return ended[0] if ended else None
 

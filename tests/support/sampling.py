@@ -7,7 +7,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from sitemapreader.audit.database import AuditDatabase
-from sitemapreader.audit.rates import Stratum, estimate_rate
+from sitemapreader.audit.models import Stratum, estimate_rate
 from sitemapreader.audit.visits import draw_sample
 
 if TYPE_CHECKING:

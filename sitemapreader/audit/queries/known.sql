@@ -22,19 +22,31 @@ read_csv($path, header = true, all_varchar = true, null_padding = true, strict_m
 -- parquet:
 read_parquet($path, hive_partitioning = false)
 
--- find_unusual: URLs that may not be their own keys
-CREATE OR REPLACE TABLE unusual AS
-SELECT *, row_number() OVER () AS number
-FROM (SELECT trim(loc, $blanks) AS loc FROM arrived WHERE NOT regexp_matches(loc, $simple))
-WHERE regexp_matches(loc, '(?i)^https?://')
+-- read: {0} is the column of URLs, {1} reads the file
+INSERT INTO arrived SELECT {0}::VARCHAR FROM {1}
 
--- keep_simple:
-CREATE OR REPLACE TABLE arrived AS
-SELECT loc, loc AS key FROM arrived WHERE regexp_matches(loc, $simple)
-
--- list_unusual:
-SELECT loc FROM unusual WHERE number > $after AND number <= $until
+-- add_crawled: what a crawl says of its pages; {0} is the table, {1} are the columns, {2} reads the file
+INSERT INTO {0}
+SELECT loc, url_key(loc), status, redirect, url_key(redirect), canonical, url_key(canonical),
+       contains(said, 'noindex'), contains(said, 'robots'), is_html,
+       is_html AND is_indexable AND status < 300
+FROM (
+    SELECT trim(loc, $blanks) AS loc,
+           nullif(regexp_extract(status, '^\s*([0-9]{{1,3}})(?:\.0*)?\s*$', 1), '')::USMALLINT AS status,
+           nullif(usable_url(redirect), '') AS redirect, nullif(usable_url(canonical), '') AS canonical,
+           lower(concat(indexability, ' ', why)) AS said,
+           lower(trim(coalesce(nullif(indexability, ''), 'yes'))) IN ('indexable', 'yes', 'true', '1')
+               AS is_indexable,
+           lower(trim(split_part(coalesce(content_type, ''), ';', 1)))
+               IN ('', 'text/html', 'application/xhtml+xml') AS is_html
+    FROM (SELECT {1} FROM {2})
+)
+WHERE regexp_matches(loc, '(?i)^https?://') AND status IS NOT NULL
 
 -- add_urls: {} is the table; what was no page of the old site need not lead anywhere
-INSERT INTO {} SELECT min(loc) AS loc, key FROM arrived
+INSERT INTO {}
+SELECT min(loc) AS loc, key FROM (
+    SELECT loc, key_of(loc) AS key FROM (SELECT trim(loc, $blanks) AS loc FROM arrived)
+    WHERE regexp_matches(loc, '(?i)^https?://')
+)
 WHERE key NOT IN (SELECT key FROM old_crawled WHERE NOT is_indexable) GROUP BY key ORDER BY key

@@ -17,6 +17,16 @@ SELECT loc FROM url_row WHERE (SELECT count(*) FROM url_row) > $least ORDER BY h
 SELECT loc FROM sample WHERE is_old AND loc NOT IN (SELECT loc FROM sample WHERE NOT is_old)
 ORDER BY turn
 
+-- describe_pages: what follows from an answer
+UPDATE page SET key = url_key(loc), final_key = url_key(final_url),
+    is_temporary = regexp_full_match(statuses, '30[237]( 30[237])*'),
+    switches_language = statuses <> '' AND is_language_switch(loc, final_url),
+    leads_to_login = leads_to_login(loc, final_url),
+    differs_by = name_difference(url_key(loc), url_key(final_url)),
+    canonical_key = url_key(canonical),
+    canonical_differs_by = name_difference(url_key(final_url), url_key(canonical)),
+    refresh_key = url_key(refresh_url)
+
 -- join_sample: why a page was visited
 UPDATE page SET is_listed = s.is_listed, is_old = s.is_old, url = s.url
 FROM (

@@ -1,11 +1,4 @@
--- What rules need is computed from the rows of the walk. A line `-- name:` begins a query.
-
--- origins: those with most URLs and images
-SELECT origin FROM (
-    SELECT scheme || '://' || host AS origin FROM url
-    UNION ALL
-    SELECT regexp_extract(lower(loc), '^https?://[^/?#@]+') FROM image
-) WHERE origin <> '' GROUP BY origin ORDER BY count(*) DESC, origin LIMIT $limit
+-- What rules need is computed from the rows of the walk, in this order. A line `-- name:` begins a query.
 
 -- count_urls:
 UPDATE document SET urls = s.urls, dated = s.dated, newest = s.newest
@@ -14,11 +7,6 @@ FROM (
            max(lastmod) FILTER (lastmod <= $now) AS newest
     FROM url_row GROUP BY document
 ) s WHERE s.document = document.id
-
--- rank_documents:
-UPDATE document SET rank = r.rank
-FROM (SELECT id, row_number() OVER (ORDER BY url, role) AS rank FROM document) r
-WHERE r.id = document.id
 
 -- find_common: the lastmod that most URLs of a document have
 UPDATE document SET common_lastmod = c.most.lastmod, common_count = c.most.n
@@ -39,10 +27,10 @@ WHERE n.document = document.id
 UPDATE document SET urls = coalesce(urls, 0), dated = coalesce(dated, 0),
                     common_count = coalesce(common_count, 0), news = coalesce(news, 0)
 
--- define_extras: {} are patterns of parameters
-CREATE OR REPLACE MACRO without_extras(query) AS
+-- define_extras:
+CREATE MACRO without_extras(query) AS
     CASE WHEN query = '' THEN ''
-         ELSE ltrim(regexp_replace(regexp_replace(query, {}, '', 'g'), {}, '', 'g'), '&') END
+         ELSE ltrim(regexp_replace(regexp_replace(query, $tracking, '', 'g'), $session, '', 'g'), '&') END
 
 -- find_repeated: URLs of which others differ in slash, www, case or parameters at most
 CREATE TABLE repeated AS
@@ -79,44 +67,18 @@ SELECT document, folder_of(key) AS prefix, count(*)
 FROM url GROUP BY document, prefix
 
 -- count_hosts:
-SELECT document, scheme_of(prefix) AS scheme, host_of(prefix) AS host, sum(urls)::UBIGINT
-FROM folder GROUP BY document, scheme, host
-
--- list_languages:
-SELECT hreflang FROM alternate WHERE hreflang IS NOT NULL
-UNION
-SELECT lower(language) FROM news WHERE language IS NOT NULL
-
--- list_robots: rows of `robots`
-SELECT scheme_of(key) || '://' || host_of(key), id, children, via IS NOT NULL
-FROM document WHERE role = 'robots' AND status IN ('complete', 'partial')
-
--- allow_cross_submits: a robots.txt may list sitemaps of other hosts with URLs of its own
-INSERT INTO cross_submit SELECT $host, id FROM document
-WHERE key IN (SELECT unnest($keys)) OR final_key IN (SELECT unnest($keys))
-   OR parent_id IN (SELECT id FROM document WHERE key IN (SELECT unnest($keys)))
-
--- block_site: one that is searched, or has URLs here, none of which is allowed
-INSERT INTO robots_hit
-SELECT $agent, 'site', $origin || '/', document FROM robots
-WHERE origin = $origin AND (is_searched OR $refused > 0) AND $refused = (
-    SELECT coalesce(sum(urls), 0) FROM host WHERE scheme || '://' || host = $origin
+INSERT INTO host
+SELECT *, judge_host(host).hidden, judge_host(host).is_staging
+FROM (
+    SELECT document, scheme_of(prefix) AS scheme, host_of(prefix) AS host, sum(urls)::UBIGINT
+    FROM folder GROUP BY document, scheme, host
 )
 
--- last_number:
-SELECT greatest((SELECT max(id) FROM url_row), (SELECT max(id) FROM document))
-
--- url: those that a robots.txt may disallow
-SELECT loc, document FROM url WHERE id > $after AND id <= $until
-  AND starts_with(key, $scheme || '://' || $host || '/')
-  AND CASE WHEN is_simple THEN regexp_matches(loc, $pieces) ELSE may_have(loc, $pieces) END
-
--- image: the same
-SELECT loc, document FROM image WHERE url > $after AND url <= $until
-  AND starts_with(lower(loc), $scheme || '://' || $host || '/')
-  AND may_have(loc, $pieces)
-
--- sitemap: the same
-SELECT url, id FROM document WHERE id > $after AND id <= $until
-  AND role = 'sitemap' AND via IN ('robots', 'index')
-  AND scheme_of(key) = $scheme AND host_of(key) = $host AND may_have(url, $pieces)
+-- judge_languages:
+INSERT INTO language
+SELECT code, judge_hreflang(code).is_valid, judge_hreflang(code).hint, is_news_language(code)
+FROM (
+    SELECT hreflang AS code FROM alternate WHERE hreflang IS NOT NULL
+    UNION
+    SELECT lower(language) FROM news WHERE language IS NOT NULL
+)
