@@ -65,6 +65,9 @@ _SUSPECT_CHARACTERS = (" ", "{", "<", "\t", "\n", "\r", "\x7f", _REPLACEMENT_CHA
 
 _CLIMBING = ("..", "%2e", "%2E", "\t", "\r", "\n")
 
+_PLAIN_PATH = re.compile(r"/(?![/.])(?:[!-.0-~]|/(?!\.))*+")
+"""A path from the root without dot segments, as most links of pages are."""
+
 _split_uncached: Callable[[str], SplitResult] = getattr(urlsplit, "__wrapped__", urlsplit)
 """Python keeps the last 128 URLs that it split, however long they were."""
 
@@ -129,7 +132,10 @@ def resolve(base: str, reference: str) -> str | None:
     if not is_absolute and _SCHEME.match(reference):
         return None
     try:
-        at, to = _split(base), _split(reference)
+        at = _split(base)
+        if _PLAIN_PATH.fullmatch(reference) and at.netloc and has_web_scheme(base):
+            return f"{at.scheme}://{at.netloc}{reference}"
+        to = _split(reference)
     except ValueError:  # brackets that are not an IPv6 address
         return None
     if is_absolute:

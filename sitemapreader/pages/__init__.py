@@ -5,12 +5,11 @@ and `folder` the files of a built site; both give a `PageVisit`.
 """
 
 from sitemapreader.errors import Redirect
-from sitemapreader.pages.folder import PageFolder, visit_folder
+from sitemapreader.pages.folder import PageFolder
 from sitemapreader.pages.visit import (
     NotJudged,
     PageRobots,
     PageVisit,
-    PageVisitor,
     VisitOptions,
     visit_pages,
 )
@@ -24,11 +23,9 @@ __all__ = [
     "PageFolder",
     "PageRobots",
     "PageVisit",
-    "PageVisitor",
     "Redirect",
     "VisitOptions",
     "page_type_of",
     "read_page",
-    "visit_folder",
     "visit_pages",
 ]

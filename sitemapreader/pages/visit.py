@@ -142,19 +142,15 @@ async def visit_pages(
         network: how many failures of a host are too many.
         trusted: URLs whose hosts may be private, because you named them.
     """
-    visitor = PageVisitor(fetcher, options, robots=robots, network=network, trusted=trusted)
-    round_ = _Round(visitor, options)
-    tasks: set[asyncio.Task[PageVisit | None]] = set()
+    visits = _Visits(fetcher, options, PageRobots(fetcher, network.user_agent, robots), network)
+    for name in trusted:
+        visits.client.trust(name)
+    waiting, tasks = iter(urls), set[asyncio.Task[PageVisit | None]]()
     try:
-        waiting = iter(urls)
-        is_open = True
-        while is_open or tasks:
-            while is_open and len(tasks) < VISITS_AT_ONCE:
-                url = next(waiting, None) or round_.take_again()
-                is_open = url is not None or bool(tasks)
-                if url is None:
-                    break
-                tasks.add(asyncio.create_task(round_.visit(url)))
+        while True:
+            # what is to be asked again has its turn when all others had theirs
+            while len(tasks) < VISITS_AT_ONCE and (url := next(waiting, None) or visits.take()):
+                tasks.add(asyncio.create_task(visits.visit(url)))
             if not tasks:
                 break
             done, tasks = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -167,18 +163,22 @@ async def visit_pages(
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-class _Round:
-    """The visits of one call: their time, and those that are asked again."""
+class _Visits:
+    """The visits of one call, which share their time, rules, and failures of hosts."""
 
-    def __init__(self, visitor: PageVisitor, options: VisitOptions) -> None:
-        self._visitor = visitor
+    def __init__(
+        self, fetcher: Fetcher, options: VisitOptions, rules: PageRobots, network: FetchOptions
+    ) -> None:
+        self.client = make_client(fetcher, network.user_agent)
         self._options = options
+        self._rules = rules
+        self._breaker = HostBreaker(network, by_document=True)
         self._until = asyncio.get_running_loop().time() + options.seconds
-        self._again: deque[str] = deque()
         self._first: dict[str, PageVisit] = {}
+        self._again: deque[str] = deque()
 
-    def take_again(self) -> str | None:
-        """Return a URL to ask a second time, when all others had their turn."""
+    def take(self) -> str | None:
+        """Return a URL to ask a second time."""
         return self._again.popleft() if self._again else None
 
     async def visit(self, url: str) -> PageVisit | None:
@@ -186,67 +186,25 @@ class _Round:
         before = self._first.pop(url, None)
         try:
             async with asyncio.timeout_at(self._until):
-                visit = await self._visitor.visit(
-                    url, until=self._until, is_again=before is not None
-                )
+                visit = await self._ask(url, is_again=before is not None)
         except TimeoutError:
             if before is not None and before.facts is not None:  # slow, which nothing confirms
                 return attrs.evolve(before, seconds=None)
             return PageVisit(url, url, not_judged=NotJudged.TIME)
-        if before is None and self._is_doubtful(visit):
+        has_failed = visit.status is None or visit.status >= 500
+        is_doubtful = has_failed or (visit.seconds or 0) > self._options.slow_seconds
+        if before is None and is_doubtful and visit.not_judged is None:
             self._first[url] = visit
             self._again.append(url)
             return None
         return visit
 
-    def _is_doubtful(self, visit: PageVisit) -> bool:
-        """Return whether a second visit may show something else."""
-        if visit.not_judged is not None:
-            return False
-        has_failed = visit.status is None or visit.status >= 500
-        return has_failed or (visit.seconds or 0) > self._options.slow_seconds
-
-
-class PageVisitor:
-    """Visits one at a time, which share rules of robots.txt and failures of hosts.
-
-    The arguments are those of `visit_pages`, but that what was slow is not asked again here.
-    """
-
-    def __init__(
-        self,
-        fetcher: Fetcher,
-        options: VisitOptions = VisitOptions(),
-        *,
-        robots: Mapping[str, Robots] | None = None,
-        network: FetchOptions = FetchOptions(),  # noqa: B008 (a frozen value)
-        trusted: Iterable[str] = (),
-    ) -> None:
-        self._client = client = make_client(fetcher, network.user_agent)
-        for name in trusted:
-            client.trust(name)
-        self._options = options
-        self._rules = PageRobots(client, network.user_agent, robots)
-        self._breaker = HostBreaker(network, by_document=True)
-
-    async def visit(
-        self, url: str, *, until: float | None = None, is_again: bool = False
-    ) -> PageVisit:
-        """Visit a page.
-
-        Args:
-            url: of the page.
-            until: the time of the event loop that no pause of a host may pass; without it,
-                `options.seconds` from now.
-            is_again: whether it failed before.
-        """
+    async def _ask(self, url: str, *, is_again: bool) -> PageVisit:
         breaker = self._breaker
-        if until is None:
-            until = asyncio.get_running_loop().time() + self._options.seconds
         try:
             await self._rules.check(url)
-            await self._wait_for_host(url, until)
-            opening = self._client.open(
+            await self._wait_for_host(url)
+            opening = self.client.open(
                 url,
                 headers={"Accept": ACCEPT},
                 check_redirect=self._rules.check,
@@ -265,7 +223,7 @@ class PageVisitor:
         breaker.note_answer(url)
         return visit
 
-    async def _wait_for_host(self, url: str, until: float) -> None:
+    async def _wait_for_host(self, url: str) -> None:
         """Wait while a host is paused, unless it is given up: then the request is refused.
 
         Raises:
@@ -274,7 +232,7 @@ class PageVisitor:
         breaker = self._breaker
         # Polled, because a pause ends by the clock alone.
         while 0 < (wait := breaker.wait(url)) < inf:
-            if until - asyncio.get_running_loop().time() < wait:
+            if self._until - asyncio.get_running_loop().time() < wait:
                 raise FetchError(IssueCode.RETRY_LATER, url, f"in {wait:.0f} s")
             await asyncio.sleep(min(wait, _LOOK_SECONDS))
         if wait == 0:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sitemapreader.pages import PageFolder, PageVisit, visit_folder
+from sitemapreader.pages import PageFolder, PageVisit
 
 PAGE = "<!doctype html><title>T</title><meta name=robots content=noindex><body>x"
 BASE = "https://example.org/docs/"
@@ -25,7 +25,8 @@ def build(folder: Path, *names: str, **texts: str) -> Path:
 
 
 def answers(folder: Path, *paths: str) -> list[PageVisit]:
-    return list(visit_folder(folder, [f"https://example.org{path}" for path in paths], BASE))
+    site = PageFolder(folder, BASE)
+    return [site.visit(f"https://example.org{path}") for path in paths]
 
 
 @pytest.mark.parametrize(
@@ -139,13 +140,13 @@ def test_a_folder_that_goes_while_it_is_listed(
     site = build(tmp_path, "a.html", "sub/b.html", "other/c.html")
     scan = os.scandir
 
-    def remove_then_scan(path: Path) -> Any:
-        if path == site / "sub":
-            (path / "b.html").unlink()
-            path.rmdir()
+    def remove_then_scan(path: str) -> Any:
+        if Path(path) == site / "sub":
+            (site / "sub/b.html").unlink()
+            (site / "sub").rmdir()
         return scan(path)
 
-    monkeypatch.setattr("sitemapreader.pages.folder.os.scandir", remove_then_scan)
+    monkeypatch.setattr(os, "scandir", remove_then_scan)
     found = answers(site, "/docs/a", "/docs/sub/b", "/docs/other/c")
     assert [each.status for each in found] == [200, 404, 200]
 

@@ -289,7 +289,7 @@ async def test_leaving_early_cancels_what_is_under_way() -> None:
                     break
         assert server.asked["/page"] < 20
         names = [task.get_coro().__qualname__ for task in asyncio.all_tasks()]  # type: ignore[union-attr]  # a coroutine
-        assert "_Round.visit" not in names
+        assert "_Visits.visit" not in names
 
 
 async def test_any_number_of_hosts_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ from collections import defaultdict
 from datetime import UTC, datetime
 from hashlib import sha256
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import attrs
 
@@ -22,12 +22,14 @@ from sitemapreader.readers.decode.charset import (
     page_type_of,
 )
 from sitemapreader.readers.pages.links import MAX_PAGE_BYTES, decode_page, parse_links
-from sitemapreader.readers.pages.markup import RAW_ELEMENTS, Token, scan_page
+from sitemapreader.readers.pages.markup import Token, decode_text, scan_page
 from sitemapreader.urls import find_url_error, resolve, url_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+Lines: TypeAlias = dict[tuple[str, str], int]
+"""What a page says -> the line of the element that does."""
 
 MAX_JSON_CHARS = 65_536
 """Characters of JSON-LD in which a date is looked for."""
@@ -38,14 +40,16 @@ MAX_ROBOTS_CHARS = 65_536
 _DIRECTIVE = re.compile(r"([\w*.-]++)\s*+(:?)(\s*+(?:[a-z]{3,9},\s*+(?=\d))?[^,]*+)", re.IGNORECASE)
 _VALUED = ("max-snippet", "max-image-preview", "max-video-preview", "unavailable_after")
 _BOT_NAME = re.compile(r"robots|.*bot.*|slurp|yandex|teoma|baiduspider.*|applebot.*", re.IGNORECASE)
-_TOLD = frozenset({"canonical", "alternate"})
 _REFRESH = re.compile(
     r"""\s*+(\d{1,9})[\d.]*+[;,\s]*+(?:url\s*+=\s*+)?(["']?)(.*)""", re.IGNORECASE | re.DOTALL
 )
-_JSON_LD = re.compile(r"<script\b[^<>]*+>", re.IGNORECASE)
+_JSON_LD = re.compile(
+    r"<script\b[^<>]*?application/ld\+json[^<>]*+>"
+    r"([^<]*+(?:<(?!/script)[^<]*+)*+)(?:</script|\Z)",  # the end of the page: one search fails
+    re.IGNORECASE,
+)
 _BESIDES = ("Object", "Site", "Comment", "Element", "Person", "Organization")
 """Ends of the types of JSON-LD that stand beside what a page is about."""
-_SCRIPT_END = re.compile("</script", re.IGNORECASE)
 
 
 @attrs.frozen
@@ -115,32 +119,27 @@ def read_page(
         text: whether its text is hashed, which takes most of the time.
     """
     fields = {name.lower(): value for name, value in (headers or {}).items()}
-    robots = _Robots()
-    for line in fields.get("x-robots-tag", "").split("\n"):
-        robots.add_line("robots", line)
-    links = [Element(link, 0) for link in parse_links(fields.get("link", ""))]
-    kind, charset = page_type_of(fields.get("content-type")), charset_of(fields)
-    if kind not in HTML_TYPES | TEXT_TYPES:
-        return PageFacts(url, robots=robots.found, **_read_links(links, url, Head(url)))
-    data_read = data[:MAX_PAGE_BYTES]
-    # In an encoding that nobody knows, most of a page is still ASCII.
-    page = decode_page(data_read, charset) or data_read.decode("utf-8", "replace")
+    kind, page, lines = page_type_of(fields.get("content-type")), "", Lines()
+    if kind in HTML_TYPES | TEXT_TYPES:
+        data_read = data[:MAX_PAGE_BYTES]
+        # In an encoding that nobody knows, most of a page is still ASCII.
+        page = decode_page(data_read, charset_of(fields)) or data_read.decode("utf-8", "replace")
     head = read_head(page, url) if kind in HTML_TYPES else Head(url)
-    for meta, line_number in head.metas:
-        if _BOT_NAME.fullmatch(name := meta.get("name", "").strip()):
-            robots.add_line(name.lower(), meta.get("content", ""), line_number)
-    facts = PageFacts(
-        url,
-        title=head.title or None,
-        robots=robots.found,
-        modified=_find_modified(head, page),
-        **_read_links(links, url, head),
-    )
-    facts = attrs.evolve(facts, lines={**facts.lines, **robots.lines})
+    canonicals, alternates = _read_links(fields.get("link", ""), url, head, lines)
+    words = ""
     if text and len(data) <= MAX_PAGE_BYTES:
         words = join_text(page) if kind in HTML_TYPES else page
-        facts = attrs.evolve(facts, text_hash=hash_text(words) if words.strip() else None)
-    return facts
+    return PageFacts(
+        url,
+        title=head.title or None,
+        robots=_read_robots(fields.get("x-robots-tag", ""), head, lines),
+        canonicals=canonicals,
+        alternates=alternates,
+        refresh=_find_refresh(head, url, lines),
+        modified=_find_modified(head, page),
+        text_hash=hash_text(words) if words.strip() else None,
+        lines=lines,
+    )
 
 
 # -- the text
@@ -148,26 +147,21 @@ def read_page(
 TEXT_VERSION = 2
 """Of what counts as text: hashes of two versions cannot be compared."""
 _FRAME = frozenset({"nav", "header", "footer", "aside", "dialog", "button", "select", "svg"})
-_FRAME |= {"template"}
 _INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff"))
 
 
 def join_text(page: str) -> str:
     """Return the text that a page shows, without nav, header, footer and aside."""
     texts: list[str] = []
-    frame, depth, is_raw = "", 0, False
-    for token in scan_page(page):
-        name = token.name
-        if frame:
-            if name.removeprefix("/") == frame and not token.source.endswith("/"):
-                depth += -1 if name[0] == "/" else 1
-                frame = frame if depth else ""
-        elif name in _FRAME and not token.source.endswith("/"):
-            frame, depth = name, 1
-        elif not name and not is_raw:
-            texts.append(token.text)
-        is_raw = name in RAW_ELEMENTS
-    return " ".join(texts)
+    frame, depth = "", 0
+    for name, source, *_ in scan_page(page):
+        if not name:
+            if not frame:
+                texts.append(source)
+        elif name.removeprefix("/") == frame if frame else name in _FRAME:
+            depth += 0 if source.endswith("/") else -1 if name[0] == "/" else 1
+            frame = (frame or name) if depth else ""
+    return decode_text(" ".join(texts))
 
 
 def hash_text(text: str) -> str:
@@ -180,87 +174,81 @@ def hash_text(text: str) -> str:
     return f"{TEXT_VERSION}-{digest}"
 
 
-# -- headers and head
+# -- what headers and head say
 
 
-class _Robots:
-    """Directives by the crawler that they are for."""
-
-    def __init__(self) -> None:
-        self._found: defaultdict[str, set[str]] = defaultdict(set)
-        self.lines: dict[tuple[str, str], int] = {}
-
-    @property
-    def found(self) -> dict[str, frozenset[str]]:
-        return {bot: frozenset(directives) for bot, directives in self._found.items()}
-
-    def add_line(self, bot: str, line: str, number: int = 0) -> None:
-        """Add the directives of one header line, or of the `<meta>` on a line of the page."""
-        for match in _DIRECTIVE.finditer(line[:MAX_ROBOTS_CHARS].lower()):
+def _read_robots(header: str, head: Head, lines: Lines) -> dict[str, frozenset[str]]:
+    """Return directives by the crawler that they are for."""
+    found: defaultdict[str, set[str]] = defaultdict(set)
+    said = [("robots", line, 0) for line in header.split("\n")]
+    for meta, number in head.metas:
+        if _BOT_NAME.fullmatch(name := meta.get("name", "").strip()):
+            said.append((name.lower(), meta.get("content", ""), number))
+    for bot, text, number in said:
+        for match in _DIRECTIVE.finditer(text[:MAX_ROBOTS_CHARS].lower()):
             name, value = match[1], match[3].strip()
             if match[2] and name not in _VALUED:  # a crawler's name, up to the end of the line
-                bot, name, value = name, value.partition(" ")[0], ""
+                bot, name, value = name, value.partition(" ")[0], ""  # noqa: PLW2901
             if name:
                 directive = f"{name}:{value}" if name in _VALUED else name
-                self._found[bot].add(directive)
-                if number:
-                    self.lines.setdefault((bot, directive), number)
+                found[bot].add(directive)
+                _note_line(lines, (bot, directive), number)
+    return {bot: frozenset(directives) for bot, directives in found.items()}
 
 
-def _read_links(links: list[Element], url: str, head: Head) -> dict[str, Any]:
-    """Return the fields of a page that are links of its headers and its head."""
+def _note_line(lines: Lines, said: tuple[str, str], number: int) -> None:
+    if number:  # of the first element that says so; a header has no line
+        lines.setdefault(said, number)
+
+
+def _read_links(
+    header: str, url: str, head: Head, lines: Lines
+) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
+    """Return canonicals and alternates of the `Link:` header and of the head."""
     canonicals: dict[str, None] = {}
     alternates: dict[tuple[str, str], None] = {}
-    lines: dict[tuple[str, str], int] = {}
-    of_headers = ((url, link) for link in links)
-    for base, (link, line) in (*of_headers, *((head.base, link) for link in head.links)):
-        relations = _TOLD.intersection(link.get("rel", "").lower().split())
-        target = _resolve_target(base, link.get("href", "").strip()) if relations else None
-        if target is None:
+    of_header = ((url, link, 0) for link in parse_links(header))
+    for base, link, line in (*of_header, *((head.base, *link) for link in head.links)):
+        relations = {"canonical", "alternate"}.intersection(link.get("rel", "").lower().split())
+        if not relations or (target := _resolve_target(base, link.get("href", ""))) is None:
             continue
         if "canonical" in relations:
             canonicals[target] = None
-            lines.setdefault(("canonical", target), line)
+            _note_line(lines, ("canonical", target), line)
         if "alternate" in relations and (code := link.get("hreflang", "").strip().lower()):
             alternates[code, target] = None
-            lines.setdefault(("alternate", target), line)
-    refresh, line = _find_refresh(head, url)
-    if refresh:
-        lines["refresh", refresh[1]] = line
-    return {
-        "canonicals": tuple(canonicals),
-        "alternates": tuple(alternates),
-        "refresh": refresh,
-        "lines": {name: line for name, line in lines.items() if line},
-    }
+            _note_line(lines, ("alternate", target), line)
+    return tuple(canonicals), tuple(alternates)
 
 
 def _resolve_target(base: str, href: str) -> str | None:
     """Return the URL that a link leads to; `None` for what is no usable web address."""
+    href = href.strip()
     target = resolve(base, href) if href and len(href) < PROTOCOL_MAX_LOC_CHARS else None
     return target if target is not None and find_url_error(target) is None else None
 
 
-def _find_refresh(head: Head, url: str) -> tuple[tuple[int, str] | None, int]:
-    """Return seconds and target of a refresh that leads to another page, and its line."""
+def _find_refresh(head: Head, url: str, lines: Lines) -> tuple[int, str] | None:
+    """Return seconds and target of a refresh that leads to another page."""
     for meta, line in head.metas:
-        if meta.get("http-equiv", "").strip().lower() == "refresh":
-            match = _REFRESH.match(meta.get("content", ""))
-            if match is None:
-                continue
-            quote = match[2]
-            href = (match[3].partition(quote)[0] if quote else match[3]).strip()
-            target = _resolve_target(head.base, href)
-            if target is not None:
-                is_own = url_key(target) == url_key(url)
-                return None if is_own else (int(match[1]), target), line
-    return None, 0
+        if meta.get("http-equiv", "").strip().lower() != "refresh":
+            continue
+        if (match := _REFRESH.match(meta.get("content", ""))) is None:
+            continue
+        quote = match[2]
+        target = _resolve_target(head.base, match[3].partition(quote)[0] if quote else match[3])
+        if target is not None:
+            if url_key(target) == url_key(url):
+                return None
+            lines["refresh", target] = line
+            return int(match[1]), target
+    return None
 
 
 def _find_modified(head: Head, page: str) -> datetime | None:
     for meta, _ in head.metas:
         if meta.get("property", "").strip().lower() == "article:modified_time":
-            return parse_lastmod(meta.get("content", "").strip())
+            return parse_lastmod(meta.get("content", ""))
     dates: dict[bool, set[datetime]] = {True: set(), False: set()}
     is_described = False
     for thing in _things_of_json(page):
@@ -269,7 +257,7 @@ def _find_modified(head: Head, page: str) -> datetime | None:
         is_page = any(each.endswith("Page") for each in kinds)
         is_described |= is_page
         text = thing.get("dateModified")
-        moment = parse_lastmod(text.strip()) if isinstance(text, str) else None
+        moment = parse_lastmod(text) if isinstance(text, str) else None
         if moment and (is_page or not any(each.endswith(_BESIDES) for each in kinds)):
             dates[is_page].add(moment)
     found = dates[is_described]
@@ -280,23 +268,21 @@ def _find_modified(head: Head, page: str) -> datetime | None:
 def _things_of_json(page: str) -> Iterator[dict[str, Any]]:
     """Yield the things that the JSON-LD of a page describes."""
     left = MAX_JSON_CHARS
-    for opening in _JSON_LD.finditer(page):
-        if "application/ld+json" not in opening[0].lower():
-            continue
-        closing = _SCRIPT_END.search(page, opening.end(), opening.end() + left)
-        if closing is None:
+    for script in _JSON_LD.finditer(page):
+        left -= len(script[1])
+        if left < 0:
             return
-        left -= closing.start() - opening.end()
         try:
-            things = json.loads(page[opening.end() : closing.start()])
+            things = json.loads(script[1])
         except (ValueError, RecursionError):  # broken, or nested deep on purpose: no date
             continue
-        things = things if isinstance(things, list) else [things]
-        for thing in things:
-            if isinstance(thing, dict):
-                graph = thing.get("@graph")
-                items = (thing, *(graph if isinstance(graph, list) else ()))
-                yield from (item for item in items if isinstance(item, dict))
+        for thing in _dicts_of(things if isinstance(things, list) else [things]):
+            yield thing
+            yield from _dicts_of(thing.get("@graph"))
+
+
+def _dicts_of(things: Any) -> list[dict[str, Any]]:
+    return [each for each in things if isinstance(each, dict)] if isinstance(things, list) else []
 
 
 # -- the head
@@ -313,13 +299,15 @@ def _things_of_json(page: str) -> Iterator[dict[str, Any]]:
 MAX_HEAD_LINKS = 1_000
 """`<link>` and `<meta>` elements of one head that are read."""
 
-_EMPTY = frozenset({"base", "basefont", "bgsound", "link", "meta"})
-_WITH_TEXT = frozenset({"title", "style", "script", "noscript", "noframes"})
+_IN_HEAD = frozenset(
+    ("html", "head", "basefont", "bgsound", "style", "script", "noscript", "noframes")
+)
+"""Elements of a head that say nothing."""
 _BODY_ENDS = frozenset({"/body", "/html", "/br"})
 
 
 class Element(NamedTuple):
-    """The attributes of an element, and its line; 0 for what stands in a header."""
+    """The attributes of an element, and its line."""
 
     attributes: dict[str, str]
     line: int
@@ -338,45 +326,28 @@ class Head:
 def read_head(text: str, url: str) -> Head:
     """Read the head of a page; never raises."""
     head = Head(url)
-    has_base = False
-    line, counted = 1, 0
-    tokens = _belonging(scan_page(text))
-    for token in tokens:
-        line, counted = line + text.count("\n", counted, token.start), token.start
-        match token.name:
-            case "title":
-                content = next(tokens, None)
-                if head.title is None and content is not None:
-                    head.title = " ".join(content.text.split())
-            case "base" if not has_base and (href := token.attributes.get("href")) is not None:
+    has_base = is_closed = False
+    for token in scan_page(text):
+        name = token.name
+        if name in ("link", "meta"):
+            elements = head.links if name == "link" else head.metas
+            if len(elements) < MAX_HEAD_LINKS:
+                elements.append(Element(token.attributes, token.line))
+        elif name == "title":
+            if head.title is None:
+                head.title = " ".join(decode_text(token.content).split())
+        elif name == "base":
+            href = token.attributes.get("href")
+            if href is not None and not has_base:
                 is_short = len(href) < PROTOCOL_MAX_LOC_CHARS
                 head.base, has_base = (is_short and resolve(url, href.strip())) or url, True
-            case "link" if len(head.links) < MAX_HEAD_LINKS:
-                head.links.append(Element(token.attributes, line))
-            case "meta" if len(head.metas) < MAX_HEAD_LINKS:
-                head.metas.append(Element(token.attributes, line))
+        elif _ends_head(token) or (is_closed and name == "noscript"):
+            break
+        is_closed |= name == "/head"
     return head
 
 
-def _belonging(tokens: Iterator[Token]) -> Iterator[Token]:
-    """Yield the tokens of the head; those of templates are passed over."""
-    templates = 0
-    is_closed = False
-    for token in tokens:
-        name = token.name
-        if name.removeprefix("/") == "template":
-            templates = max(templates + (-1 if name[0] == "/" else 1), 0)
-        elif templates:
-            continue
-        elif not name and token.text.strip(" \t\n\r\f"):
-            return
-        elif name in _WITH_TEXT and not (is_closed and name == "noscript"):
-            yield token
-            if name in RAW_ELEMENTS and (content := next(tokens, None)) is not None:
-                yield content
-        elif name in _EMPTY:
-            yield token
-        elif name == "/head":
-            is_closed = True
-        elif name in _BODY_ENDS or (name and name[0] != "/" and name not in ("head", "html")):
-            return
+def _ends_head(token: Token) -> bool:
+    if not token.name:
+        return bool(decode_text(token.source).strip(" \t\n\r\f"))
+    return token.name in _BODY_ENDS or (token.name[0] != "/" and token.name not in _IN_HEAD)

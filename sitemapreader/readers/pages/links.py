@@ -9,16 +9,15 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache, partial
-from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from sitemapreader.issues import IssueCode
 from sitemapreader.models import Event, Format, SitemapEntry, UrlEntry, Via
 from sitemapreader.options import PROTOCOL_MAX_LOC_CHARS
 from sitemapreader.readers.decode.charset import media_type_of, start_transcoder
 from sitemapreader.readers.pages.markup import (
-    RAW_ELEMENTS,
     UNFINISHED,
+    Token,
     scan_page,
     strip_tags,
     write_opening,
@@ -54,50 +53,6 @@ _LINK_PARAMETER = re.compile(
 )
 
 
-class Tag(NamedTuple):
-    """A start tag by its name in lower case; `text` is what an `<a>` holds.
-
-    The last one is `UNFINISHED` where a tag or comment without an end took the rest of the page.
-    """
-
-    name: str
-    attributes: dict[str, str]
-    line: int
-    text: str = ""
-
-
-def find_tags(page: str, names: tuple[str, ...]) -> Iterator[Tag]:
-    """Yield the start tags of some elements, but none that a template holds.
-
-    With "/a" among the names, an `<a>` has its text.
-    """
-    link: Tag | None = None
-    text, templates, line, counted = "", 0, 1, 0
-    is_raw = False
-    for token in scan_page(page, write_opening(names)):
-        name = token.name
-        is_wanted = name in names or name == UNFINISHED
-        if link and (is_wanted or len(text) > MAX_LINK_TEXT_CHARS):
-            fits = len(text) <= MAX_LINK_TEXT_CHARS
-            yield link._replace(text=strip_tags(text) if fits else "")
-            link = None
-        if name.removeprefix("/") == "template":
-            templates = max(templates + (-1 if name[0] == "/" else 1), 0)
-        elif is_wanted and name[0] != "/" and not templates:
-            line += page.count("\n", counted, token.start)
-            counted = token.start
-            tag = Tag(name, token.attributes if name != UNFINISHED else {}, line)
-            if name == "a":
-                link, text = tag, ""
-            else:
-                yield tag
-        elif link and not name and not is_raw:
-            text += token.source
-        is_raw = name in RAW_ELEMENTS
-    if link:
-        yield link._replace(text=strip_tags(text))
-
-
 def read_page_hints(
     data: bytes, url: str, *, charset: str | None = None, feeds: bool = False
 ) -> list[SitemapEntry]:
@@ -105,14 +60,11 @@ def read_page_hints(
 
     `url` is its address after redirects. In an unsupported encoding it gives no hints.
     """
-    text = decode_page(data, charset)
-    base = url
-    links = []
-    for tag in islice(find_tags(text, ("link", "base")), MAX_LINKS):
-        if tag.name == "link":
-            links.append(tag.attributes)
-        elif base is url and tag.attributes.get("href"):  # the first one counts
-            base = resolve(url, tag.attributes["href"].strip()) or url
+    tokens = scan_page(decode_page(data, charset), write_opening("link", "base"))
+    found = [token for token in tokens if token.name in ("link", "base")][:MAX_LINKS]
+    links = [token.attributes for token in found if token.name == "link"]
+    bases = (token.attributes.get("href") for token in found if token.name == "base")
+    base = resolve(url, (next(filter(None, bases), "")).strip()) or url  # the first one counts
     return _list_sitemaps(links, base, url, Via.HTML, feeds=feeds)
 
 
@@ -188,8 +140,27 @@ _USERINFO = re.compile(r"((?:[A-Za-z][A-Za-z0-9+.-]{0,20}:)?//)[^/?#]*@")
 _MARKUP = re.compile(r'[<"]')
 _NO_BASE = "about:invalid"
 """Stands for an unusable base, so that relative links are dropped: no URL, or one too long."""
+_LINK_TAGS = frozenset({"a", "/a", "area", "base", UNFINISHED})
 _STEP = 200
 """Tags of one step, which take about 5 ms."""
+
+
+def _find_links(page: str) -> Iterator[tuple[Token, str]]:
+    """Yield the start tags of links and bases, each `<a>` with what it holds."""
+    link: Token | None = None
+    text = ""
+    for token in scan_page(page, write_opening("a", "/a", "area", "base")):
+        if not token.name:
+            # one character more than is used says that it was too long
+            text += token.source[: MAX_LINK_TEXT_CHARS + 1 - len(text)]
+        elif token.name in _LINK_TAGS:
+            if link:
+                yield link, text
+            link, text = token if token.name == "a" else None, ""
+            if not link and token.name != "/a":
+                yield token, ""
+    if link:
+        yield link, text
 
 
 class HtmlReader:
@@ -234,42 +205,41 @@ class HtmlReader:
         self._stats.add_issue_once(events, IssueCode.HTML_SITEMAP)
         page = self._data[:MAX_PAGE_BYTES].decode("utf-8", "replace")
         self._data.clear()
-        for number, tag in enumerate(find_tags(page, ("a", "/a", "area", "base")), 1):
-            self._read_tag(events, tag)
+        for number, (token, text) in enumerate(_find_links(page), 1):
+            attributes = token.attributes
+            href = attributes.get("href", "").strip()
+            if token.name == UNFINISHED:
+                self._drop(events, IssueCode.MALFORMED, "", token.line)
+            elif token.name != "base":
+                relations = attributes.get("rel", "").lower().split()
+                self._read_link(events, token.line, href, relations, text)
+            elif not self._base and href:  # the first one counts
+                base = resolve(self._stats.sitemap, href) or _NO_BASE
+                self._base = base if len(base) < PROTOCOL_MAX_LOC_CHARS else _NO_BASE
             if number % _STEP == 0:
                 yield events
                 events = []
         yield events
 
-    def _read_tag(self, events: list[Event], tag: Tag) -> None:
-        href = tag.attributes.get("href", "").strip()
-        if tag.name == UNFINISHED:
-            self._drop(events, IssueCode.MALFORMED, "", tag.line)
-        elif tag.name != "base":
-            self._read_link(events, tag, href)
-        elif not self._base and href:  # the first one counts
-            base = resolve(self._stats.sitemap, href)
-            is_usable = base is not None and len(base) < PROTOCOL_MAX_LOC_CHARS
-            self._base = base if base is not None and is_usable else _NO_BASE
-
-    def _read_link(self, events: list[Event], tag: Tag, href: str) -> None:
+    def _read_link(
+        self, events: list[Event], line: int, href: str, relations: list[str], text: str
+    ) -> None:
         if not href or href.startswith("#"):
             return
         url = resolve(self._base or self._stats.sitemap, href) or ""
         code = self._find_error(href, url)
-        if code is None and "nofollow" in tag.attributes.get("rel", "").lower().split():
-            code = IssueCode.LINK_NOT_TAKEN
         url = url.partition("#")[0]
-        if code is None and not self._is_of_site(url):
+        if code is None and ("nofollow" in relations or not self._is_of_site(url)):
             code = IssueCode.LINK_NOT_TAKEN
         if code is not None:
-            self._drop(events, code, href, tag.line)
+            self._drop(events, code, href, line)
         elif url not in self._seen:
             self._seen.add(url)
             for warning in url_warnings(url):
-                self._stats.add_issue(events, warning, line=tag.line, url=url)
+                self._stats.add_issue(events, warning, line=line, url=url)
             self._stats.deliver()
-            events.append(UrlEntry(url, sitemap=self._stats.sitemap, title=tag.text or None))
+            title = strip_tags(text) if len(text) <= MAX_LINK_TEXT_CHARS else ""
+            events.append(UrlEntry(url, sitemap=self._stats.sitemap, title=title or None))
 
     def _drop(self, events: list[Event], code: IssueCode, href: str, line: int) -> None:
         # SECURITY: a password in the URL must not appear in reports.

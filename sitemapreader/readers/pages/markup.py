@@ -16,18 +16,15 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-
-RAW_ELEMENTS = frozenset(
+_RAW_ELEMENTS = frozenset(
     ("script", "style", "noscript", "noframes", "iframe", "noembed", "xmp", "title", "textarea")
 )
 """Elements whose content is text up to their own end tag."""
-_COMMENT = "!--"
-_ENDS = {_COMMENT: re.compile(r"--!?>")} | {
-    name: re.compile(rf"</{name}(?=[\s/>])", re.IGNORECASE) for name in RAW_ELEMENTS
-}
+_RAW_ENDS = {name: re.compile(rf"</{name}(?=[\s/>])", re.IGNORECASE) for name in _RAW_ELEMENTS}
 _OPENING = re.compile(r"<(?:(/?[a-zA-Z][^\s/>]*)|(!--)|[!?/])")
 # A quote counts behind `=` only. Possessive: nothing is tried twice, and no end means no match.
 _TAG_END = re.compile(r"""(?:[^>=]++|=\s*+(?:"[^"]*+"|'[^']*+'|(?!["'])))*+>""")
+_COMMENT_END = re.compile(r"--!?>")
 _DECLARATION_END = re.compile(">")
 _MAX_TAG_CHARS = 262_144
 """Characters in which the end of a tag is searched; pictures are written out in some."""
@@ -39,7 +36,6 @@ _REFERENCE = re.compile(r"&(?:#[0-9]+|#[xX][0-9a-fA-F]+|[A-Za-z][A-Za-z0-9]*)(;?
 _LONG_NUMBER = re.compile(r"&#[0-9]{17,};?")
 """Reference of which `int` raises for thousands of digits."""
 
-
 UNFINISHED = "<"
 """Name of a token without an end, which takes the rest of the page with it."""
 
@@ -50,66 +46,63 @@ class Token(NamedTuple):
     Attributes:
         name: of an element, in lower case, with a `/` before it for an end tag; "" for a text.
         source: the attributes, or the text, as written.
-        start: the position of its first character.
+        line: of a tag, from 1.
+        content: what a raw element holds up to its end tag, as written.
     """
 
     name: str
     source: str
-    start: int
-
-    @property
-    def text(self) -> str:
-        """Its source, with the references decoded."""
-        return decode_text(self.source)
+    line: int
+    content: str = ""
 
     @property
     def attributes(self) -> dict[str, str]:
         """The values by names in lower case; the first one of a name counts."""
         found: dict[str, str] = {}
-        for match in _ATTRIBUTE.finditer(self.source):
-            value = match[2] or match[3] or match[4] or ""
-            found.setdefault(match[1].lower(), decode_attribute(value))
+        for name, double, single, bare in _ATTRIBUTE.findall(self.source):
+            found.setdefault(name.lower(), decode_attribute(double or single or bare))
         return found
 
 
 @cache
-def write_opening(names: tuple[str, ...]) -> re.Pattern[str]:
+def write_opening(*names: str) -> re.Pattern[str]:
     """Return a pattern for the tags of some elements, and what may hide them."""
-    wanted = "|".join(sorted({*names, "template", "/template", *RAW_ELEMENTS} - {"noscript"}))
+    wanted = "|".join(sorted({*names, "template", "/template", *_RAW_ELEMENTS} - {"noscript"}))
     return re.compile(rf"<(?:((?:{wanted})(?=[\s/>]))|(!--))", re.IGNORECASE)
 
 
 def scan_page(text: str, opening_pattern: re.Pattern[str] = _OPENING) -> Iterator[Token]:
-    """Yield the tokens of a page in their order, but no comments or declarations.
+    """Yield the tokens of a page in their order; no comments, nothing of templates.
 
     What has no end is the last token, of the name `UNFINISHED`. With a pattern of `write_opening`
     other tags are texts, and `<noscript>` holds tags: some ten times as fast.
     """
-    raw = RAW_ELEMENTS if opening_pattern is _OPENING else RAW_ELEMENTS - {"noscript"}
-    position = 0
+    raw = _RAW_ELEMENTS if opening_pattern is _OPENING else _RAW_ELEMENTS - {"noscript"}
+    position = counted = templates = 0
+    line = 1
     while opening := opening_pattern.search(text, position):
-        start, name = opening.start(), (opening[1] or "").lower()
-        if start > position:
-            yield Token("", text[position:start], position)
+        start, end, name = opening.start(), opening.end(), (opening[1] or "").lower()
+        if start > position and not templates:
+            yield Token("", text[position:start], line)
         if name:
-            limit = opening.end() + _MAX_TAG_CHARS
-            closing = _TAG_END.match(text, opening.end(), limit)
+            closing = _TAG_END.match(text, end, end + _MAX_TAG_CHARS)
         elif opening[2]:  # two characters back, so that `<!-->` is a whole comment
-            closing = _ENDS[_COMMENT].search(text, opening.end() - 2)
+            closing = _COMMENT_END.search(text, end - 2)
         else:
-            closing = _DECLARATION_END.search(text, opening.end() - 1)
-        if closing is None:
-            yield Token(UNFINISHED, text[start:], start)
-            return
-        position = closing.end()
-        if name:
-            yield Token(name, text[opening.end() : position - 1], start)
-        if name in raw:
-            ending = _ENDS[name].search(text, position)
-            start, position = position, ending.start() if ending else len(text)
-            yield Token("", text[start:position], start)
-    if position < len(text):
-        yield Token("", text[position:], position)
+            closing = _DECLARATION_END.search(text, end - 1)
+        position = closing.end() if closing else len(text)
+        source, content = text[end : position - 1], ""
+        if closing and name in raw:
+            ending = _RAW_ENDS[name].search(text, position)
+            content = text[position : ending.start() if ending else None]
+            position += len(content)
+        if closing and name.removeprefix("/") == "template":
+            templates = max(templates + (-1 if name[0] == "/" else 1), 0)
+        elif (name or not closing) and not templates:
+            line, counted = line + text.count("\n", counted, start), start
+            yield Token(name, source, line, content) if closing else Token(UNFINISHED, "", line)
+    if position < len(text) and not templates:
+        yield Token("", text[position:], line)
 
 
 def strip_tags(markup: str) -> str:
@@ -135,7 +128,7 @@ def decode_attribute(value: str) -> str:
 def _decode_reference(match: re.Match[str]) -> str:
     reference, semicolon, equals = match[0], match[1], match[2]
     if reference.startswith("&#"):
-        return "\ufffd" if _LONG_NUMBER.match(reference) else unescape(reference)
+        return decode_text(reference)
     name = reference[1:].removesuffix("=")
     if name not in html5 or (equals and not semicolon):
         return reference
