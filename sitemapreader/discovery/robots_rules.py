@@ -11,7 +11,7 @@ from sitemapreader.issues import Issue, IssueCode, make_issue
 from sitemapreader.models import SitemapEntry, Via
 from sitemapreader.options import ROBOTS_MAX_BYTES
 from sitemapreader.outcomes import Document, Role, Status, issue_from_error, judge_counts
-from sitemapreader.readers.robots import Robots, load_rules_parser, parse_robots
+from sitemapreader.readers.robots import Robots, parse_robots
 from sitemapreader.urls import Hosts, has_suffixes, load_suffixes, origin_of, same_hosts
 
 if TYPE_CHECKING:
@@ -173,8 +173,6 @@ class RobotsRules:
 
     async def _fetch(self, url: str, via: Via | None) -> tuple[Robots, int]:
         report = self._context.report
-        if self._respect:
-            asyncio.get_running_loop().call_soon(load_rules_parser)
         with report.ensure_outcome(Document(url, role=Role.ROBOTS, via=via)) as document:
             try:
                 body = await fetch_body(self._context, document, ROBOTS_MAX_BYTES)

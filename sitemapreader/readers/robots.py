@@ -13,7 +13,8 @@ import codecs
 import math
 import re
 from collections import Counter
-from functools import cached_property, lru_cache
+from contextlib import suppress
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote, unquote, urlsplit
 
@@ -78,6 +79,15 @@ class Group:
     rules: list[tuple[bool, str]] = attrs.field(factory=list)
     delay: float | None = None
 
+    def add_line(self, field: str, value: str) -> None:
+        """Add a rule, or a Crawl-delay if it is a number of seconds."""
+        if field != "crawl-delay":
+            self.rules.append((field == "allow", value))
+            return
+        with suppress(ValueError):
+            if math.isfinite(delay := float(value)) and delay >= 0:
+                self.delay = delay
+
 
 class _GroupRules:
     """The rules that apply to one robot; each method as in `Robots`."""
@@ -91,10 +101,6 @@ class _GroupRules:
         wild = paths + [path for path in paths if "$" in path]
         self._stars = sum(path.count("*") for path in wild)
         self._chars = sum(map(len, wild))
-
-    def prepare(self) -> None:
-        if self._estimate_work(1) <= _MOST_WORK:
-            self._protego  # noqa: B018 (a cached property)
 
     def list_disallowed_pieces(self) -> list[str]:
         paths = {path for allow, path in self._rules if not allow and path}
@@ -185,7 +191,7 @@ class Robots:
 
     def prepare(self, agent: str) -> None:
         """Compile the rules for `agent` now: for a large file this belongs in a thread."""
-        self._rules_for(agent).prepare()
+        self.find_refusal("http://localhost/", agent)
 
     def _rules_for(self, agent: str) -> _GroupRules:
         """Return the rules of the longest of the agent's names in the file, else of `*`.
@@ -208,11 +214,6 @@ class Robots:
         return _GroupRules(rules, delays[-1] if delays else None)
 
 
-def load_rules_parser() -> None:
-    """Import protego (2 ms) now, while the first robots.txt is on its way."""
-    import protego  # noqa: F401, PLC0415 (many runs read no robots.txt)
-
-
 def _token_of(value: str) -> str:
     """Return the product token of a User-agent value in lower case, `*`, or ""."""
     if value.split()[:1] == ["*"]:
@@ -221,10 +222,9 @@ def _token_of(value: str) -> str:
     return match[0].lower() if match else ""
 
 
-@lru_cache(maxsize=64)
-def _names_of(agent: str) -> frozenset[str]:
+def _names_of(agent: str) -> set[str]:
     """Return the words of a User-Agent header, without the words of URLs in it."""
-    return frozenset(_PRODUCT_TOKEN.findall(_ADDRESS.sub("", agent).lower()))
+    return set(_PRODUCT_TOKEN.findall(_ADDRESS.sub("", agent).lower()))
 
 
 # SECURITY: str.splitlines() breaks a line at some of these, so a comment could smuggle in a rule.
@@ -272,18 +272,15 @@ def parse_robots(data: bytes, url: str = "", *, complete: bool = True) -> Robots
         )
     parser = _RobotsParser(url)
     text = _decode(data[:ROBOTS_MAX_BYTES])
-    if text is None:
-        parser.add_issue(IssueCode.ROBOTS_NOT_TEXT)
-        return parser.finish(complete=complete)
-    if len(data) > ROBOTS_MAX_BYTES:
-        parser.add_issue(IssueCode.ROBOTS_TOO_LARGE)
-    if len(data) > ROBOTS_MAX_BYTES or not complete:
-        text = text[: text.rfind("\n") + 1]
-    for number, line in enumerate(text.split("\n"), 1):
+    is_cut = len(data) > ROBOTS_MAX_BYTES
+    lines = [] if text is None else text.split("\n")
+    for number, line in enumerate(lines[:-1] if is_cut or not complete else lines, 1):
         parser.read_line(number, line)
-    if parser.is_other_text:
+    if text is None or parser.is_robots is False:
         parser = _RobotsParser(url)
         parser.add_issue(IssueCode.ROBOTS_NOT_TEXT)
+    elif is_cut:
+        parser.add_issue(IssueCode.ROBOTS_TOO_LARGE)
     return parser.finish(complete=complete)
 
 
@@ -317,9 +314,9 @@ class _RobotsParser:
     """Parser of one file, line by line."""
 
     def __init__(self, url: str) -> None:
-        self.is_other_text = False
-        """Whether there are lines, and none of a robots.txt: JSON, or an error message."""
-        self._has_field = False
+        self.is_robots: bool | None = None
+        """Whether a line is one of a robots.txt, not of JSON or an error message; `None` without
+        lines."""
         self._url = url
         self._stats = ReadStats(url)
         self._events: list[Event] = []
@@ -338,48 +335,37 @@ class _RobotsParser:
         line = line.partition("#")[0].strip()
         if not line:
             return
-        is_cut = len(line) >= ROBOTS_MAX_LINE_CHARS
-        if is_cut:
+        if is_cut := len(line) >= ROBOTS_MAX_LINE_CHARS:
             self.add_issue(IssueCode.FIELD_TOO_LONG, number, line)
             line = line[:ROBOTS_MAX_LINE_CHARS]
         name, value = _split_line(line) or ("", "")
         field = _FIELDS.get(name.lower())
-        self._has_field |= field is not None or name.lower() in _OTHER_FIELDS
-        self.is_other_text = not self._has_field
+        self.is_robots = self.is_robots or field is not None or name.lower() in _OTHER_FIELDS
         if is_cut:
             # A value that is cut means something else. But the beginning of a Disallow forbids all
             # that the whole would, so it is kept: nothing forbidden becomes allowed.
             if field != "disallow":
                 return
             value = (value.rpartition("%")[0] or value).rstrip("$")
-        self._add_line(field, name, value, number)
-
-    def _add_line(self, field: str | None, name: str, value: str, number: int) -> None:
-        group = self._groups[-1] if self._groups else None
         if field == "sitemap":
             self._add_sitemaps(number, value)
-        elif field == "user-agent":
-            if group is None or not self._names_agents:
-                group = Group()
-                self._groups.append(group)
-            self._names_agents = True
-            group.agents.append(value)
         elif field in (None, "host"):
-            self._add_other(group, name, value, number)
+            self._add_other(name, value, number)
+        elif field == "user-agent":
+            if not self._names_agents:
+                self._groups.append(Group())
+            self._names_agents = True
+            self._groups[-1].agents.append(value)
         else:
             self._names_agents = False
-            if group is None or not value:
-                return  # a rule before the first User-agent line, or without a path
-            if field == "crawl-delay":
-                group.delay = _parse_delay(value, group.delay)
-            else:
-                group.rules.append((field == "allow", value))
+            if self._groups and value:  # else before the first User-agent line, or without a path
+                self._groups[-1].add_line(field, value)
 
-    def _add_other(self, group: Group | None, name: str, value: str, number: int) -> None:
+    def _add_other(self, name: str, value: str, number: int) -> None:
         if not _OTHER_NAME.fullmatch(name) or has_web_scheme(f"{name}:{value}"):
             return
         if len(self._others) < ROBOTS_MAX_OTHER_LINES:
-            self._others.append((group, name, value, number))
+            self._others.append((self._groups[-1] if self._groups else None, name, value, number))
         else:
             self._surplus[f"lines without rules past the first {ROBOTS_MAX_OTHER_LINES}"] += 1
 
@@ -394,34 +380,14 @@ class _RobotsParser:
                 self._surplus[f"Sitemap lines past the first {ROBOTS_MAX_SITEMAPS}"] += 1
                 continue
             self._sitemap_values.add(value)
-            if (url := self._resolve_sitemap(line, value)) is None:
-                continue
-            key = url_key(url)
-            if key == url_key(self._url):
-                self.add_issue(IssueCode.CYCLE, line, value)
-            else:
+            url, codes = _resolve_sitemap(self._url, value)
+            if url and url_key(url) == url_key(self._url):
+                codes.append(IssueCode.CYCLE)
+            elif url:
                 entry = SitemapEntry(url, via=Via.ROBOTS, sitemap=self._url)
-                self._sitemaps.setdefault(key, entry)
-
-    def _resolve_sitemap(self, line: int, value: str) -> str | None:
-        if has_web_scheme(value):
-            url, code = value, None
-        elif _SCHEME.match(value):
-            url, code = None, IssueCode.UNSUPPORTED_SCHEME
-        else:
-            url = resolve(self._url, value)
-            code = IssueCode.INVALID_URL if url is None else IssueCode.RELATIVE_LOC
-        if error := find_url_error(value):
-            url = None
-            code = error if error is IssueCode.TEMPLATE else IssueCode.INVALID_URL
-        elif " " in value or "\t" in value:
-            self.add_issue(IssueCode.URL_CHARACTERS, line, value)
-        if code is not None:
-            self.add_issue(code, line, value)
-        bare = url and without_userinfo(url)
-        if bare != url:
-            self.add_issue(IssueCode.USERINFO_REMOVED, line, value)
-        return bare
+                self._sitemaps.setdefault(url_key(url), entry)
+            for code in codes:
+                self.add_issue(code, line, value)
 
     def finish(self, *, complete: bool) -> Robots:
         for kind, number in self._surplus.items():
@@ -441,10 +407,18 @@ class _RobotsParser:
         )
 
 
-def _parse_delay(text: str, default: float | None) -> float | None:
-    """Return the seconds of a Crawl-delay; `default` if they are not a number >= 0."""
-    try:
-        delay = float(text)
-    except ValueError:
-        return default
-    return delay if math.isfinite(delay) and delay >= 0 else default
+def _resolve_sitemap(base: str, value: str) -> tuple[str | None, list[IssueCode]]:
+    """Return the URL of a Sitemap line, and what is wrong with it."""
+    if error := find_url_error(value):
+        return None, [error if error is IssueCode.TEMPLATE else IssueCode.INVALID_URL]
+    codes = [IssueCode.URL_CHARACTERS] if " " in value or "\t" in value else []
+    url: str | None = value
+    if not has_web_scheme(value):
+        if _SCHEME.match(value):
+            return None, [*codes, IssueCode.UNSUPPORTED_SCHEME]
+        url = resolve(base, value)
+        codes.append(IssueCode.RELATIVE_LOC if url else IssueCode.INVALID_URL)
+    bare = url and without_userinfo(url)
+    if bare != url:
+        codes.append(IssueCode.USERINFO_REMOVED)
+    return bare, codes
