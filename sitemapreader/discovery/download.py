@@ -317,7 +317,7 @@ class PriorVersion:
 class ReplayBuffer:
     """The beginning of a body, buffered until it is compared with the prior version.
 
-    It buffers no more bytes than the prior version had.
+    It buffers hardly more bytes than the prior version had.
     """
 
     def __init__(
@@ -331,7 +331,6 @@ class ReplayBuffer:
         self._expected = expected
         self._declared = int(declared) if declared.isascii() and declared.isdigit() else None
         self._buffer = tempfile.SpooledTemporaryFile(max_size=_MEMORY_BYTES)  # noqa: SIM115 (by __exit__)
-        self._beyond: list[bytes] = []
         self._fault: FetchError | None = None
 
     def __enter__(self) -> Self:
@@ -342,42 +341,27 @@ class ReplayBuffer:
 
     async def is_known(self) -> bool:
         """Read as much as is needed; return whether the bytes are the same."""
-        expected, declared = self._expected, self._declared
+        size, hasher = self._expected.size, BodyHasher()
         # A Content-Length that cannot fit saves the buffering.
-        if declared is not None and declared != expected.size:
+        if self._declared is not None and self._declared != size:
             return False
-        hasher, missing = BodyHasher(), expected.size
-        while missing:
-            chunk = await self._read_next()
-            if not chunk:
-                return False
-            part = chunk[:missing]
-            hasher.add(part)
-            self._buffer.write(part)
-            missing -= len(part)
-            if len(part) < len(chunk):
-                self._beyond.append(chunk[len(part) :])
-        if hasher.snapshot() != expected:
-            return False
-        if not self._beyond and (chunk := await self._read_next()):
-            self._beyond.append(chunk)
-        return not (self._beyond or self._fault is not None)
+        try:
+            async for chunk in self._incoming:
+                self._buffer.write(chunk)
+                hasher.add(chunk)
+                size -= len(chunk)
+                if size < 0:
+                    return False
+        except FetchError as error:  # raised by `chunks`, after what arrived before it
+            self._fault = error
+        return self._fault is None and hasher.snapshot() == self._expected
 
     async def chunks(self) -> AsyncGenerator[bytes, None]:
         """Yield the body from its first byte; raise FetchError where it is cut short."""
         self._buffer.seek(0)
         while piece := self._buffer.read(_PIECE_BYTES):
             yield piece
-        for piece in self._beyond:
-            yield piece
         if self._fault is not None:
             raise self._fault
         async for chunk in self._incoming:
             yield chunk
-
-    async def _read_next(self) -> bytes:
-        try:
-            return await anext(self._incoming, b"")
-        except FetchError as error:  # raised by `chunks`, after what arrived before it
-            self._fault = error
-            return b""

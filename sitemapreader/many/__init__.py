@@ -14,8 +14,8 @@ from sitemapreader.many.visitor import OnBegin, OnSite, RunPlan, Sites
 from sitemapreader.options import SITE_SECONDS
 from sitemapreader.walker.config import (
     SharedArguments,
+    check_function,
     choose_waits,
-    is_function,
     make_config,
     refuse_unknown,
 )
@@ -91,12 +91,8 @@ def walk_many(
     refuse_unknown("walk_many", arguments.keys() - SharedArguments.__annotations__.keys())
     fetcher = arguments.get("fetcher")
     given, options = find_settings(fetcher, arguments.get("limits"), arguments.get("options"))
-    for name, function, about in (
-        ("on_begin", on_begin, "a name"),
-        ("on_site", on_site, "a SiteOutcome"),
-    ):
-        if function is not None and not is_function(function):
-            raise TypeError(f"{name} must be a function of {about}, and no coroutine")
+    check_function("on_begin", on_begin, "a name")
+    check_function("on_site", on_site, "a SiteOutcome")
     if isinstance(sites, str | bytes):
         raise TypeError("sites must be several: write walk_many([url]), not walk_many(url)")
     if not isinstance(at_once, int | Semaphore):

@@ -155,10 +155,11 @@ def _given(value: str | SitemapEntry) -> SitemapEntry:
     return attrs.evolve(value, via=Via.GIVEN)
 
 
-def is_function(value: object) -> bool:
-    """Return whether a value can be called without `await`."""
+def check_function(name: str, value: object, what: str) -> None:
+    """Raise TypeError for what cannot be called without `await`; `what` says of what it is."""
     is_async = iscoroutinefunction(value) or iscoroutinefunction(getattr(value, "__call__", None))  # noqa: B004 (its kind)
-    return callable(value) and not is_async
+    if value is not None and (is_async or not callable(value)):
+        raise TypeError(f"{name} must be a function of {what}, and no coroutine")
 
 
 _INSTEAD = {
@@ -217,29 +218,27 @@ def _deadline(value: timedelta | Deadline | None) -> Deadline | None:
     return Deadline(value.total_seconds())
 
 
-def _check_count(_: object, field: attrs.Attribute[Any], value: Any) -> None:
-    if value is None or isinstance(value, UrlAllowance):
-        return
-    if not isinstance(value, int):
-        raise TypeError(f"{field.name} must be a whole number, not {value!r}")
-    if value < 1:
-        raise ValueError(f"{field.name} must be 1 or more, not {value!r}")
+def _count(least: int, *others: type) -> Callable[[object, attrs.Attribute[Any], Any], None]:
+    """Make a validator of whole numbers; `None` and what is of `others` passes."""
+
+    def check(_: object, field: attrs.Attribute[Any], value: Any) -> None:
+        if value is None or isinstance(value, others):
+            return
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise TypeError(f"{field.name} must be a whole number, not {value!r}")
+        if value < least:
+            raise ValueError(f"{field.name} must be {least} or more, not {value!r}")
+
+    return check
 
 
-def _check_pages(_: object, field: Any, value: object) -> None:
-    if not isinstance(value, UrlAllowance) and (
-        isinstance(value, bool) or not isinstance(value, int) or value < 0
-    ):
-        raise ValueError(f"{field.name} must be a number of pages, 0 for none, not {value!r}")
+def _function(what: str) -> Callable[[object, attrs.Attribute[Any], Any], None]:
+    """Make a validator of functions that nobody would await."""
 
+    def check(_: object, field: attrs.Attribute[Any], value: object) -> None:
+        check_function(field.name, value, what)
 
-def _check_revisit(_: object, __: object, value: Any) -> None:
-    if value is None or isinstance(value, frozenset):
-        return
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise TypeError(f"revisit must be a whole number of documents, not {value!r}")
-    if value < 1:
-        raise ValueError(f"revisit must be 1 or more documents, not {value!r}")
+    return check
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -259,7 +258,9 @@ class WalkConfig:
     )
     undated: Undated = attrs.field(default="keep", validator=one_of(Undated))
     prune: bool = True
-    follow: Follow | None = None
+    follow: Follow | None = attrs.field(
+        default=None, validator=_function("a SitemapEntry that returns a bool")
+    )
     order: Order = attrs.field(default="document", validator=one_of(Order))
     include: tuple[re.Pattern[str], ...] = attrs.field(default=(), converter=_patterns)
     exclude: tuple[re.Pattern[str], ...] = attrs.field(default=(), converter=_patterns)
@@ -268,7 +269,7 @@ class WalkConfig:
     expand: Expand | None = attrs.field(
         default=None, validator=attrs.validators.optional(one_of(Expand))
     )
-    sample: int | None = attrs.field(default=None, validator=_check_count)
+    sample: int | None = attrs.field(default=None, validator=_count(1))
     seed: int = attrs.field(default=0, validator=attrs.validators.instance_of(int))
     hosts: Hosts = attrs.field(default="site", validator=one_of(Hosts))
     scope: Scope = attrs.field(default="keep", validator=one_of(Scope))
@@ -278,14 +279,16 @@ class WalkConfig:
     state: State | None = attrs.field(default=None, converter=_state)
     changes: bool = False
     unlisted: bool = False
-    gone: int | UrlAllowance = attrs.field(default=0, validator=_check_pages)
+    gone: int | UrlAllowance = attrs.field(default=0, validator=_count(0, UrlAllowance))
     """An allowance may be shared by several walks."""
-    revisit: int | frozenset[str] | None = attrs.field(default=None, validator=_check_revisit)
+    revisit: int | frozenset[str] | None = attrs.field(default=None, validator=_count(1, frozenset))
     """How many documents are asked for of a site that the state knows; or which."""
-    max_urls: int | UrlAllowance | None = attrs.field(default=None, validator=_check_count)
+    max_urls: int | UrlAllowance | None = attrs.field(
+        default=None, validator=_count(1, UrlAllowance)
+    )
     """An allowance may be shared by several walks."""
     max_time: Deadline | None = attrs.field(default=None, converter=_deadline)
-    on_document: OnDocument | None = None
+    on_document: OnDocument | None = attrs.field(default=None, validator=_function("a Document"))
     trusted: bool = True
     gate: Gate | None = None
     """Of what asks for the walk; its reasons are in `outcomes.ASKED_FOR`, or cost something."""
@@ -302,15 +305,6 @@ class WalkConfig:
                 "nothing to walk: give a site, as in walk('https://example.org/'), "
                 "or sitemaps=[url]"
             )
-        if self.follow is not None and not is_function(self.follow):
-            raise TypeError(
-                "follow must be a function of a SitemapEntry that returns a bool, and no coroutine"
-            )
-        if self.on_document is not None and not is_function(self.on_document):
-            raise TypeError("on_document must be a function of a Document, and no coroutine")
-        self._check_state()
-
-    def _check_state(self) -> None:
         if self.changes and self.state is None:
             raise ValueError("`changes` compares with a state: add `state`")
         if self.expand is not None and self.state is not None:

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from sitemapreader.discovery.context import WalkContext
     from sitemapreader.models import SitemapEntry
     from sitemapreader.outcomes import Document
-    from sitemapreader.readers.robots import Robots
     from sitemapreader.walker.config import WalkConfig
     from sitemapreader.walker.frontier import Job
     from sitemapreader.walker.state_writer import StateWriter
@@ -62,10 +61,10 @@ class WalkRunner:
     def __init__(
         self, context: WalkContext, config: WalkConfig, writer: StateWriter | None = None
     ) -> None:
-        self._context = self.context = context
+        self.context = context
         self._config = config
         self._writer = writer
-        self._frontier = Frontier(
+        self.frontier = Frontier(
             context.limits.documents,
             config.order,
             site=config.search.site if config.search else None,
@@ -74,23 +73,14 @@ class WalkRunner:
         )
         self._tasks = asyncio.TaskGroup()
         self._idle_workers = 0
-        self._rules = self.rules = RobotsRules(context, respect=config.respect_robots)
+        self.rules = RobotsRules(context, respect=config.respect_robots)
         self._duplicates: list[tuple[Job, Visit]] = []
         self._outcomes = self._end_skipped()
         self._filter = EntryFilter(config)
         self._sample = None if config.sample is None else Sample(config.sample, config.seed)
         self._parts = WalkParts(
-            context, config, self._frontier, self._rules, self._filter, self._sample
+            context, config, self.frontier, self.rules, self._filter, self._sample
         )
-
-    @property
-    def pending(self) -> int:
-        """The number of sitemaps that are known and have no outcome yet."""
-        return len(self._frontier)
-
-    def robots_of(self, url: str) -> Robots | None:
-        """Return the robots.txt of a URL's origin if it was fetched, else `None`."""
-        return self._rules.find_cached(url)
 
     async def run(self) -> None:
         """Walk to the end; let a bug, here or in the caller's functions, out as it is."""
@@ -101,11 +91,11 @@ class WalkRunner:
         try:
             async with self._tasks:
                 await self._add_roots(self._config.sitemaps)
-                self._idle_workers = self._context.options.concurrency
+                self._idle_workers = self.context.options.concurrency
                 for _ in self._config.sitemaps[: self._idle_workers]:
                     self._start_worker()
                 if self._config.search is not None:
-                    self._frontier.acquire()
+                    self.frontier.acquire()
                     self._tasks.create_task(contain(self._search, self._config.search))
             if self._config.search is not None and self._config.search.probe == "deep":
                 await self._search_by_names(self._config.search)
@@ -124,34 +114,34 @@ class WalkRunner:
 
     async def _search(self, search: Search) -> None:
         try:
-            await SiteSearch(search, self._context, self._rules, self._try_entries).run()
-            self._context.report.announce_outcomes()
+            await SiteSearch(search, self.context, self.rules, self._try_entries).run()
+            self.context.report.announce_outcomes()
         finally:
-            self._frontier.release()
+            self.frontier.release()
 
     async def _search_by_names(self, search: Search) -> None:
         """Probe on when all sitemaps are known: their names may show the platform."""
-        names = "\n".join(self._frontier.listed())
+        names = "\n".join(self.frontier.listed())
         self._tasks = asyncio.TaskGroup()
         async with self._tasks:
-            self._frontier.acquire()
-            probing = SiteSearch(search, self._context, self._rules, self._try_entries)
+            self.frontier.acquire()
+            probing = SiteSearch(search, self.context, self.rules, self._try_entries)
             await probing.probe_platforms(names)
-            self._frontier.release()
+            self.frontier.release()
 
     async def _try_entries(self, entries: Sequence[SitemapEntry]) -> ProbeResult:
         """Add sitemaps to the frontier; return the result as soon as it is known."""
-        self._context.report.announce_outcomes()  # robots.txt, and what was tried before
+        self.context.report.announce_outcomes()  # robots.txt, and what was tried before
         named = tuple(entry for entry in entries if not entry.via.is_guess)
         if named:
-            await self._context.emit(named)
+            await self.context.emit(named)
         if self._config.reads:
             await self._add_roots(entries)
         failures = []
         for entry in entries:
             if not self._config.reads:  # the next one is requested if this one is no sitemap
-                self._frontier.add_root(entry)
-            job = self._frontier.find(entry.loc)
+                self.frontier.add_root(entry)
+            job = self.frontier.find(entry.loc)
             if job is not None and await job.wait_until_known():
                 return ProbeResult.FOUND
             failures.append(job.document if job is not None else None)
@@ -160,8 +150,8 @@ class WalkRunner:
     async def _add_roots(self, entries: Iterable[SitemapEntry]) -> None:
         """Put sitemaps that no index lists in the frontier."""
         for entry in entries:
-            self._frontier.add_root(entry)
-            await self._context.loop_share.yield_if_due()
+            self.frontier.add_root(entry)
+            await self.context.loop_share.yield_if_due()
 
     # -- the workers
 
@@ -171,29 +161,25 @@ class WalkRunner:
             self._tasks.create_task(contain(self._work))
 
     async def _work(self) -> None:
-        while (job := await self._frontier.take_job()) is not None:
+        while (job := await self.frontier.take_job()) is not None:
             try:
                 await self._visit(job)
-                self._context.report.announce_outcomes()
+                self.context.report.announce_outcomes()
             finally:
-                self._context.breaker.end_trial(job.entry.loc)
+                self.context.breaker.end_trial(job.entry.loc)
                 if job.is_started:  # else it was postponed
                     job.resolve(is_sitemap=False)
-                self._frontier.release()
-            await self._context.loop_share.yield_if_due()
+                self.frontier.release()
+            await self.context.loop_share.yield_if_due()
         self._idle_workers += 1
 
-    def listed(self) -> dict[str, bool]:
-        """Return the key of each sitemap of the site -> whether it was wanted."""
-        return self._frontier.listed()
-
     def knows_all(self) -> bool:
-        """Return whether `listed` has all sitemaps of the site that no index lists."""
-        report = self._context.report
+        """Return whether the frontier has all sitemaps that no index lists."""
+        report = self.context.report
         # Where the caller names the sitemaps, robots.txt has only its rules.
         is_told = set() if self._config.search else {IssueCode.ROBOTS_UNREACHABLE}
         return (
-            not self._frontier.skipped_unnamed.total()
+            not self.frontier.skipped_unnamed.total()
             and not any(report.counts[code] for code in _HIDES_SITEMAPS - is_told)
             and not any(map(_hides_sitemaps, report.documents))
         )
@@ -202,7 +188,7 @@ class WalkRunner:
         visit = Visit(self._parts, job, await self._open_tracker(job))
         refusal = None if visit.is_settled else await self._find_refusal(job)
         if refusal is not None:
-            self._frontier.drop_job(job, refusal)
+            self.frontier.drop_job(job, refusal)
             return
         await visit.run()
         if visit.is_duplicate:
@@ -218,19 +204,19 @@ class WalkRunner:
         return await DocumentTracker.open(self._writer, job)
 
     async def _find_refusal(self, job: Job) -> str | None:
-        entry, budget, gate = job.entry, self._context.budget, self._config.gate
+        entry, budget, gate = job.entry, self.context.budget, self._config.gate
         if gate is not None and (reason := await gate(entry)):
             return reason
         try:
             budget.check(entry.loc)
-            code = await self._rules.check_fetch(entry, job.referrers, self._config.hosts)
+            code = await self.rules.check_fetch(entry, job.referrers, self._config.hosts)
             if code is None:
                 budget.take_document(entry.loc)
         except FetchError as error:  # of the budget, which is reported at the end
             return error.code
         if code is not None:
             parent = job.parent.document if job.parent else None
-            await self._context.report_issue(make_issue(code, entry.sitemap, url=entry.loc), parent)
+            await self.context.report_issue(make_issue(code, entry.sitemap, url=entry.loc), parent)
         return code
 
     # -- the end
@@ -238,9 +224,9 @@ class WalkRunner:
     async def _report_unread(self) -> None:
         """Report the sitemaps that were not read because of a budget or their host."""
         left: dict[str, list[str]] = {}
-        for entry, reason in self._frontier.skipped():
+        for entry, reason in self.frontier.skipped():
             left.setdefault(reason, []).append(entry.loc)
-            await self._context.loop_share.yield_if_due()
+            await self.context.loop_share.yield_if_due()
         for code in (
             IssueCode.BUDGET_DOCUMENTS,
             IssueCode.BUDGET_MEMORY,
@@ -251,19 +237,19 @@ class WalkRunner:
             IssueCode.HOST_DOWN,
         ):
             urls = left.get(code, [])
-            if number := len(urls) + self._frontier.skipped_unnamed[code]:
+            if number := len(urls) + self.frontier.skipped_unnamed[code]:
                 said = f"{number} sitemaps not read: {' '.join(urls[:3])}"
                 first = urls[0] if urls else None
-                await self._context.report_issue(make_issue(code, url=first, value=said))
+                await self.context.report_issue(make_issue(code, url=first, value=said))
 
     async def _report_other_site(self) -> None:
         """Report that no URL is on the site: a copy may name the original."""
-        tally, search = self._context.report.tally, self._config.search
+        tally, search = self.context.report.tally, self._config.search
         if search is not None and tally.homes and tally.elsewhere:
             (host, number), total = tally.elsewhere.most_common(1)[0], tally.elsewhere.total()
             said = "all" if number == total else f"{number} of"
             said = f"{said} {total} URLs are on {host}"
-            await self._context.report_issue(
+            await self.context.report_issue(
                 make_issue(IssueCode.OTHER_SITE, search.site, value=said)
             )
 
@@ -276,13 +262,13 @@ class WalkRunner:
         await self._report_unread()
         await self._report_other_site()
         for _ in self._outcomes:
-            await self._context.loop_share.yield_if_due()
+            await self.context.loop_share.yield_if_due()
 
     def _end_duplicates(self) -> Iterator[Visit]:
         """Give each duplicate the outcome of what it duplicates, one a step."""
         # A site that is down may redirect all its sitemaps to one page. What the first one lists is
         # unknown then, and so is what the others list.
-        report = self._context.report
+        report = self.context.report
         while self._duplicates:
             job, visit = self._duplicates.pop(0)
             document, original = visit.document, job.find_original()
@@ -298,12 +284,12 @@ class WalkRunner:
 
     def _end_skipped(self) -> Iterator[None]:
         """Give each sitemap that was not fetched its outcome, one a step."""
-        report = self._context.report
-        self._frontier.end(LEFT_EARLY)
-        for entry, reason in self._frontier.skipped():
+        report = self.context.report
+        self.frontier.end(LEFT_EARLY)
+        for entry, reason in self.frontier.skipped():
             report.end_document(make_document(entry), Status.SKIPPED, reason)
             yield
-        for reason, number in self._frontier.skipped_unnamed.items():
+        for reason, number in self.frontier.skipped_unnamed.items():
             report.count_skipped(reason, number)
         report.announce_outcomes()
 

@@ -109,7 +109,7 @@ class Walk(TaskStream[Batch]):
     @property
     def pending(self) -> int:
         """The number of sitemaps known so far that have no outcome yet, for progress bars."""
-        return 0 if self._runner is None else self._runner.pending
+        return 0 if self._runner is None else len(self._runner.frontier)
 
     # -- the consumer's side
 
@@ -155,7 +155,7 @@ class Walk(TaskStream[Batch]):
 
         Of many or large ones, only those that were used last are kept.
         """
-        return None if self._runner is None else self._runner.robots_of(url)
+        return None if self._runner is None else self._runner.rules.find_cached(url)
 
     def unlisted(self) -> Iterator[UnlistedUrl]:
         """Yield the URLs that became unlisted, each once.
@@ -295,7 +295,7 @@ class Walk(TaskStream[Batch]):
             await writer.stop(await self._channel.wait_until_dry())
             return
         found = await writer.finish(
-            complete=report.complete, listed=runner.listed(), knows_all=runner.knows_all()
+            complete=report.complete, listed=runner.frontier.listed(), knows_all=runner.knows_all()
         )
         if found is None:
             return
