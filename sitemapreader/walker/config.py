@@ -156,7 +156,7 @@ def _given(value: str | SitemapEntry) -> SitemapEntry:
 
 
 def check_function(name: str, value: object, what: str) -> None:
-    """Raise TypeError for what cannot be called without `await`; `what` says of what it is."""
+    """Raise TypeError for what is no function of `what`, called without `await`."""
     is_async = iscoroutinefunction(value) or iscoroutinefunction(getattr(value, "__call__", None))  # noqa: B004 (its kind)
     if value is not None and (is_async or not callable(value)):
         raise TypeError(f"{name} must be a function of {what}, and no coroutine")

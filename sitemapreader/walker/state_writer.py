@@ -268,10 +268,10 @@ class StateWriter:
 
     # -- unlisted URLs and their pages
 
-    async def find_untold(self, what: Told, after: bytes = b"") -> list[tuple[bytes, Any]]:
+    async def find_untold(self, what: Told) -> list[tuple[bytes, Any]]:
         """Return some of what is unlisted or gone and was not delivered as such, by keys."""
         find = pages.find_untold if what == "unlisted" else pages.find_untold_gone
-        return await self._ask(lambda db, site: find(db, site, after))
+        return await self._ask(find)
 
     def find_now(self, what: Told) -> list[tuple[bytes, Any]]:
         """Do what `find_untold` does, without waiting for others."""
@@ -283,14 +283,7 @@ class StateWriter:
         """Record that URLs were delivered as unlisted or gone."""
         if keys:
             with self._store.transaction():
-                self._tell(what, keys)
-
-    async def tell(self, what: Told, keys: Collection[bytes]) -> None:
-        """Record that when it is acknowledged."""
-        await self.commit_on_ack(functools.partial(self._tell, what, keys))
-
-    def _tell(self, what: Told, keys: Collection[bytes]) -> None:
-        pages.tell(self._store.db, self._store.run.site, what, keys)
+                pages.tell(self._store.db, self._store.run.site, what, keys)
 
     async def find_due(self, limit: int) -> list[DuePage]:
         """Return the pages that are to be asked."""
