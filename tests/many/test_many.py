@@ -31,7 +31,7 @@ from sitemapreader import (
 )
 from sitemapreader.fetch import MemoryFetcher
 from sitemapreader.issues import IssueCode
-from sitemapreader.many.sources import InvalidSiteError, find_source
+from sitemapreader.many.sources import find_source
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -133,11 +133,6 @@ def said_without_secret(said: dict[str, tuple[str, str]]) -> str:
     return site
 
 
-async def test_an_empty_list_is_an_empty_run() -> None:
-    """No site, no entry, no outcome, no error."""
-    assert await read([], {}) == (Counter(), {})
-
-
 async def test_a_site_named_twice_is_read_once() -> None:
     """Spellings of one URL are one site, and the run says how many were left out."""
     fetcher = MemoryFetcher(make_web("one.example"))
@@ -185,14 +180,6 @@ async def test_sources_may_be_asynchronous() -> None:
         "https://s2.example/b.xml": URLS // 2,
     }
     assert {outcome.status for outcome in outcomes.values()} == {SiteStatus.COMPLETE}
-
-
-async def test_a_page_below_which_a_site_lies() -> None:
-    """A URL that is no sitemap is searched as a site, and has one outcome."""
-    web = make_web("one.example") | {"https://one.example/shop/": b"<html><body>x</body></html>"}
-    found, outcomes = await read(["https://one.example/shop/"], web)
-    assert found == {"https://one.example/shop/": URLS}
-    assert [each.status for each in outcomes.values()] == [SiteStatus.COMPLETE]
 
 
 async def test_sites_of_one_domain_wait_for_each_other() -> None:
@@ -300,17 +287,6 @@ async def test_a_site_may_take_so_long() -> None:
     assert said == {"slow.example": ("failed", "budget-seconds"), "fine.example": ("complete", "")}
 
 
-def test_without_await() -> None:
-    """`walk_many_sync` gives the same in a thread."""
-    web = make_web(*HOSTS[:4])
-    found: Counter[str] = Counter()
-    with walk_many_sync(HOSTS[:4], fetcher=MemoryFetcher(web)) as run:
-        for site, entries in run.batches():
-            found[site] += len(entries)
-    assert found == dict.fromkeys(HOSTS[:4], URLS)
-    assert {outcome.status for outcome in run.outcomes} == {SiteStatus.COMPLETE}
-
-
 async def test_rows_as_columns() -> None:
     """Record batches have the rows of all sites, and the column `site` first."""
     pa = pytest.importorskip("pyarrow", reason="no pyarrow: pip install .[arrow]")
@@ -319,15 +295,6 @@ async def test_rows_as_columns() -> None:
     assert table.column_names[:2] == ["site", "loc"]
     pairs = zip(table["site"].to_pylist(), table["loc"].to_pylist(), strict=True)
     assert set(pairs) == {(h, f"https://{h}/{n}") for h in HOSTS for n in range(URLS)}
-
-
-async def test_one_walk_has_the_same_outcome() -> None:
-    """`Report.outcome` is the row of the site that was walked."""
-    async with walk("https://one.example/", fetcher=MemoryFetcher(make_web("one.example"))) as one:
-        assert len([entry async for entry in one]) == URLS
-    outcome = one.report.outcome
-    assert (outcome.site, outcome.status) == ("https://one.example/", SiteStatus.COMPLETE)
-    assert outcome.seconds == one.report.outcome.seconds
 
 
 async def test_many_walks_share_a_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -436,16 +403,6 @@ async def test_few_probes() -> None:
     web["https://none.example/sitemap_index.xml"] = urlset("https://none.example/1")
     found, _ = await read(["none.example"], {}, fetcher=Watched(web), probe="few")
     assert found == {"none.example": 1}
-
-
-async def test_memory_does_not_grow_with_the_number_of_sites() -> None:
-    """A run keeps nothing of a site but its row: no trust, no turn, no walk."""
-    hosts = [f"s{number}.example" for number in range(60)]
-    async with walk_many(hosts, fetcher=MemoryFetcher(make_web(*hosts)), at_once=4) as run:
-        async for _ in run.batches():
-            assert len(run._visitor.running) <= 4
-        assert not run._visitor.running
-    assert len(run.outcomes) == 60
 
 
 async def test_files_and_rows_of_a_run(tmp_path: Path) -> None:
@@ -664,10 +621,3 @@ async def test_a_file_alone_is_not_a_site(tmp_path: Path, body: bytes) -> None:
     (outcome,) = run.outcomes
     assert outcome.site == str(file)
     assert (outcome.status, outcome.reason) == ("failed", "not-read" if body else "empty")
-
-
-@pytest.mark.parametrize("word", ["none.xml", "a b", "", "ftp://a.example/"])
-def test_what_names_nothing(word: str) -> None:
-    """A text that is no URL, host, file or folder is refused."""
-    with pytest.raises(InvalidSiteError):
-        find_source(word)

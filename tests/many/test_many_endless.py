@@ -14,8 +14,6 @@ from walking import Pages, urlset
 
 from sitemapreader import SiteOutcome, SiteRun, walk_many, walk_many_sync
 from sitemapreader.fetch import MemoryFetcher
-from sitemapreader.walker import filters
-from sitemapreader.walker.filters import RecentKeys
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -87,22 +85,6 @@ async def test_others_hold_theirs(delay: str) -> None:
             await read_beside_slow(delay, most=2)
 
 
-async def test_slow_sites_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """At most so many places are given away: memory is for that many."""
-    monkeypatch.setattr("sitemapreader.many.visitor._SLOW_PER_PLACE", 2)
-    with pytest.raises(TimeoutError):
-        async with asyncio.timeout(0.3):
-            await read_beside_slow("Crawl-delay: 9", most=6)
-
-
-async def test_a_site_of_a_list_has_fifteen_minutes() -> None:
-    """Without an argument a site is given up after 900 seconds; `None` leaves it to the limits."""
-    default = walk_many(["a.example"])
-    assert default._visitor._plan.limits.walk_seconds == 900
-    bare = walk_many(["a.example"], site_seconds=None)
-    assert bare._visitor._plan.limits.walk_seconds == 24 * 3600
-
-
 async def test_a_source_that_waits_holds_up_nobody() -> None:
     """A generator that waits for its next line runs in a thread: sites are read meanwhile."""
     is_read = threading.Event()
@@ -118,21 +100,6 @@ async def test_a_source_that_waits_holds_up_nobody() -> None:
             found.append(site)
             is_read.set()
     assert found == FAST[:2]
-
-
-async def test_a_source_that_never_goes_on() -> None:
-    """Whoever leaves the run does not wait for it."""
-    is_over = threading.Event()
-
-    def lines() -> Iterator[str]:
-        yield FAST[0]
-        is_over.wait(3_600)
-
-    async with asyncio.timeout(30):
-        async with walk_many(lines(), fetcher=MemoryFetcher(make_web(*FAST))) as run:
-            async for _ in run.batches():
-                break
-    is_over.set()
 
 
 async def test_a_source_that_fails() -> None:
@@ -174,18 +141,6 @@ def test_a_report_has_all_outcomes_whoever_else_gets_them(tmp_path: Path, form: 
     else:
         rows = len(path.read_text().splitlines()) - (form == "csv")
     assert rows == len(told) == len(FAST)
-
-
-def test_recent_keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The last names are known, in bounded memory; those long ago are forgotten."""
-    monkeypatch.setattr(filters, "_MOST_RECENT", 100)
-    keys = RecentKeys()
-    for number in range(1_000):
-        assert keys.add(f"s{number}.example")
-        assert not keys.add(f"s{number}.example")
-        assert not keys.add(f"s{max(0, number - 99)}.example")
-    assert keys.add("s0.example")
-    assert len(keys._keys) + len(keys._before) <= 200
 
 
 async def test_an_endless_list_is_left() -> None:

@@ -31,16 +31,6 @@ async def walk_top(pages: Pages, **arguments: Any) -> Walked:
     return await walk_all(pages, None, **{"sitemaps": [TOP], **arguments})
 
 
-async def test_a_diamond_is_silent() -> None:
-    """A child that two indexes list is read once, and nobody is told."""
-    pages: Pages = {TOP: index(A, B), A: index(LEAF), B: index(LEAF, LEAF), LEAF: urlset(PAGE)}
-    walked = await walk_top(pages)
-    assert walked.locs == [PAGE]
-    assert Counter(walked.requested)[LEAF] == 1
-    assert walked.codes == ["nested-index"] * 2
-    assert walked.outcome(LEAF) == ("complete", "")
-
-
 @pytest.mark.parametrize(
     "spelling",
     [
@@ -119,16 +109,6 @@ async def test_a_child_that_is_robots_txt() -> None:
     assert Counter(walked.requested)[ROBOTS] == 1
 
 
-async def test_redirects_to_one_document() -> None:
-    """Children that redirect to the same place are asked for, and read once."""
-    leaf = moved(LEAF, urlset(PAGE))
-    walked = await walk_top({TOP: index(A, B), A: leaf, B: leaf})
-    assert walked.locs == [PAGE]
-    assert walked.codes == []
-    outcomes = {walked.outcome(A), walked.outcome(B)}
-    assert outcomes == {("complete", ""), ("skipped", "already-read")}
-
-
 async def test_a_redirect_to_one_that_waits() -> None:
     """A document that is open already is not fetched again for the child that lists it later."""
     pages: Pages = {TOP: index(A, LEAF), A: moved(LEAF, urlset(PAGE)), LEAF: urlset("https://x.y/")}
@@ -183,13 +163,6 @@ async def test_equal_indexes_that_nobody_nested_are_both_read() -> None:
         "https://example.org/2/m.xml": urlset(PAGE),
     }
     assert (await walk_all(pages)).locs == [PAGE, PAGE]
-
-
-async def test_equal_lists_of_urls_are_both_read() -> None:
-    """Only indexes are compared: entries are delivered as often as they are published."""
-    walked = await walk_top({TOP: index(A, B), A: urlset(PAGE), B: urlset(PAGE)})
-    assert walked.locs == [PAGE, PAGE]
-    assert walked.codes == []
 
 
 @pytest.mark.parametrize(("depth", "pages_read"), [(1, 2), (2, 3), (5, 6), (9, 8)])

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
 from commands import run, serving
-from serving import serve
 from walking import ROBOTS, SITE, Pages, Walked, index, walk_all
 
-from sitemapreader import FetchOptions, Format, discover, to_dataframe, walk
+from sitemapreader import Format, discover
 from sitemapreader.fetch import MemoryFetcher
 
 if TYPE_CHECKING:
@@ -82,31 +81,6 @@ async def test_a_state_tells_walks_with_other_formats_apart(tmp_path: Path) -> N
     assert (await walk_with(set(), pages, **state)).locs == []
     assert len((await walk_with({"html"}, pages, **state)).locs) == 2
     assert (await walk_with({"html"}, pages, **state)).locs == []
-
-
-async def test_over_http() -> None:
-    """On a real server, with its Content-Type and redirects, a page is read."""
-
-    def make_pages(base: str) -> dict[str, bytes | str]:
-        return {
-            "/robots.txt": named(f"{base}/map"),
-            "/map": f"{base}/map/",
-            "/map/": PAGE,
-        }
-
-    async with serve(make_pages) as served:
-        options = FetchOptions(allow_ports=(int(served.base.rpartition(":")[2]),))
-        async with walk(f"{served.base}/", extra_formats={"html"}, options=options) as entries:
-            found = {entry.loc.removeprefix(served.base): entry.title async for entry in entries}
-    assert found == {"/a": "A", "/b": "B"}
-    assert entries.report.complete
-
-
-def test_frames_have_titles() -> None:
-    """`to_dataframe` passes the formats on, and has the links' texts."""
-    fetcher = MemoryFetcher({ROBOTS: named(MAP), MAP: PAGE})
-    frame = to_dataframe(SITE, fetcher=fetcher, extra_formats={"html"})
-    assert frame["title"].tolist() == ["A", "B"]
 
 
 def test_the_shell(tmp_path: Path) -> None:

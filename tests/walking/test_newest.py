@@ -10,18 +10,16 @@ import pytest
 from commands import run
 from walking import index, status, urlset
 
-from sitemapreader import FetchOptions, Limits, Newest, Walk, newest, newest_sync, walk_sync
+from sitemapreader import Newest, newest, newest_sync, walk_sync
 from sitemapreader.dates import latest_moment, parse_lastmod
 from sitemapreader.fetch import MemoryFetcher
 from sitemapreader.urls import url_key
-from sitemapreader.walker.config import make_config
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from walking import Pages
 
-    from sitemapreader import SitemapEntry
 
 SITE = "https://example.org/"
 TOP = f"{SITE}top.xml"
@@ -52,24 +50,6 @@ def make_site(children: dict[str, Listed], lastmods: dict[str, str] | None = Non
 
 def write_day(hours: float, form: str = "%Y-%m-%dT%H:%M:%SZ") -> str:
     return (NOW - timedelta(hours=hours)).strftime(form)
-
-
-async def test_the_gate() -> None:
-    """A gate is awaited before each request, roots included; its reason is that of the skip."""
-    pages = {TOP: index(child("a"), child("b")), child("a"): urlset(page("x"))}
-    asked = []
-
-    async def gate(entry: SitemapEntry) -> str:
-        asked.append(entry.loc)
-        return "not-wanted" if entry.loc == child("b") else ""
-
-    fetcher = MemoryFetcher(pages)
-    config = make_config(None, sitemaps=[TOP], gate=gate)
-    async with Walk(config, fetcher=fetcher, limits=Limits(), options=FetchOptions()) as entries:
-        locs = [entry.loc async for entry in entries]
-    assert (locs, asked) == ([page("x")], [TOP, child("a"), child("b")])
-    assert child("b") not in fetcher.requested
-    assert entries.report.left_out == {"not-wanted": 1}
 
 
 def make_blog(form: str) -> dict[str, Listed]:

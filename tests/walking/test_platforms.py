@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from answering import Answer, Site, make_index, make_urlset, read_site, serve_site
 
-from sitemapreader import Format, discover
-from sitemapreader.discovery import find_paths, load_platforms
+from sitemapreader import Format
+from sitemapreader.discovery import load_platforms
 
 PAGES = {
     "Wix": '<meta name="generator" content="Wix.com Website Builder"/>',
@@ -92,29 +92,6 @@ async def test_it_is_off_by_default(probe: Any) -> None:
     assert site.times.keys().isdisjoint({"/1_index_sitemap.xml", "/.well-known/resourcesync"})
 
 
-async def test_a_site_that_names_nothing() -> None:
-    """What only the platform shows is found, and then nothing is said to be missing."""
-    async with serve_site() as site:
-        site.pages["/"] = page(PAGES["Magento"])
-        site.pages["/pub/media/sitemap.xml"] = Answer(make_urlset(f"{site.base}/a"))
-        found = await read_site(f"{site.base}/", probe="deep")
-        assert (found.locs, found.codes) == ([f"{site.base}/a"], {"out-of-scope"})
-        del site.pages["/pub/media/sitemap.xml"]
-        lost = await read_site(f"{site.base}/", probe="deep")
-    assert "no-sitemap" in lost.codes
-
-
-async def test_discover_names_them_all() -> None:
-    """`discover` probes deeply too, and does not stop at the first find."""
-    async with serve_site() as site:
-        fill(site, "Magento")
-        for path in ("/pub/media/sitemap.xml", "/media/sitemap.xml"):
-            site.pages[path] = Answer(make_urlset(f"{site.base}/b"))
-        found = await discover(f"{site.base}/", probe="deep")
-    paths = [entry.loc.removeprefix(site.base) for entry in found.sitemaps]
-    assert paths == ["/named.xml", "/pub/media/sitemap.xml", "/media/sitemap.xml"]
-
-
 async def test_robots_txt_is_kept() -> None:
     """A path that robots.txt disallows is not asked for; without a robots.txt none is."""
     async with serve_site() as site:
@@ -158,15 +135,3 @@ async def test_resourcesync_is_read_to_its_resources() -> None:
     assert sorted(reading.locs) == [f"{site.base}/a", f"{site.base}/rs/1"]
     assert reading.report.complete
     assert reading.document("/.well-known/resourcesync").format is Format.URLSET
-
-
-def test_marks_show_their_platform_only() -> None:
-    """No start page shows two platforms, and the names of common sitemaps show none."""
-    for name, markup in PAGES.items():
-        found = set(find_paths(markup))
-        shown = {key for key, each in load_platforms().items() if found.issuperset(each["paths"])}
-        twins = {"BigCommerce", "vBulletin"}  # which have the same path
-        expected = {name, "ResourceSync"} | (twins if name in twins else set())
-        assert shown == expected
-    common = "/sitemap.xml /sitemap_index.xml /post-sitemap.xml /page-sitemap1.xml /sitemap-0.xml"
-    assert find_paths(common) == [".well-known/resourcesync"]

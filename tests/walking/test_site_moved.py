@@ -7,7 +7,6 @@ from answering import Answer, Reading, Site, make_index, make_urlset, read_site,
 
 from sitemapreader.discovery import WELL_KNOWN_PATHS
 from sitemapreader.options import FetchOptions
-from sitemapreader.walker import discover
 
 PAGE = Answer(b"<html><title>Home</title></html>", headers={"Content-Type": "text/html"})
 
@@ -58,26 +57,6 @@ async def test_the_search_goes_on_where_the_page_is_now(status: int, hosts: str)
     assert read.report.complete
 
 
-async def test_well_known_paths_are_tried_there() -> None:
-    """What nobody names is guessed at the new place as it was at the old one."""
-    async with serve_site() as old, serve_site() as new:
-        base = elsewhere(new)
-        new.pages |= {"/": PAGE, "/wp-sitemap.xml": Answer(make_urlset(f"{base}/1"))}
-        read = await read_moved(f"{base}/", old, new)
-    assert read.locs == [f"{base}/1"]
-
-
-async def test_a_discovery_goes_there_too() -> None:
-    """`discover` finds what a walk does."""
-    async with serve_site() as old, serve_site() as new:
-        base = elsewhere(new)
-        fill(new, base)
-        old.pages["/"] = move(f"{base}/")
-        found = await discover(old.base, options=allow(new))
-    assert [each.loc for each in found.sitemaps] == [f"{base}/maps/index.xml"]
-    assert [str(issue.code) for issue in found.issues] == ["site-moved"]
-
-
 @pytest.mark.parametrize("status", [301, 302, 307])
 async def test_another_origin_of_the_same_site_is_no_move(status: int) -> None:
     """Http to https, or to another port: it is searched there, and nothing need be said."""
@@ -102,14 +81,6 @@ async def test_a_login_or_a_parking_page_is_no_new_place(target: str, status: in
         assert read.locs == []
         assert set(new.requested) <= {"/robots.txt", target.partition("?")[0]}
     assert read.codes == {"no-sitemap"}
-
-
-async def test_a_new_place_without_sitemaps_is_said() -> None:
-    """Both things are: where it has moved to, and that there is none."""
-    async with serve_site() as old, serve_site() as new:
-        new.pages["/"] = PAGE
-        read = await read_moved(f"{elsewhere(new)}/", old, new)
-    assert read.codes == {"site-moved", "no-sitemap"}
 
 
 async def test_moves_in_a_circle_end() -> None:
@@ -155,20 +126,6 @@ async def test_a_robots_txt_that_has_moved_is_enough() -> None:
         assert read.locs == [f"{base}/1", f"{base}/2"]
         assert old.requested == ["/robots.txt"]
     assert read.codes == set()
-
-
-async def test_the_rules_of_the_new_place_hold() -> None:
-    """What its robots.txt forbids is not guessed there."""
-    async with serve_site() as old, serve_site() as new:
-        base = elsewhere(new)
-        new.pages |= {
-            "/": PAGE,
-            "/robots.txt": Answer(b"User-agent: *\nDisallow: /sitemap\n"),
-            "/sitemap.xml": Answer(make_urlset(f"{base}/1")),
-        }
-        read = await read_moved(f"{base}/", old, new)
-        assert "/sitemap.xml" not in new.requested
-    assert read.locs == []
 
 
 async def test_a_path_is_taken_along() -> None:

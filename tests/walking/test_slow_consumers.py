@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import time
-from contextlib import aclosing
-from itertools import count, pairwise
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -20,20 +19,15 @@ from sitemapreader import (
     FetchOptions,
     IssueCode,
     Limits,
-    SitemapReader,
     walk,
     walk_many,
     walk_sync,
 )
-from sitemapreader.discovery.context import LoopShare
-from sitemapreader.discovery.download import read_events
 from sitemapreader.fetch import MemoryFetcher, StoredResponse
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
+    from collections.abc import AsyncIterator, Awaitable, Callable
 
-    from sitemapreader.models import Event
-    from sitemapreader.rows import Events
 
 pytestmark = pytest.mark.slow
 
@@ -48,52 +42,6 @@ def many_urls() -> bytes:
     data = gzip.compress(f"<urlset>{''.join(locs)}</urlset>".encode())
     assert len(data) < 65_536
     return data
-
-
-async def chunks(data: bytes) -> AsyncGenerator[bytes, None]:
-    """Yield a body as one chunk."""
-    yield data
-
-
-def read(share: LoopShare) -> AsyncGenerator[Events, None]:
-    """Read one large sitemap in batches."""
-    return read_events(chunks(many_urls()), SitemapReader(URL), lambda _: None, share)
-
-
-async def test_one_reader_at_a_time_reads_a_chunk() -> None:
-    """A second reader waits until the first one has read its chunk, and then reads its own."""
-    share = LoopShare()
-    async with aclosing(read(share)) as first, aclosing(read(share)) as second:
-        await anext(first)
-        waiting = asyncio.ensure_future(anext(second))
-        rest = 0
-        async for batch in first:
-            assert not waiting.done()
-            rest += len(batch)
-        assert await asyncio.wait_for(waiting, 60)
-    assert rest > COUNT / 2
-
-
-async def test_all_loops_together_take_one_interval_in_a_round(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Eight loops that wait for nothing run for 5 ms between two turns of others, each as much."""
-    clock = count()
-    monkeypatch.setattr(asyncio.get_running_loop(), "time", lambda: next(clock) / 5_000)
-    share, steps = LoopShare(), [0] * 8
-
-    async def work(number: int) -> None:
-        while sum(steps) < 8_000:
-            await share.yield_if_due()
-            steps[number] += 1
-
-    workers = [asyncio.create_task(work(number)) for number in range(8)]
-    longest, before = 0, 0
-    while not all(worker.done() for worker in workers):
-        await asyncio.sleep(0)
-        longest, before = max(longest, sum(steps) - before), sum(steps)
-    assert longest < 2 * 25  # of those that a clock of 0.2 ms a step lets happen in 5 ms
-    assert max(steps) < 1.2 * min(steps)
 
 
 async def test_the_first_urls_do_not_wait_for_a_thousand() -> None:
@@ -121,34 +69,6 @@ async def test_others_have_turns_while_a_piece_is_read() -> None:
             pass
     others.cancel()
     assert turns > 24
-
-
-async def test_others_have_turns_while_a_document_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The end of a document may have hundreds of steps without events; they share the loop."""
-    turns, seen = 0, list[int]()
-    clock = count()
-    monkeypatch.setattr(asyncio.get_running_loop(), "time", lambda: next(clock) / 1_000)
-
-    def end_slowly(_: SitemapReader, *, cut: bool = False) -> Iterator[list[Event]]:
-        del cut
-        for _step in range(200):
-            seen.append(turns)
-            yield []
-
-    async def count_turns() -> None:
-        nonlocal turns
-        while True:
-            await asyncio.sleep(0)
-            turns += 1
-
-    monkeypatch.setattr(SitemapReader, "close_by_columns", end_slowly)
-    others = asyncio.create_task(count_turns())
-    async with walk(sitemaps=[URL], fetcher=MemoryFetcher({URL: many_urls()})) as entries:
-        async for _ in entries.batches():
-            pass
-    others.cancel()
-    assert len(seen) == 200
-    assert seen[-1] - seen[0] > 20
 
 
 TOP = "https://example.org/top.xml"

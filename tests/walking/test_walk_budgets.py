@@ -12,7 +12,6 @@ import pytest
 from timing import retried
 from walking import ROBOTS, Pages, Walked, index, urlset, walk_all
 
-from sitemapreader.discovery.context import Budget
 from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import FetchOptions, Limits
@@ -54,15 +53,6 @@ async def test_children() -> None:
     assert not walked.report.complete
 
 
-async def test_children_that_another_index_lists() -> None:
-    """A child past the limit of one index is read all the same if another one lists it."""
-    other = "https://example.org/other.xml"
-    pages = site() | {other: index(CHILDREN[9])}
-    walked = await walk_top(pages, Limits(children=9), sitemaps=[TOP, other])
-    assert len(walked.locs) == 10
-    assert walked.outcome(CHILDREN[9]) == ("complete", "")
-
-
 async def test_documents() -> None:
     """So many documents are fetched, robots.txt among them; the others are counted and named."""
     walked = await walk_top(site(), Limits(documents=6), options=ONE_AT_A_TIME)
@@ -76,17 +66,6 @@ async def test_documents() -> None:
     assert walked.report.statuses == {Status.COMPLETE: 5, Status.SKIPPED: 7}
     assert walked.events[-1] is issue
     assert not walked.report.complete
-
-
-async def test_documents_that_are_not_kept_are_counted() -> None:
-    """Outcomes of what was never fetched are kept as far as documents go, and counted past that."""
-    many = [f"https://example.org/{n}.xml" for n in range(500)]
-    walked = await walk_top({TOP: index(*many)}, Limits(documents=20))
-    assert len(walked.report.documents) <= 40
-    assert sum(walked.report.statuses.values()) == 502
-    issue = only(walked, "budget-documents")
-    assert issue.value is not None
-    assert issue.value.startswith("482 sitemaps not read: ")
 
 
 async def test_a_budget_is_named_however_much_else_was_refused() -> None:
@@ -195,14 +174,6 @@ async def test_seconds_do_not_cut_what_was_read() -> None:
     assert count == document.entries
 
 
-async def test_a_limit_of_one_document() -> None:
-    """Where a document has more entries than are read of one, what was read is delivered."""
-    body = urlset(*(f"https://example.org/{n}" for n in range(100)))
-    walked = await walk_top({TOP: body}, Limits(entries=60))
-    assert len(walked.locs) == 60
-    assert walked.outcome(TOP) == ("partial", "too-large")
-
-
 async def test_nested_children_past_the_documents_are_not_held() -> None:
     """Of an index inside an index no more children wait to be compared than can be fetched."""
     inner = "https://example.org/inner.xml"
@@ -213,18 +184,6 @@ async def test_nested_children_past_the_documents_are_not_held() -> None:
         f"55 sitemaps not read: {' '.join(many[8:11])}",
     ]
     assert sum(walked.report.statuses.values()) == 63
-
-
-async def test_a_time_out_of_the_fetchers_own_is_not_the_walks() -> None:
-    """A TimeoutError that a fetcher lets through is its bug, and not the end of the walk's time."""
-    budget = Budget(Limits())
-
-    async def fail() -> None:
-        raise TimeoutError("the fetcher's own")
-
-    with pytest.raises(TimeoutError, match="the fetcher's own"):
-        await budget.within(fail(), TOP)
-    assert budget.exhausted is None
 
 
 @pytest.mark.parametrize("number", [1, 4, 10, 11])

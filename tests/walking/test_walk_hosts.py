@@ -5,10 +5,8 @@ from __future__ import annotations
 import asyncio
 import gc
 import gzip
-import inspect
 import subprocess
 import sys
-import threading
 import weakref
 from collections import Counter
 from contextlib import AsyncExitStack
@@ -18,12 +16,11 @@ import attrs
 import pytest
 from faults import FaultServer
 from hosts import open_and_fail
-from publicsuffixlist import PublicSuffixList
 from resolving import NamedAddresses
 from serving import serve
 from walking import ROBOTS, SITE, Pages, Walked, fault, index, moved, status, urlset, walk_all
 
-from sitemapreader import FetchOptions, HttpFetcher, IssueCode, Severity, discover, urls, walk
+from sitemapreader import FetchOptions, HttpFetcher, IssueCode, Severity, discover, walk
 from sitemapreader.fetch.local import MemoryFetcher
 from sitemapreader.models import SitemapEntry, Via
 
@@ -74,15 +71,6 @@ async def test_a_site_over_http() -> None:
         assert set(statuses.values()) == {("complete", "")}
         assert len(served.requested) == len(set(served.requested)) == 9
         assert not entries.report.complete
-
-
-async def test_probing_over_http() -> None:
-    """Well-known paths are tried by GET, and the one that is a sitemap is read on."""
-    async with serve(lambda base: {"/sitemap.txt": f"{base}/x\n".encode()}) as served:
-        async with walk(served.base, options=OPTIONS) as entries:
-            assert [entry.loc async for entry in entries] == [f"{served.base}/x"]
-        assert served.requested[-1] == "/sitemap.txt"
-        assert len(served.requested) == 11
 
 
 @pytest.mark.slow
@@ -150,18 +138,6 @@ async def test_a_server_that_goes_away() -> None:
     assert not entries.report.complete
 
 
-async def test_a_server_that_is_not_there() -> None:
-    """A walk over a site that nobody serves ends with a report that says why, and no exception."""
-    async with serve(make_site) as served:
-        base = served.base
-    async with walk(base, options=OPTIONS) as entries:
-        assert [entry async for entry in entries] == []
-    codes = [str(issue.code) for issue in entries.report.issues]
-    assert codes == ["robots-unreachable", "connect"]
-    (document,) = entries.report.documents
-    assert (str(document.status), document.reason) == ("failed", "connect")
-
-
 def test_aiohttp_is_imported_for_http_only() -> None:
     """A walk with a fetcher of one's own imports no HTTP client."""
     code = (
@@ -210,31 +186,6 @@ async def test_hosts(child: str, on_host: bool, on_site: bool) -> None:
         assert ("cross-host-child" in walked.codes) is not fetched
         if not fetched:
             assert walked.outcome(child) == ("skipped", "cross-host-child")
-
-
-async def test_the_list_of_suffixes_holds_nobody_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    """While it is read, however long that takes, others in the event loop have their turns."""
-    init, loop = PublicSuffixList.__init__, asyncio.get_running_loop()
-    begun, seen = asyncio.Event(), threading.Event()
-
-    def read(self: PublicSuffixList) -> None:
-        loop.call_soon_threadsafe(begun.set)
-        assert seen.wait(60), "the event loop stood still"
-        init(self)
-
-    async def beat() -> None:
-        await begun.wait()
-        for _ in range(10):
-            await asyncio.sleep(0.001)
-        seen.set()
-
-    monkeypatch.setattr(PublicSuffixList, "__init__", read)
-    urls._load.cache_clear()
-    monkeypatch.setattr(urls, "site_of", inspect.unwrap(urls.site_of))
-    async with asyncio.TaskGroup() as group:
-        group.create_task(beat())
-        group.create_task(walk_top({TOP: index("https://example.co.uk/c.xml")}))
-    assert urls.has_suffixes()
 
 
 @pytest.mark.parametrize(
@@ -499,25 +450,6 @@ async def test_a_kept_connection_is_not_lent_to_strangers(name: str) -> None:
             assert count == 0
             assert IssueCode.BLOCKED_ADDRESS in codes
             assert len(served.requested) == asked
-
-
-async def test_walks_at_the_same_time() -> None:
-    """A walk that is not trusted is refused also while the other one runs."""
-    async with serve(make_pages) as served, HttpFetcher() as fetcher:
-        trusted, untrusted = await asyncio.gather(
-            read(served.base, fetcher, trusted=True), read(served.base, fetcher, trusted=False)
-        )
-        assert trusted[0] == 1
-        assert untrusted[0] == 0
-
-
-async def test_networks_and_ports_that_are_allowed_need_no_trust() -> None:
-    """`allow_networks` and `allow_ports` open what a walk that is not trusted lacks."""
-    async with serve(make_pages) as served:
-        port = int(served.base.rpartition(":")[2])
-        options = FetchOptions(allow_ports=(port,), allow_networks=("127.0.0.0/8",))
-        async with HttpFetcher(options) as fetcher:
-            assert await read(served.base, fetcher, trusted=False) == (1, set())
 
 
 async def test_given_sitemaps_and_discoveries_can_be_strangers() -> None:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from aiohttp import web
 from commands import run, serving
-from serving import serve
 from walking import ROBOTS, SITE, Pages, index, urlset, walk_all
 
-from sitemapreader import SitemapEntry, Via, to_dataframe, walk, walk_sync
+from sitemapreader import SitemapEntry, Via, walk
 from sitemapreader.fetch.local import MemoryFetcher
 from sitemapreader.options import FetchOptions, Limits
 from sitemapreader.outcomes import Status
@@ -94,20 +92,6 @@ async def test_an_index_inside_an_index() -> None:
     assert await requested(pages, order="newest") == order
 
 
-async def test_indexes_with_the_same_bytes_are_both_followed() -> None:
-    """Children that wait for the end of an index are not taken for those of its copy."""
-    body = index("a.xml", "b.xml")
-    tops = ["https://example.org/x/top.xml", "https://example.org/y/top.xml"]
-    pages: Pages = dict.fromkeys(tops, body)
-    for folder in "xy":
-        for name in "ab":
-            url = f"https://example.org/{folder}/{name}.xml"
-            pages[url] = urlset(url + "/page")
-    for order in ("document", "newest"):
-        walked = await walk_all(pages, None, sitemaps=tops, order=order)
-        assert len(walked.locs) == 4
-
-
 async def test_a_truncated_index() -> None:
     """The children of an index that breaks off are fetched all the same, the newest first."""
     pages = dict(MIXED)
@@ -134,29 +118,6 @@ async def test_the_newest_are_kept_where_not_all_have_room() -> None:
     assert not walked.report.complete
 
 
-async def test_over_http_with_all_workers() -> None:
-    """With eight workers the first requests for children are for the eight newest."""
-    names = [f"{month:02}" for month in range(1, 101)]
-
-    def make_pages(base: str) -> dict[str, bytes]:
-        dated = [
-            (f"{base}/{n}.xml", f"2020-01-01T{int(n) // 60:02}:{int(n) % 60:02}Z") for n in names
-        ]
-        listed = {f"/{n}.xml": urlset(f"{base}/{n}/") for n in names}
-        return {"/top.xml": index(*dated), **listed}
-
-    async with serve(make_pages) as served:
-        options = FetchOptions(allow_ports=(int(served.base.rpartition(":")[2]),))
-        async with walk(
-            sitemaps=[f"{served.base}/top.xml"], order="newest", options=options
-        ) as entries:
-            locs = [entry.loc async for entry in entries]
-    assert len(locs) == len(set(locs)) == 100
-    asked = [path[1:-4] for path in served.requested if path not in {"/robots.txt", "/top.xml"}]
-    assert set(asked[:8]) == set(names[-8:])
-    assert set(asked[-8:]) == set(names[:8])
-
-
 async def test_a_walk_that_is_resumed(tmp_path: Path) -> None:
     """A walk that stops after the newest child goes on with the others, each URL given once."""
     pages = archive(*((str(year), str(year)) for year in range(2000, 2020)))
@@ -175,41 +136,6 @@ async def test_a_walk_that_is_resumed(tmp_path: Path) -> None:
     assert entries.report.resumed
     assert rest == [f"https://example.org/{year}/" for year in range(2019, 1999, -1)]
     assert entries.report.complete
-
-
-async def test_newest_lets_others_have_their_turn() -> None:
-    """While the children of a large index are put in the queue, the loop goes round."""
-    children = [(child(str(number)), "2026") for number in range(5_000)]
-    turns = 0
-
-    async def count_turns() -> None:
-        nonlocal turns
-        while True:
-            turns += 1
-            await asyncio.sleep(0)
-
-    wanted: list[int] = []
-
-    def refuse(_: SitemapEntry) -> bool:
-        wanted.append(turns)
-        return False
-
-    fetcher = MemoryFetcher({TOP: index(*children)})
-    counting = asyncio.create_task(count_turns())
-    async with walk(sitemaps=[TOP], fetcher=fetcher, order="newest", follow=refuse) as entries:
-        assert [entry async for entry in entries] == []
-    counting.cancel()
-    assert len(wanted) == 5_000
-    assert len(set(wanted)) >= 2  # by time, so how often depends on the machine
-
-
-def test_walk_sync_and_frames_take_the_order() -> None:
-    """`walk_sync` and `to_dataframe` pass the order on."""
-    arguments: dict[str, Any] = {"sitemaps": [TOP], "options": ONE_AT_A_TIME, "order": "newest"}
-    with walk_sync(fetcher=MemoryFetcher(MIXED), **arguments) as entries:
-        assert next(iter(entries)).loc == "https://example.org/2026a/"
-    frame = to_dataframe(fetcher=MemoryFetcher(MIXED), **arguments)
-    assert frame["loc"][0] == "https://example.org/2026a/"
 
 
 def test_an_order_that_does_not_exist() -> None:

@@ -9,7 +9,6 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from serving import serve
 from walking import ROBOTS, SITE, Pages, Walked, fault, index, moved, status, urlset, walk_all
 
 from sitemapreader import (
@@ -167,14 +166,6 @@ async def test_unchanged() -> None:
     assert walked.codes == []
 
 
-async def test_how_often_was_asked() -> None:
-    """Once, where a fetcher says no more of it, answered or not; never, where nobody did."""
-    gone, left = f"{CHILD}/gone", f"{CHILD}/left"
-    pages: Pages = {MAP: index(CHILD, gone, left), CHILD: urlset("https://example.org/a")}
-    walked = await walk_maps(pages, follow=lambda entry: entry.loc != left)
-    assert [walked.document(url).tries for url in (MAP, CHILD, gone, left)] == [1, 1, 1, 0]
-
-
 async def test_entries_come_before_the_fault() -> None:
     """In the stream of events the entries of a document that breaks off come before its Issue."""
     walked = await walk_maps({MAP: Cut(MAP, urlset("https://example.org/a"))})
@@ -203,16 +194,6 @@ async def test_issues_past_the_tenth_are_counted() -> None:
     assert walked.report.counts == {IssueCode.RELATIVE_LOC: 70}
     document = walked.document(MAP)
     assert (len(document.issues), document.counts) == (10, {IssueCode.RELATIVE_LOC: 35})
-
-
-async def test_issues_of_children_are_counted_by_their_index() -> None:
-    """Children that are refused by the thousand do not flood the report."""
-    elsewhere = [f"https://other.net/{n}.xml" for n in range(40)]
-    walked = await walk_maps({MAP: index(*elsewhere)})
-    assert walked.codes == ["cross-host-child"] * 10
-    assert walked.report.counts == {IssueCode.CROSS_HOST_CHILD: 40}
-    assert walked.document(MAP).counts == {IssueCode.CROSS_HOST_CHILD: 40}
-    assert walked.outcome(elsewhere[39]) == ("skipped", "cross-host-child")
 
 
 async def test_raise_for_issues() -> None:
@@ -265,14 +246,6 @@ async def test_when_all_of_robots_fails_the_walk_goes_on_probing() -> None:
         *["relative-loc"] * 3,
         "timeout",
     ]
-
-
-async def test_when_one_of_robots_answers_nothing_is_probed() -> None:
-    """One listed sitemap that answers is enough, even if others fail, and even if it is empty."""
-    pages: Pages = {ROBOTS: b"Sitemap: /1.xml\nSitemap: /2.xml"}
-    pages["https://example.org/2.xml"] = urlset()
-    walked = await walk_all(pages)
-    assert len(walked.requested) == 3
 
 
 async def test_a_probe_that_leads_to_a_dead_end_goes_on() -> None:
@@ -482,33 +455,3 @@ async def test_a_filter_changes_no_status(*, many: bool, filters: dict[str, Any]
         found, outcome = walked.report.entries, walked.report.outcome
     assert (outcome.status, outcome.reason) == ("partial", "http-status")
     assert found == outcome.entries == (not filters)
-
-
-async def test_over_http() -> None:
-    """Against a real server the outcomes have their statuses, bytes and tries."""
-    seen: list[Document] = []
-    async with (
-        serve(
-            lambda base: {
-                "/sitemap.xml": index(f"{base}/a", f"{base}/b"),
-                "/a": urlset(f"{base}/1"),
-            }
-        ) as served,
-        walk(served.base, on_document=seen.append) as entries,
-    ):
-        assert len([entry async for entry in entries]) == 1
-    found = {each.url.removeprefix(served.base): (each.http_status, each.tries) for each in seen}
-    assert found["/a"] == (200, 1)
-    assert found["/b"] == (404, 1)
-
-
-async def nothing(document: Document) -> None:
-    """Do nothing, slowly."""
-    del document
-
-
-@pytest.mark.parametrize("wrong", [nothing, "print", 5])
-def test_what_cannot_be_called_is_refused(wrong: Any) -> None:
-    """A coroutine function would never run: it is refused, as what is no function is."""
-    with pytest.raises(TypeError, match="on_document must be a function of a Document"):
-        walk(SITE, on_document=wrong)

@@ -12,7 +12,6 @@ from each_case import for_each
 from walking import Pages, index, urlset
 
 from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
-from sitemapreader.issues import Issue
 from sitemapreader.models import SitemapEntry, UrlEntry
 from sitemapreader.walker import Walk, walk
 from sitemapreader.walker.walks import BUFFERED_EVENTS
@@ -95,27 +94,6 @@ async def test_a_walk_has_one_kind_of_loop() -> None:
         assert [entry.loc async for entry in entries] == LOCS[1:]
 
 
-async def test_events_that_were_left_are_not_lost() -> None:
-    """A loop over events that was left in the middle of others than entries goes on with these."""
-    pages: Pages = {TOP: index("/a.xml", "/b.xml"), "https://example.org/a.xml": urlset("/x")}
-    async with start(pages) as entries:
-        whole = [_key(event) async for event in entries.events()]
-    async with start(pages) as entries:
-        pieces = []
-        for _ in range(len(whole)):
-            async for event in entries.events():
-                pieces.append(_key(event))
-                break
-    assert sorted(pieces) == sorted(whole)
-    assert len(whole) == 7
-
-
-def _key(event: UrlEntry | SitemapEntry | Issue) -> str:
-    if isinstance(event, Issue):
-        return f"{event.code} {event.url} {event.value}"
-    return event.loc
-
-
 async def test_a_time_out_of_the_consumer_loses_nothing() -> None:
     """A consumer may give up waiting for the next entry, and then go on with it."""
     late = Late(TOP, urlset(*LOCS))
@@ -181,14 +159,6 @@ async def test_a_slow_consumer_slows_the_reading() -> None:
             served = sum(page.served for page in pages.values())
             # what waits, and for each reader what it holds: a batch, a block and a chunk
             assert served <= count + BUFFERED_EVENTS + len(maps) * 5_000
-
-
-async def test_a_batch_comes_while_the_document_does() -> None:
-    """The first entries of a document are there before its last bytes are."""
-    async with start({TOP: Endless(TOP)}) as entries:
-        async for batch in entries.batches():
-            assert 0 < len(batch) < 5_000
-            break
 
 
 async def test_the_report_grows_with_the_walk() -> None:
@@ -267,11 +237,6 @@ def test_arguments_that_cannot_be_meant(arguments: Any, error: type[Exception], 
     """A wrong argument raises at once, with what to write instead; nothing has to be entered."""
     with pytest.raises(error, match=words):
         start(**arguments)
-
-
-def test_nothing_is_made_before_it_is_entered() -> None:
-    """A walk that is made and not entered leaves nothing behind, and needs no event loop."""
-    assert isinstance(walk("https://example.org/"), Walk)
 
 
 def test_the_arguments_are_documented() -> None:

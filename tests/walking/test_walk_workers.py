@@ -10,11 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from walking import index, urlset
 
-from sitemapreader import FetchError, FetchOptions, SitemapEntry, walk
+from sitemapreader import FetchOptions, walk
 from sitemapreader.fetch import MemoryFetcher
-from sitemapreader.fetch.hosts import HostBreaker
-from sitemapreader.issues import IssueCode
-from sitemapreader.walker.frontier import Frontier
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
@@ -77,24 +74,6 @@ async def test_sitemaps_are_read_at_once_as_far_as_options_allow(
     assert entries.report.complete
     assert fetcher.most == most
     assert len(fetcher.tasks) <= children + 1
-
-
-async def test_workers_come_back_after_a_pause() -> None:
-    """When a host that was paused answers, its sitemaps are read by more than one worker again."""
-    asked: list[None] = []
-    breaker = HostBreaker(FetchOptions(failures_in_row=1, host_pause_seconds=0.02))
-    frontier = Frontier(10, breaker=breaker, start_worker=lambda: asked.append(None))
-    for number in range(3):
-        frontier.add_root(SitemapEntry(f"{SITE}{number}.xml"))
-    breaker.note_error(SITE, FetchError(IssueCode.CONNECT, SITE))
-    asked.clear()
-    trial = await frontier.take_job()  # waits for the end of the pause
-    assert trial is not None
-    assert asked, "nobody would read the others"
-    breaker.note_answer(trial.entry.loc)
-    frontier.release()
-    assert await frontier.take_job() is not None
-    assert len(asked) == 2
 
 
 # -- walks leave no circles of objects, so that they are freed as soon as they are left

@@ -14,14 +14,12 @@ from walking import ROBOTS, SITE, Pages, index, status, urlset, walk_all
 
 from sitemapreader import State, walk, walk_many
 from sitemapreader.fetch.local import MemoryFetcher
-from sitemapreader.state.store import SiteStore
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from walking import Walked
 
-    from sitemapreader.state.store import DocumentStore
 
 TOP, A, B, C = (f"{SITE}{name}.xml" for name in ("top", "a", "b", "c"))
 HOUR = 3600
@@ -151,17 +149,6 @@ async def test_a_loss_is_told_when_all_was_asked(rounds: Rounds) -> None:
     assert find_unlisted(rounds) == {*pages(1)}
 
 
-async def test_a_plain_walk_decides_what_waits(rounds: Rounds) -> None:
-    """After rounds walks without `revisit` tell what they missed."""
-    await rounds.walk(serve())
-    gone = serve(a=urlset(*pages(2, 3)))
-    while A not in (await rounds.walk(gone, 1)).requested:
-        pass
-    for _ in range(2):
-        await rounds.walk(gone, None, hours=24)
-    assert find_unlisted(rounds) == {*pages(1)}
-
-
 async def test_a_failure_keeps_its_reason(rounds: Rounds) -> None:
     """A sitemap whose last request failed counts as lost in each round, and is asked for later."""
     await rounds.walk(serve())
@@ -186,44 +173,6 @@ async def test_robots_txt_is_asked_once_a_day(rounds: Rounds) -> None:
         asked += len(walked.requested)
         assert walked.report.left_out["not-due"] == 2
     assert asked == requests == 47 + 1
-
-
-async def test_a_round_looks_up_what_it_asks(
-    rounds: Rounds, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Of a site with many sitemaps, those that are not due cost a round no look at their rows."""
-    names = [f"{SITE}{number}.xml" for number in range(40)]
-    served = serve(top=index(*names)) | dict.fromkeys(names, urlset(*pages(1, 2, 3)))
-    await rounds.walk(served)
-    opened: set[str] = set()
-    open_document = SiteStore.open_document
-
-    def note(store: SiteStore, loc: str) -> DocumentStore:
-        opened.add(loc)
-        return open_document(store, loc)
-
-    monkeypatch.setattr(SiteStore, "open_document", note)
-    rests = 0
-    for _ in range(9):
-        opened.clear()
-        walked = await rounds.walk(served, 2)
-        assert walked.report.left_out == {"not-due": 39}
-        rests += opened == {TOP, *walked.requested} - {ROBOTS}
-    assert rests >= 7  # but where the index itself is asked, and may list others
-
-
-async def test_losses_do_not_ask_for_robots_txt(rounds: Rounds) -> None:
-    """A site that loses URLs in each round is asked for robots.txt once a day."""
-    unlisted, robots = set[str](), 0
-    for number in range(96):
-        served: Pages = {ROBOTS: "".join(f"Sitemap: {name}\n" for name in (A, B, C)).encode()}
-        for k, name in enumerate((A, B, C)):
-            served[name] = urlset(*pages(*range(1000 * k + number, 1000 * k + 199)))
-        walked = await rounds.walk(served, 1)
-        robots += walked.requested.count(ROBOTS)
-        unlisted |= find_unlisted(rounds)
-    assert len(unlisted) > 12
-    assert robots <= 5
 
 
 async def test_a_loss_waits_for_robots_txt(rounds: Rounds) -> None:
@@ -306,13 +255,6 @@ async def test_guesses_are_asked_once_a_day(
         assert max(times.values(), default=often) > often - 2
 
 
-async def test_a_plain_walk_knows_better(rounds: Rounds) -> None:
-    """What a walk without `revisit` was answered is newer than what is kept."""
-    await rounds.walk(serve())
-    await rounds.walk(serve(), None)
-    assert ROBOTS in (await rounds.walk(serve(), 1)).requested
-
-
 async def test_a_dropped_child_is_forgotten_by_rounds(rounds: Rounds) -> None:
     """Only when its index was asked for a day later is what it dropped gone."""
     await rounds.walk(serve())
@@ -391,30 +333,6 @@ async def test_rounds_never_wait(db: Path, headers: dict[str, str]) -> None:
         assert [each.due.timestamp() for each in state.plan(9)] == [now] * 7
 
 
-@pytest.mark.parametrize(
-    ("revisit", "kind", "said"),
-    [
-        (0, ValueError, "1 or more"),
-        (-3, ValueError, "1 or more"),
-        ("5", TypeError, "whole number"),
-        (True, TypeError, "whole number"),
-        (2.5, TypeError, "whole number"),
-    ],
-)
-def test_bad_numbers_are_refused(db: Path, revisit: Any, kind: type[Exception], said: str) -> None:
-    """What is no number of documents is refused, in words."""
-    with pytest.raises(kind, match=said):
-        walk(SITE, state=db, changes=True, revisit=revisit)
-
-
-def test_revisit_needs_changes(db: Path) -> None:
-    """Without `changes` there is nothing to learn from."""
-    with pytest.raises(ValueError, match="changes=True"):
-        walk(SITE, state=db, revisit=5)
-    with pytest.raises(ValueError, match="changes=True"):
-        walk_many([SITE], revisit=5)
-
-
 async def test_a_loss_is_as_old_as_the_round_that_saw_it(rounds: Rounds) -> None:
     """A child that is met later, and empty that day, may have it: its index was not asked since."""
     listed = pages(*range(50))
@@ -444,20 +362,3 @@ async def test_indexes_are_asked_together_where_something_is_missing(rounds: Rou
     served |= {TOP: index(A, B, new), more: index(C)}
     assert {TOP, new} < {*(await rounds.ask(served, A, B, C, more)).requested}
     assert find_unlisted(rounds) == set()
-
-
-async def test_a_list_that_is_renamed_after_a_fault(rounds: Rounds) -> None:
-    """It was empty by a fault, and is in truth when it is asked again: its index knows its name."""
-    new = f"{SITE}new.xml"
-    served = serve()
-    for _ in range(2):
-        await rounds.walk(served, None, 24)
-    empty = served | {A: urlset()}
-    await rounds.walk(empty, None, 12)
-    await rounds.walk(empty, None, 12)
-    renamed = empty | {TOP: index(B, new), new: served[A]}
-    for _ in range(3):
-        await rounds.ask(renamed, A, B, hours=12)
-        assert find_unlisted(rounds) == set()
-    await rounds.walk(renamed, None, 12)
-    assert sorted(row.loc for row in rounds.state.unlisted()) == []

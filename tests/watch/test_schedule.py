@@ -86,15 +86,6 @@ def test_a_rate_is_news_by_hours(learned: Learned, hours: float, news: int, rate
     assert learned.rate("a") == pytest.approx(rate, rel=0.001)
 
 
-def test_old_news_count_half(learned: Learned) -> None:
-    """After two months the news of before are half of what they were, and so are the hours."""
-    learned.add("a")
-    at = NOW + 100 * HOUR
-    learned.learn(at, a=90)
-    learned.learn(at + 60 * DAY, a=9)
-    assert learned.rate("a") == pytest.approx((0.1 + 45 + 9) / (24 + 50 + 1440), rel=0.001)
-
-
 def test_most_waiting_comes_first(learned: Learned) -> None:
     """Of two documents the one with more news is asked first, nothing twice in ten minutes."""
     learned.add("busy", "dull")
@@ -131,20 +122,6 @@ def test_what_is_new_in_a_sitemap_that_is_new(learned: Learned, index: str, news
     learned.learn(at, new=Asking(at, index, news=60))
     before = news / (24 + 12 + 1)
     assert before <= learned.rate("new") <= before + 0.1
-
-
-def test_new_children_share_the_rate_of_their_site(learned: Learned) -> None:
-    """A child of today begins as if it had been watched, and is news of its index."""
-    learned.add("index", "old")
-    at = NOW + DAY
-    learned.learn(at, old=48, index=0)
-    before, busy = learned.rate("index"), learned.rate("old")
-    names = [f"new{number}" for number in range(10)]
-    learned.meet(*names)
-    seen = Observations({name: Asking(at, "index") for name in ("index", *names)})
-    schedule.learn(learned.db, 1, seen, at)
-    assert learned.rate("index") > 20 * before
-    assert sum(learned.rate(name) for name in names) == pytest.approx(busy / 3, rel=0.1)
 
 
 @pytest.mark.parametrize(("silent", "most"), [(24, 2), (25, 1 / 25), (30 * 24, 1 / (30 * 24))])
@@ -207,18 +184,6 @@ def test_a_loss_has_all_documents_asked(learned: Learned) -> None:
     assert [learned.chosen(1, turn + HOUR) for turn in turns] == [["busy"]] * 4
 
 
-def test_a_loss_that_stays_in_doubt_is_looked_at_twice(learned: Learned) -> None:
-    """A day after all was asked for a loss, all of it is asked once more, and not before."""
-    learned.add("busy", "dull")
-    lost = NOW + HOUR
-    learned.learn(lost, busy=100, dull=0, missed_at=lost)
-    for hours, asked in ((2, {"busy"}), (20, {"busy"}), (30, {"busy", "dull"})):
-        at = lost + hours * HOUR
-        learned.learn(at, busy=100, missed_at=lost)
-        turns = (at + HOUR + 600 * step for step in range(4))
-        assert {url for turn in turns for url in learned.chosen(1, turn)} == asked
-
-
 @pytest.mark.parametrize("days", [-1, -365, 30, 3650])
 def test_any_clock_asks(learned: Learned, days: float) -> None:
     """A clock that jumps back or forward asks all the same, and learns."""
@@ -260,17 +225,3 @@ def test_the_next_turn_of_a_site(learned: Learned) -> None:
     learned.learn(NOW + HOUR, late=failed)
     assert schedule.find_turn(learned.db, "site 1", NOW + 2 * HOUR)[0] == NOW + 6 * HOUR
     assert schedule.find_turn(learned.db, "no site", NOW) == (NOW, 0)
-
-
-def test_a_row_is_small(learned: Learned) -> None:
-    """What is known of when to come back takes less than 90 bytes a document."""
-    db, number = learned.db, 20_000
-    (before,) = db.execute("PRAGMA page_count").fetchone()
-    row = (1_790_000_000, 1_789_000_000, 1.5, 9.1, 0.017, 3, 1_791_000_000)
-    with learned.file.transaction():
-        for document in range(1, number + 1):
-            insert = "INSERT INTO schedule VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
-            db.execute(insert, (document, document // 100, *row))
-    (after,) = db.execute("PRAGMA page_count").fetchone()
-    (size,) = db.execute("PRAGMA page_size").fetchone()
-    assert (after - before) * size < 90 * number

@@ -298,30 +298,6 @@ async def test_it_ends_in_time(watched: Watched) -> None:
     assert len(found) == 4
 
 
-async def test_the_last_moment(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A watch that has less than a microsecond left is over."""
-    passing = PassingTime()
-    monkeypatch.setattr("sitemapreader.many.watch.asyncio", passing)
-    watched.state = State(watched.state.path, clock=lambda: watched.now + HOUR * passing.time())
-    ends = {"max_time": timedelta(seconds=10), "tick_seconds": 10 - 2e-7}
-    async with watched.watch(**ends) as changes:
-        assert [entry async for entry in changes] == []
-    assert len(watched.outcomes) == 2
-
-
-async def test_it_is_used_inside_its_context(watched: Watched) -> None:
-    """Before and after there is nothing to iterate, and it is entered once."""
-    changes = watched.watch()
-    with pytest.raises(TypeError, match="enter it first"):
-        changes.batches()
-    async with changes:
-        pass
-    with pytest.raises(ValueError, match="over"):
-        changes.batches()
-    with pytest.raises(ValueError, match="entered once"):
-        await changes.__aenter__()
-
-
 @pytest.mark.parametrize(
     ("more", "kind", "said"),
     [

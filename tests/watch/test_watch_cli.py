@@ -64,15 +64,6 @@ def test_what_is_printed(site: Path) -> None:
             assert (ran.stdout, feed.count("<entry>"), f"{SITE}new2" in feed) == ("", 1, True)
 
 
-def test_the_first_reading_on_request(site: Path) -> None:
-    """`--initial` prints all URLs; a list may name the sites."""
-    (site.parent / "list.txt").write_text("no site\n# a comment\n")
-    ran = run(site, "site", "-i", "list.txt", "--initial", "--for", "1s")
-    assert ran.stdout.count("\tnew\t") == 2
-    assert "'no site' is neither" in ran.stderr
-    assert ran.returncode == 3
-
-
 def test_ctrl_c(site: Path) -> None:
     """It goes on until Ctrl-C, which ends with 130; meanwhile nothing else writes the state."""
     words = ("watch", "site", "--state", "s.db", "--initial")
