@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
@@ -78,7 +77,6 @@ def run(
     listed = None if hosts is None else plan(hosts, output, partitions=partitions)
     begun = begin_run(output, listed, options, full=full, retry=retry)
     if client is not None:
-        _warn_of_profiler(client)
         return read_run(client, output, begun, on_progress)
     with open_client() as own:
         return read_run(own, output, begun, on_progress)
@@ -99,7 +97,7 @@ def read_run(
     partitions = dict(zip(futures, missing, strict=True))
     for future in as_completed(futures):
         if future.status == "finished":
-            totals = totals.add(future.result())
+            totals = totals.count(future.result())
             if on_progress is not None:
                 on_progress(totals)
         else:
@@ -136,14 +134,3 @@ def _refill(cluster: LocalCluster, client: Client, wanted: int) -> None:
     """Start the missing workers: one that dies while it starts takes its nanny along."""
     if len(client.scheduler_info(n_workers=-1)["workers"]) < wanted:
         cluster.scale(wanted)
-
-
-def _warn_of_profiler(client: Client) -> None:
-    """Warn if the workers of the caller's own cluster are profiled."""
-    name = "distributed.worker.profile.enabled"
-    if any(client.run(dask.config.get, name, True).values()):
-        warnings.warn(
-            f"Dask's profiler is on in this cluster, and has hung workers: set {name} to False "
-            "where its workers start",
-            stacklevel=3,
-        )

@@ -17,13 +17,9 @@ MAX_HOSTS_AT_ONCE = 1_024
 def _check_number(_: object, field: attrs.Attribute[Any], value: float) -> None:
     if value < 1:
         raise ValueError(f"{field.name} must be 1 or more, not {value!r}")
-
-
-def _check_hosts(_: object, field: attrs.Attribute[int], value: int) -> None:
-    if value not in range(1, MAX_HOSTS_AT_ONCE + 1):
+    if field.name == "hosts_at_once" and value > MAX_HOSTS_AT_ONCE:
         raise ValueError(
-            f"{field.name} must be a number from 1 to {MAX_HOSTS_AT_ONCE}, not {value!r}; "
-            "for more, start more workers"
+            f"{field.name} must be at most {MAX_HOSTS_AT_ONCE}, not {value!r}: start more workers"
         )
 
 
@@ -51,25 +47,27 @@ class ScaleOptions:
         revisit: how many sitemaps are asked of the hosts that are known, those in which most news
             has waited longest; shared out over partitions by hosts, each has one at least. `None`
             for all of them.
+        gone: how many pages of unlisted URLs are asked of each host whether they are gone.
         state: whether to keep a state for each partition, so that the next run reads only what has
             changed, and delivers only that.
         fetch: how the network is used. Neither headers nor passwords: these hosts are strangers.
         limits: how much is read of one host.
     """
 
-    hosts_at_once: int = attrs.field(default=64, validator=_check_hosts)
+    hosts_at_once: int = attrs.field(default=64, validator=_check_number)
     site_seconds: float = attrs.field(default=900.0, validator=_check_number)
     site_urls: int = attrs.field(default=10_000_000, validator=_check_number)
     revisit: int | None = attrs.field(
         default=None, validator=attrs.validators.optional(_check_number)
     )
+    gone: int = attrs.field(default=0, validator=attrs.validators.ge(0))
     state: bool = True
     fetch: FetchOptions = attrs.field(factory=FetchOptions, validator=_check_fetch)
     limits: Limits = attrs.field(factory=Limits)
 
     def __attrs_post_init__(self) -> None:
-        if self.revisit and not self.state:
-            raise ValueError("`revisit` needs `state`, which says what is due")
+        if (self.revisit or self.gone) and not self.state:
+            raise ValueError("`revisit` and `gone` need `state`, which says what is due")
 
     def to_json(self) -> dict[str, Any]:
         """Return what `from_json` reads: the fields that differ from the defaults."""

@@ -3,37 +3,43 @@
 An engine only has to call `run_partition` at least once for each partition. The first attempt that
 commits counts, and all others leave nothing behind. Attempts do not wait for each other: one that
 was taken for dead may still be at work, until it sees that another one has committed.
+
+Hosts are read in this process, or in a child of it if attempts have died. When a child dies or is
+stuck, each half of its hosts is read in a child of its own, down to the host that kills, which gets
+the status "error"; all others are exact.
 """
 
 from __future__ import annotations
 
 import asyncio
+import faulthandler
+import json
+import os
 import secrets
 import shutil
+import sys
 import tempfile
 import time
-from collections import Counter
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 import attrs
+import pyarrow as pa
+import pyarrow.parquet as pq
 
-from sitemapreader.distributed.hosts import (
-    Reading,
-    is_due,
-    make_row,
-    read_hosts,
-    read_isolated,
-)
+from sitemapreader import IssueCode, SiteOutcome, SiteStatus, walk_many
+from sitemapreader.distributed.options import ScaleOptions
 from sitemapreader.distributed.planning import read_partition_hosts
 from sitemapreader.distributed.runs import (
+    OUTCOME_SCHEMA,
+    STATUS_SCHEMA,
     Commit,
     Row,
     ScaleRun,
     create_commit,
     load_commit,
-    load_rows,
     load_run,
 )
 from sitemapreader.distributed.storage import PARTITION, TRIES, OutputError, Storage
@@ -75,199 +81,311 @@ def run_partitions(
     run: str,
     partitions: Sequence[int],
     *,
-    on_commit: Callable[[Commit], object] | None = None,
+    on_commit: Callable[[Commit], object] = lambda _: None,
 ) -> list[Commit]:
     """Read several partitions in one event loop, some at a time; return their commits.
 
-    Args:
-        output: as for `run_partition`.
-        run: as for `run_partition`.
-        partitions: their numbers.
-        on_commit: called with each commit as it comes.
-
-    Raises what `run_partition` raises, at once: partitions that are committed stay so.
+    `on_commit` is called with each as it comes. Raises what `run_partition` raises, at once:
+    partitions that are committed stay so.
     """
-    return asyncio.run(_run_all(Storage(output), run, partitions, on_commit))
-
-
-async def _run_all(
-    storage: Storage,
-    folder: str,
-    partitions: Sequence[int],
-    on_commit: Callable[[Commit], object] | None,
-) -> list[Commit]:
-    run = await asyncio.to_thread(load_run, storage, folder)
-    turns = asyncio.Semaphore(AT_ONCE)
+    storage, turns = Storage(output), asyncio.Semaphore(AT_ONCE)
+    loaded = load_run(storage, run)
 
     async def read(partition: int) -> Commit:
         async with turns:
-            commit = await _read_partition(storage, run, partition)
-        if on_commit is not None:
-            on_commit(commit)
+            commit = await _read_partition(storage, loaded, partition)
+        on_commit(commit)
         return commit
 
-    try:
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(read(each)) for each in partitions]
-    except BaseExceptionGroup as errors:
-        raise errors.exceptions[0] from None  # they are alike, or the first ended the others
-    return [task.result() for task in tasks]
+    async def read_all() -> list[Commit]:
+        return await asyncio.gather(*map(read, partitions))
+
+    return asyncio.run(read_all())  # which ends the others if one fails
 
 
 async def _read_partition(storage: Storage, run: ScaleRun, partition: int) -> Commit:
     """Read the hosts, unless they are committed; return the commit that counts."""
-
-    async def find_commit() -> Commit | None:
-        return await asyncio.to_thread(load_commit, storage, run.folder, partition)
-
-    if done := await find_commit():
-        return done
+    look = partial(load_commit, storage, run.folder, partition)
+    if done := await asyncio.to_thread(look):
+        return done[0]
     reading = asyncio.create_task(_attempt(storage, run, partition))
     try:
         while not (await asyncio.wait([reading], timeout=_LOOK_SECONDS))[0]:
-            if done := await find_commit():
-                return done
+            if done := await asyncio.to_thread(look):
+                return done[0]
     finally:
         await end_task(reading)
     return reading.result()
 
 
 async def _attempt(storage: Storage, run: ScaleRun, partition: int) -> Commit:
-    began = time.monotonic()
-    token, is_isolated = await asyncio.to_thread(_begin, storage, run, partition)
     with tempfile.TemporaryDirectory(prefix="sitemapreader-scale-") as name:
-        folder = Path(name)
-        memory = await asyncio.to_thread(PartitionMemory.load, storage, run, partition, folder)
-        options = run.options
+        attempt = await asyncio.to_thread(Attempt.begin, storage, run, partition, Path(name))
+        folders = await attempt.read()
+        return await asyncio.to_thread(attempt.commit, folders)
+
+
+@attrs.frozen
+class Attempt:
+    """An attempt at a partition, and what is known of its hosts.
+
+    Attributes:
+        token: a part of the names of its files.
+        is_isolated: whether hosts are read in child processes.
+        due: hosts to read, those that took longest the last time first.
+        rows: the rows of the run before, by site.
+        state: the state file on the local disk, which may not exist yet; `None` without a state.
+        memory: "none" if there was no state before, "kept", or why the old one could not be used.
+    """
+
+    _storage: Storage
+    _run: ScaleRun
+    _partition: int
+    _folder: Path
+    token: str
+    is_isolated: bool
+    due: list[str]
+    rows: dict[str, Row]
+    state: Path | None
+    memory: str
+    _began: float = attrs.field(factory=time.monotonic)
+
+    @classmethod
+    def begin(cls, storage: Storage, run: ScaleRun, partition: int, folder: Path) -> Attempt:
+        """Leave a trace of an attempt, and load what is known; what is damaged is unknown."""
+        tries = f"{TRIES.format(run=run.folder)}/{PARTITION.format(partition)}"
+        token = secrets.token_hex(8)
+        (folder / "read").mkdir()
+        storage.create(f"{tries}/{token}", b"")
+        is_isolated = len(storage.list(tries)) >= ISOLATE_FROM
+        rows: dict[str, Row] = {}
+        state, memory = folder / "state.db" if run.options.state else None, "none"
+        try:
+            before = load_commit(storage, run.previous, partition) if run.previous else None
+            if run.previous and before:
+                rows = {row["site"]: row for row in before[1].to_pylist()}
+                if state and before[0].has_state and not run.full:
+                    _load_state(storage, before[0].name_state(run.previous), state)
+                    memory = "kept"
+        except (FileNotFoundError, OutputError) as error:
+            memory = f"the state before cannot be used: {error}"
+        now = datetime.now(UTC)
+        sites = read_partition_hosts(storage, run.listed, partition)
+        due = [site for site in sites if run.retry or is_due(rows.get(site), now)]
+        due.sort(key=lambda site: -((rows.get(site) or {}).get("seconds") or 0.0))
+        rows = {site: rows[site] for site in sites if site in rows}  # others left the list
+        return cls(storage, run, partition, folder, token, is_isolated, due, rows, state, memory)
+
+    async def read(self) -> list[Path]:
+        """Read the hosts that are due; return the folders of what was read."""
+        options, known = self._run.options, self.state is not None and self.state.exists()
         if options.revisit is not None:
-            hosts = len(memory.due) + len(memory.waiting)
-            share = max(1, options.revisit * hosts // run.listed.hosts)
-            options = attrs.evolve(options, revisit=share if memory.state else None)
-        parts = folder / "parts"
-        parts.mkdir()
-        read = read_isolated if is_isolated and memory.due else read_hosts
-        at_once = max(1, options.hosts_at_once // AT_ONCE)
-        reading = await read(memory.due, parts, memory.state, options, at_once)
-        commit, rows = _describe(partition, token, memory, reading)
-        commit = attrs.evolve(commit, seconds=round(time.monotonic() - began, 3))
-        await asyncio.to_thread(_upload, storage, run, commit, memory, reading)
-        return await asyncio.to_thread(create_commit, storage, run.folder, commit, rows)
+            hosts = len({*self.due, *self.rows})
+            share = max(1, options.revisit * hosts // self._run.listed.hosts)
+            options = attrs.evolve(options, revisit=share if known else None)
+        read = read_isolated if self.is_isolated and self.due else read_hosts
+        return await read(self.due, self._folder / "read", self.state, options)
+
+    def commit(self, folders: list[Path]) -> Commit:
+        """Upload what was read, and commit it; return the commit that counts."""
+        storage, run, partition = self._storage, self._run.folder, self._partition
+        now = datetime.now(UTC)
+        now = now.replace(microsecond=now.microsecond // 1_000 * 1_000)  # as rows have it
+        outcomes = [row for each in folders for row in pq.read_table(each / _HOSTS).to_pylist()]
+        rows = {site: row | {"read": False} for site, row in self.rows.items()}
+        for each in outcomes:
+            rows[each["site"]] = make_row(each, self.rows.get(each["site"]), partition, now)
+        parts = [part for each in folders if (part := each / _URLS).exists()]
+        parts = [part for part in parts if pq.read_metadata(part).num_rows]
+        table = pa.Table.from_pylist(list(rows.values()), STATUS_SCHEMA)
+        commit = Commit.of_rows(
+            table,
+            partition=partition,
+            token=self.token,
+            files=len(parts),
+            has_state=self.state is not None and self.state.exists(),
+            memory=self.memory,
+            seconds=round(time.monotonic() - self._began, 3),
+        )
+        if self.state is not None and commit.has_state:
+            packed = self._folder / "packed"
+            pack_state(self.state, packed)
+            storage.upload(packed, commit.name_state(run))
+        for part, path in zip(parts, commit.list_files(run), strict=True):
+            storage.upload(part, path)
+        return create_commit(storage, run, commit, table)
 
 
-def _begin(storage: Storage, run: ScaleRun, partition: int) -> tuple[str, bool]:
-    """Leave a trace of an attempt; return its token, and whether to isolate its hosts."""
-    tries = f"{TRIES.format(run=run.folder)}/{PARTITION.format(partition)}"
-    token = secrets.token_hex(8)
-    storage.create(f"{tries}/{token}", b"")
-    return token, len(storage.list(tries)) >= ISOLATE_FROM
+# -- when a host is read again
+
+MAX_WAIT_DAYS = 32
+"""The longest time until a host is due again, even if it asks for more or failed often."""
+NO_SITEMAP_DAYS = 30
+_FAILED = frozenset({"failed", "error"})
+_READ = frozenset({"complete", "unchanged"})
+_REFUSED_BY_OPTIONS = {
+    code for code in IssueCode if code.startswith(("blocked-", "budget-", "too-large"))
+} - {IssueCode.BLOCKED_BY_SITE, IssueCode.BUDGET_SECONDS}
+"""Reasons that are no fault of a host, as the next run may have other options. Time is a fault."""
 
 
-def _describe(
-    partition: int, token: str, memory: PartitionMemory, reading: Reading
-) -> tuple[Commit, list[Row]]:
-    """Return the commit of a reading, and the rows of its hosts."""
-    now = now_utc()
-    rows = [row | {"read": False} for row in memory.waiting] + [
-        make_row(outcome, memory.rows.get(outcome["site"]), partition, now)
-        for outcome in reading.outcomes
-    ]
-    commit = Commit(
-        partition=partition,
-        token=token,
-        hosts=len(rows),
-        urls=sum(outcome["entries"] for outcome in reading.outcomes),
-        unlisted=sum(outcome["unlisted"] or 0 for outcome in reading.outcomes),
-        files=len(reading.parts),
-        has_state=memory.state is not None and memory.state.exists(),
-        memory=memory.condition,
-        statuses=Counter(row["status"] for row in rows),
-        reasons=Counter(row["reason"] for row in rows if row["reason"]),
-        put_off=sum(not is_due(row, now) for row in rows),
-        seconds=0.0,
+def make_row(outcome: Row, before: Row | None, partition: int, now: datetime) -> Row:
+    """Return the row of a host that was read: its outcome, and its history."""
+    if before and outcome["status"] == SiteStatus.UNCHANGED and not outcome["requests"]:
+        return before | {name: outcome[name] for name in ("waiting", "due")} | {"read": False}
+    status = outcome["status"]
+    has_failed = status in _FAILED and outcome["reason"] not in _REFUSED_BY_OPTIONS
+    failures = (before["failures"] if before else 0) + 1 if has_failed else 0
+    days = [NO_SITEMAP_DAYS] if status == "none" else []
+    if failures > 1:  # the first one may be a moment's: it costs one run
+        days.append(2 ** (failures - 1))
+    if outcome["retry_after"] is not None:
+        days.append(outcome["retry_after"] / timedelta(days=1).total_seconds())
+    return outcome | {
+        "partition": partition,
+        "read": True,
+        "read_at": now,
+        "failures": failures,
+        "last_ok": now if status in _READ else before and before["last_ok"],
+        "not_before": now + timedelta(days=min(max(days), MAX_WAIT_DAYS)) if days else None,
+    }
+
+
+def is_due(before: Row | None, now: datetime) -> bool:
+    """Return whether a host may be read again, by its last row."""
+    return before is None or before["not_before"] is None or before["not_before"] <= now
+
+
+# -- reading
+
+_URLS, _HOSTS = "urls.parquet", "hosts.parquet"
+"""Files of a folder of what was read: rows of URLs, and an outcome of each host."""
+_SILENT_SECONDS = 60.0
+"""How long the event loop of a child may stand still."""
+_BEAT_SECONDS = 1.0
+
+
+async def read_hosts(
+    sites: Sequence[str], folder: Path, state: Path | None, options: ScaleOptions
+) -> list[Path]:
+    """Read hosts into an empty local folder, with a state file; return it."""
+    run = walk_many(
+        sites,
+        at_once=max(1, options.hosts_at_once // AT_ONCE),
+        probe="few",
+        site_seconds=options.site_seconds,
+        max_urls=options.site_urls,
+        state=state,
+        changes=state is not None,
+        unlisted=state is not None,
+        gone=options.gone,
+        revisit=options.revisit,
+        limits=options.limits,
+        options=options.fetch,
     )
-    return commit, rows
+    async with run:
+        await run.write(folder / _URLS, report=folder / _HOSTS)
+    return [folder]
 
 
-def _upload(
-    storage: Storage, run: ScaleRun, commit: Commit, memory: PartitionMemory, reading: Reading
-) -> None:
-    """Upload the files of an attempt, which count only once it is committed."""
-    name = commit.name_state(run.folder)
-    if name is not None and memory.state is not None:
-        packed = memory.state.with_suffix(".packed")
-        pack_state(memory.state, packed)
-        storage.upload(packed, name)
-    for part, path in zip(reading.parts, commit.list_files(run.folder), strict=True):
-        storage.upload(part, path)
+async def read_isolated(
+    sites: Sequence[str], folder: Path, state: Path | None, options: ScaleOptions
+) -> list[Path]:
+    """Read hosts in a child process; if it dies, each half in one of its own.
+
+    Raises ChildProcessError: a child died before it began to read, so that no host can be blamed.
+    """
+    copy = _begin_folder(folder, state)
+    if await _read_in_child([sites, str(folder), copy and str(copy), options.to_json()]):
+        if state and copy:
+            copy.replace(state)
+        return [folder]
+    shutil.rmtree(folder)
+    if len(sites) == 1:
+        _begin_folder(folder, None)
+        killer = attrs.asdict(SiteOutcome(sites[0], SiteStatus.ERROR, "killed its process"))
+        pq.write_table(pa.Table.from_pylist([killer], OUTCOME_SCHEMA), folder / _HOSTS)
+        return [folder]
+    middle = len(sites) // 2
+    first, second = (folder.with_name(f"{folder.name}-{half}") for half in (1, 2))
+    found = await read_isolated(sites[:middle], first, state, options)
+    return found + await read_isolated(sites[middle:], second, state, options)
 
 
-def now_utc() -> datetime:
-    """Return the time, in the precision of the rows."""
-    now = datetime.now(UTC)
-    return now.replace(microsecond=now.microsecond // 1000 * 1000)
+def _begin_folder(folder: Path, state: Path | None) -> Path | None:
+    """Make the folder of a child; return its copy of the state, for the child may die."""
+    folder.mkdir(exist_ok=True)
+    if state is None:
+        return None
+    if state.exists():
+        shutil.copyfile(state, folder / state.name)
+    return folder / state.name
 
 
-# -- the memory of a partition
+async def _read_in_child(task: object) -> bool:
+    """Run `main` in a child process; return whether it came to its end."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-c", f"from {__name__} import main; main()"),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+    )
+    try:
+        begun, _ = await process.communicate(json.dumps(task).encode())
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    if not begun:
+        raise ChildProcessError("a process for reading hosts died before it began with one")
+    return process.returncode == 0
 
-NO_MEMORY, KEPT = "none", "kept"
+
+def main() -> None:
+    """Read the hosts of a task from standard input: what a child does."""
+    sites, folder, state, options = json.load(sys.stdin)
+    os.write(1, b"begun")
+
+    async def read() -> None:
+        watching = asyncio.create_task(_watch(os.getppid()))
+        chosen = ScaleOptions.from_json(options)
+        await read_hosts(sites, Path(folder), state and Path(state), chosen)
+        await end_task(watching)
+
+    asyncio.run(read())
+
+
+async def _watch(parent: int) -> None:
+    """End this process when its event loop stands still, or with its parent.
+
+    Nobody else would end it, and two processes would read the same host.
+    """
+    try:
+        while os.getppid() == parent:
+            faulthandler.dump_traceback_later(_SILENT_SECONDS, exit=True)
+            await asyncio.sleep(_BEAT_SECONDS)
+        os._exit(1)
+    finally:
+        faulthandler.cancel_dump_traceback_later()
+
+
+# -- packed states
+
 MAX_STATE_BYTES = 4 * 1024**3
 """SECURITY: a packed state comes from the storage; one that unpacks to more is refused."""
 _PIECE_BYTES = 1 << 20
 
 
-@attrs.frozen
-class PartitionMemory:
-    """The hosts of a partition and what is known of them.
-
-    Attributes:
-        due: hosts to read, those that took longest the last time first.
-        waiting: rows of hosts that are not due yet.
-        rows: all rows of the run before, by site.
-        state: the state file on the local disk, which may not exist yet; `None` without a state.
-        condition: "none" if there was no state, "kept", or why the old one could not be used.
-    """
-
-    due: list[str]
-    waiting: list[Row]
-    rows: dict[str, Row]
-    state: Path | None
-    condition: str
-
-    @classmethod
-    def load(cls, storage: Storage, run: ScaleRun, partition: int, folder: Path) -> Self:
-        """Load the memory from the storage; lost or damaged parts count as unknown."""
-        sites = read_partition_hosts(storage, run.listed, partition)
-        rows: dict[str, Row] = {}
-        condition = NO_MEMORY
-        state = folder / "state.db" if run.options.state else None
-        try:
-            commit = load_commit(storage, run.previous, partition) if run.previous else None
-            if run.previous and commit is not None:
-                rows = load_rows(storage, run.previous, partition)
-                path = commit.name_state(run.previous)
-                if state and path and not run.full:
-                    condition = _load_state(storage, path, state)
-        except OutputError as error:
-            condition = str(error)
-        now = now_utc()
-        due = [site for site in sites if run.retry or is_due(rows.get(site), now)]
-        due.sort(key=lambda site: -((rows.get(site) or {}).get("seconds") or 0.0))
-        waiting = set(sites).difference(due)
-        return cls(due, [rows[site] for site in sites if site in waiting], rows, state, condition)
-
-
-def _load_state(storage: Storage, path: str, state: Path) -> str:
-    """Unpack the state of the run before; return `KEPT`, or why that failed."""
+def _load_state(storage: Storage, path: str, state: Path) -> None:
+    """Unpack a state of the storage; raise FileNotFoundError or OutputError."""
     packed = state.with_suffix(".packed")
+    storage.download(path, packed)
     try:
-        storage.download(path, packed)
         unpack_state(packed, state)
-    except (FileNotFoundError, OutputError) as error:
-        state.unlink(missing_ok=True)
-        return f"{path} cannot be used: {error}"
+    except OutputError:
+        state.unlink()
+        raise
     finally:
-        packed.unlink(missing_ok=True)
-    return KEPT
+        packed.unlink()
 
 
 def pack_state(state: Path, packed: Path) -> None:

@@ -32,8 +32,17 @@ MAX_PARTITIONS = 65_536
 LIST_FILES = 256
 """Most files of a list; a worker reads one of them for each partition in it."""
 _HASH_BITS = 64
+_VERSION = 2
+"""Of the layout of an output."""
 _SCHEMA = pa.schema([pa.field("partition", pa.int32()), pa.field("site", pa.string())])
 _COMMENT = re.compile(r"(?:^|\s)#.*", re.DOTALL)
+
+
+def check_partitions(value: Any) -> int:
+    """Return a number of partitions; raise ValueError if that cannot be."""
+    if isinstance(value, int) and 1 <= value <= MAX_PARTITIONS and value.bit_count() == 1:
+        return value
+    raise ValueError(f"partitions must be a power of two up to {MAX_PARTITIONS}, not {value!r}")
 
 
 @attrs.frozen
@@ -46,12 +55,9 @@ class HostList:
         partitions: how many partitions the output has.
     """
 
-    folder: str
+    folder: str = attrs.field(validator=attrs.validators.matches_re(r"lists/[0-9a-f-]+"))
     hosts: int = attrs.field(validator=attrs.validators.instance_of(int))
-    partitions: int
-
-    def __attrs_post_init__(self) -> None:
-        check_partitions(self.partitions)
+    partitions: int = attrs.field(converter=check_partitions)
 
     def name_file(self, partition: int) -> str:
         """Return the file that holds the hosts of a partition."""
@@ -59,20 +65,12 @@ class HostList:
         return f"{self.folder}/{partition * files // self.partitions:02x}.parquet"
 
 
-def check_partitions(value: Any) -> int:
-    """Return a number of partitions; raise ValueError if that cannot be."""
-    if isinstance(value, int) and 1 <= value <= MAX_PARTITIONS and value.bit_count() == 1:
-        return value
-    raise ValueError(f"partitions must be a power of two up to {MAX_PARTITIONS}, not {value!r}")
-
-
 def hash_site(url: str) -> int:
     """Return 64 bits for the registrable domain of a URL, the same on every machine."""
-    return hash_text(site_of(host_of(url)) or url)
+    return _hash_text(site_of(host_of(url)) or url)
 
 
-def hash_text(text: str) -> int:
-    """Return 64 bits for a text."""
+def _hash_text(text: str) -> int:
     return int.from_bytes(blake2b(text.encode(), digest_size=_HASH_BITS // 8).digest(), "big")
 
 
@@ -100,8 +98,8 @@ def plan(
         partitions: a power of two; by default about one for 2,000 hosts. It is fixed when the
             output is made, because the state of a host is stored there.
 
-    Raises OutputError for an output that cannot hold it, ValueError for a number of partitions that
-    makes no sense, and OSError for a file that cannot be read.
+    Raises OutputError for a file that cannot be read and an output that cannot hold it, ValueError
+    for a number of partitions that makes no sense, and OSError from the storage.
     """
     if partitions is not None:
         check_partitions(partitions)
@@ -112,28 +110,36 @@ def plan(
         found, total = _fill_buckets(_clean_hosts(lines), buckets)
         if not found:
             raise OutputError("the list of hosts is empty: write one host or URL a line")
-        fixed = _fix_layout(storage, partitions or count_partitions(found), partitions)
+        fixed = _fix_layout(storage, partitions or count_partitions(found))
+        if partitions not in (None, fixed):
+            raise OutputError(
+                f"{storage.output} has {fixed} partitions, which cannot be changed: leave "
+                "`partitions` out, or choose another output"
+            )
         listed = HostList(f"lists/{found}-{total:016x}", found, fixed)
-        if storage.read(f"{listed.folder}/list.json") is None:
+        if storage.read(f"{listed.folder}/complete") is None:
             _write_list(storage, listed, buckets)
     return listed
 
 
-def load_list(storage: Storage, folder: str) -> HostList:
-    """Return a list that `plan` has written; raise OutputError if it is not there."""
-    path = f"{folder}/list.json"
-    listed = storage.load(path, lambda said: HostList(folder, said["hosts"], said["partitions"]))
-    if listed is None:
-        raise OutputError(f"{storage.output} has no {folder}: give the list of hosts")
-    return listed
+def _fix_layout(storage: Storage, suggested: int) -> int:
+    """Return the output's number of partitions; fix the suggested one if new."""
+
+    def read(said: Any) -> int:
+        if said["version"] != _VERSION:
+            path = f"{storage.output}/{LAYOUT}"
+            raise OutputError(f"{path} is not of this version: choose another output")
+        return check_partitions(said["partitions"])
+
+    storage.create(LAYOUT, write_json({"version": _VERSION, "partitions": suggested}))
+    return storage.load(LAYOUT, read) or suggested  # of the first process that was here
 
 
 def read_partition_hosts(storage: Storage, listed: HostList, partition: int) -> list[str]:
     """Return the hosts of a partition, each once, grouped by registrable domain."""
     path = listed.name_file(partition)
-    content = storage.read(path)
     try:
-        file = BytesIO(content or b"")
+        file = BytesIO(storage.read(path) or b"")
         table = pq.read_table(file, schema=_SCHEMA, filters=[("partition", "=", partition)])
     except (OSError, pa.ArrowException, LookupError, ValueError) as error:
         raise OutputError(
@@ -144,35 +150,9 @@ def read_partition_hosts(storage: Storage, listed: HostList, partition: int) -> 
     return sorted(sites.values(), key=lambda site: (hash_site(make_url(site)), site))
 
 
-def count_layout_partitions(storage: Storage) -> int | None:
-    """Return how many partitions an output has; `None` if there is no output yet."""
-
-    def check(said: dict[str, Any]) -> int:
-        if said["version"] != 1:
-            path = f"{storage.output}/{LAYOUT}"
-            raise OutputError(f"{path} is not of this version: choose another output")
-        return check_partitions(said["partitions"])
-
-    return storage.load(LAYOUT, check)
-
-
 def make_url(host: str) -> str:
     """Return the URL of a line of a list: https, unless it says something else."""
     return host if has_web_scheme(host) else f"https://{host}"
-
-
-def _fix_layout(storage: Storage, suggested: int, wanted: int | None) -> int:
-    """Return the number of partitions of the output; fix the suggested one if new."""
-    partitions = count_layout_partitions(storage)
-    if partitions is None:
-        storage.create(LAYOUT, write_json({"version": 1, "partitions": suggested}))
-        partitions = count_layout_partitions(storage)  # another process may have been first
-    if partitions is None or (wanted is not None and partitions != wanted):
-        raise OutputError(
-            f"{storage.output} has {partitions} partitions, which cannot be changed: leave "
-            "`partitions` out, or choose another output"
-        )
-    return partitions
 
 
 def _read_lines(path: str) -> Iterator[str]:
@@ -181,8 +161,6 @@ def _read_lines(path: str) -> Iterator[str]:
             path, "rt", encoding="utf-8-sig", errors="replace", compression="infer"
         ) as file:
             yield from file
-    except (FileNotFoundError, IsADirectoryError, PermissionError):
-        raise
     except Exception as error:  # each decompressor has errors of its own
         raise OutputError(f"{path} cannot be read to its end: {error}") from None
 
@@ -204,7 +182,7 @@ def _fill_buckets(hosts: Iterable[str], buckets: list[Path]) -> tuple[int, int]:
         for host in hosts:
             hashed = hash_site(make_url(host))
             files[choose_partition(hashed, LIST_FILES)].write(f"{hashed:016x}\t{host}\n")
-            found, total = found + 1, (total + hash_text(url_key(make_url(host)))) % 2**_HASH_BITS
+            found, total = found + 1, (total + _hash_text(url_key(make_url(host)))) % 2**_HASH_BITS
     return found, total
 
 
@@ -219,5 +197,4 @@ def _write_list(storage: Storage, listed: HostList, buckets: list[Path]) -> None
         table = pa.table([parts, [site for _, _, site in rows]], schema=_SCHEMA)
         pq.write_table(table, local, compression="zstd")
         storage.upload(local, f"{listed.folder}/{first // each:02x}.parquet")
-    content = {"hosts": listed.hosts, "partitions": listed.partitions}
-    storage.create(f"{listed.folder}/list.json", write_json(content))
+    storage.create(f"{listed.folder}/complete", b"")

@@ -6,9 +6,9 @@ lists/<hosts>-<hash>/00.parquet ...   the hosts, by partition
 runs/0001/run.json                    the list, the options, the run before
           tries/p-00042/<token>       made when an attempt begins
           urls/p-00042-<token>-0.parquet
+          state/p-00042-<token>.db.zst    the memory of a partition, until the next run has one
           status/p-00042.parquet      the commit: names the attempt that counts
           _SUCCESS.json               all partitions are committed, all else is removed
-state/p-00042/0001-<token>.db.zst     the memory of a partition after a run
 ```
 
 Files that several processes may write at once are created, never replaced: `Storage.create` makes a
@@ -42,10 +42,8 @@ PARTITION = "p-{:05}"
 TRIES = "{run}/tries"
 URLS = "{run}/urls/p-{partition:05}-{token}-{number}.parquet"
 STATUS = "{run}/status/p-{partition:05}.parquet"
-STATE = "state/p-{partition:05}/{number:04}-{token}.db.zst"
-"""Paths: `run` is the folder of a run, and the number of a state that of its run."""
-ASIDE = ".part"
-"""End of the name of a file that is being written."""
+STATE = "{run}/state/p-{partition:05}-{token}.db.zst"
+"""Paths; `run` is the folder of a run."""
 
 
 class OutputError(SitemapReaderError):
@@ -103,11 +101,10 @@ class Storage:
         """Copy a file to the local disk; raise FileNotFoundError if there is none."""
         self._files.get_file(f"{self._root}/{path}", str(local))
 
-    def read(self, path: str, last: int | None = None) -> bytes | None:
-        """Return a file, or so many bytes at its end; `None` if there is none."""
-        start = None if last is None else -last
+    def read(self, path: str) -> bytes | None:
+        """Return a file; `None` if there is none."""
         try:
-            content: bytes = self._files.cat_file(f"{self._root}/{path}", start=start)
+            content: bytes = self._files.cat_file(f"{self._root}/{path}")
         except FileNotFoundError:
             return None
         return content
@@ -151,7 +148,7 @@ def _aside(full: str) -> Iterator[Path]:
     """Give a path where a file may be written; remove what is left there."""
     path = Path(full)
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f"{path.name}.{secrets.token_hex(4)}{ASIDE}")
+    temporary = path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")
     try:
         yield temporary
     finally:

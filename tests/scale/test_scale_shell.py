@@ -6,7 +6,8 @@ import gzip
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from collections import Counter
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import scale_web
@@ -14,9 +15,12 @@ from commands import run
 from launcher import get_launcher, launch
 from scale_runs import WebServer, check_first_day, serve_web
 
-from sitemapreader.distributed import plan
+from sitemapreader.cli.commands.scale import RunProgress, describe_totals
+from sitemapreader.cli.console import Console
+from sitemapreader.distributed import Totals, plan
 from sitemapreader.distributed.runs import load_run
 from sitemapreader.distributed.storage import Storage
+from sitemapreader.issues import IssueCode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -77,6 +81,61 @@ def test_a_cluster_on_this_machine(web: WebServer, hosts: Path, tmp_path: Path) 
     check_first_day(tmp_path / "out", "runs/0001", 1, HOSTS)
 
 
+def make_totals(committed: int, **given: Any) -> Totals:
+    """Return the sums of a run of 8 partitions, of which each has 100 hosts and 6,000 URLs."""
+    statuses = {"complete": 98 * committed, "failed": committed, "error": committed}
+    return Totals(
+        run="runs/0001",
+        partitions=8,
+        committed=committed,
+        hosts=100 * committed,
+        urls=6_000 * committed,
+        statuses=Counter(statuses),
+        **given,
+    )
+
+
+def test_progress_counts_from_the_beginning_of_this_call(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Rate and time left are of what this call has read, and a run that waits says so."""
+    clock = 1_000.0
+    monkeypatch.setattr("time.monotonic", lambda: clock)
+    progress = RunProgress(Console(), make_totals(3), make_totals(3), began=clock)
+    for seconds, committed in ((30, 3), (60, 4), (120, 5)):
+        clock = 1_000.0 + seconds
+        progress.note(make_totals(committed))
+        progress.print()
+    assert [line.split(" partitions, ") for line in capsys.readouterr().err.splitlines()] == [
+        [
+            "sitemapreader: 3/8",
+            "300 hosts (6 failed), 18,000 URLs, 0/s, waiting for the first one to end",
+        ],
+        ["sitemapreader: 4/8", "400 hosts (8 failed), 24,000 URLs, 100/s, about 4 min left"],
+        ["sitemapreader: 5/8", "500 hosts (10 failed), 30,000 URLs, 100/s, about 3 min left"],
+    ]
+
+
+def test_the_summary_says_why_hosts_were_not_read() -> None:
+    """The most frequent reasons come first, with the option that helps; then --retry."""
+    reasons = {"dns": 4, "blocked-port": 2_000, "tls": 4, "killed its process": 3, "budget-urls": 1}
+    meaning = IssueCode.BLOCKED_PORT.meaning
+    hosts = "784 complete, 8 error, 8 failed"
+    state = "8 of 8 partitions, not finished: run the same again"
+    given = {"reasons": Counter(reasons | {"no-sitemap": 90}), "put_off": 99, "unlisted": 5}
+    assert [*describe_totals(make_totals(8, **given))] == [
+        f"runs/0001: 48,000 URLs and 5 unlisted ones of 800 hosts ({hosts}); {state}",
+        f"not read: 2,000 blocked-port: {meaning}: allow it with --allow-port if you trust it",
+        "not read: 90 no-sitemap: no sitemap was found",
+        "not read: 4 dns: the host name could not be resolved",
+        f"not read: 4 tls: {IssueCode.TLS.meaning}",
+        "not read: 3 killed its process",
+        "not read for other reasons: `scale status --failed` names the hosts",
+        "99 hosts are not due yet, as they failed or have no sitemap: --retry reads them now",
+    ]
+    assert len([*describe_totals(make_totals(8))]) == 1
+
+
 def test_a_run_that_goes_on_says_so(tmp_path: Path) -> None:
     """The second shard says how much is left, and that the run keeps its options."""
     hosts, output = tmp_path / "hosts.txt", tmp_path / "out"
@@ -97,14 +156,13 @@ def test_a_run_that_goes_on_says_so(tmp_path: Path) -> None:
     [
         (["hosts.txt"], 2, "-o"),
         (["-o", "OUT"], 2, "no list of hosts yet"),
-        (["none.txt", "-o", "OUT", "--shard", "1/1"], 2, "cannot read none.txt: No such file"),
+        (["none.txt", "-o", "OUT", "--shard", "1/1"], 2, "none.txt cannot be read to its end: "),
         (["HOSTS", "-o", "OUT", "--shard", "3/2"], 2, "1/16"),
         (["HOSTS", "-o", "OUT", "--shard", "1/2", "--workers", "2"], 2, "not allowed with"),
         (["HOSTS", "-o", "OUT", "-u", "me:secret"], 2, "unknown option: -u"),
         (["HOSTS", "-o", "OUT", "-x", "http://me:secret@127.0.0.1:1"], 2, "password"),
         (["status", "-o", "OUT"], 2, "has no run"),
         (["status", "-o", "DAMAGED"], 2, "runs/0001/run.json is damaged"),
-        (["status", "-o", "DAMAGED", "--failed"], 2, "runs/0001/run.json is damaged"),
         (["HOSTS", "-o", "DAMAGED"], 2, "runs/0001/run.json is damaged"),
         (["CUT", "-o", "OUT"], 2, "cannot be read to its end"),
     ],

@@ -32,6 +32,10 @@ def make_environment(*, bomb: str = "", trap: str = "", deadly_write: int = 0) -
 def install() -> None:
     """Change what this process does, as its environment says."""
     replace_request(os.environ.get("SCALE_BOMB", ""), os.environ.get("SCALE_TRAP", ""))
+    if os.environ.get("SCALE_TRAP"):
+        from sitemapreader.distributed import partition  # noqa: PLC0415 (only where it is used)
+
+        partition._SILENT_SECONDS = 5.0
     deadly = int(os.environ.get("SCALE_DEADLY_WRITE") or 0)
     if deadly:
         _die_at_write(deadly)

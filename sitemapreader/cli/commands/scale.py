@@ -6,8 +6,6 @@ import io
 import signal
 import sys
 import time
-from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -34,7 +32,6 @@ from sitemapreader.many.sources import STANDARD_INPUT
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
-    from contextlib import AbstractContextManager
     from types import FrameType
 
     from sitemapreader.distributed import Commit, ScaleRun, Totals
@@ -43,8 +40,8 @@ STATUS = "status"
 """Word in place of the list of hosts: show a run instead of running."""
 _READ = ("complete", "unchanged", "partial")
 _NOT_READ = ("partial", "none", "failed", "error")
-_MAX_FAILURES = 5
-_MAX_REASONS = 3
+_MAX_SAID = 5
+"""Reasons, and partitions that failed, that the summary names."""
 _HAVE_OPTION = (IssueCode.BLOCKED_ADDRESS, IssueCode.BLOCKED_PORT, IssueCode.TIMEOUT)
 """Issues whose advice names an option of this command."""
 
@@ -63,13 +60,15 @@ def run_scale(arguments: argparse.Namespace) -> int:
     except distributed.OutputError as error:
         console.print_error(str(error))
         return USAGE
+    except _StoppedError as stopped:
+        number = stopped.args[0]
+        console.print_line(
+            f"stopped by {signal.Signals(number).name}: "
+            "run the same command again, which reads what is missing"
+        )
+        return SIGNALLED + int(number)
     except OSError as error:
-        if error.filename is not None and error.filename == str(
-            Path(arguments.list or "").resolve()
-        ):
-            console.print_error(f"cannot read {arguments.list}: {error.strerror}")
-            return USAGE
-        console.print_error(f"cannot read the list, or write {arguments.output}: {error}")
+        console.print_error(f"cannot write {arguments.output}: {error}")
         return NO_URL
 
 
@@ -81,37 +80,31 @@ def _read_hosts(arguments: argparse.Namespace, console: Console) -> int:
 
     for number in SIGNALS:
         signal.signal(number, stop)
-    try:
-        run = _begin(arguments, console)
+    run = _begin(arguments, console)
+    first = distributed.status(arguments.output)
+    progress = RunProgress(console, first, first)
+    with repeat_in_thread(progress.print, RunProgress.SECONDS):
         read = _read_shard if arguments.shard else _read_on_cluster
-        totals = read(arguments, console, run)
-    except _StoppedError as stopped:
-        number = stopped.args[0]
-        console.print_line(
-            f"stopped by {signal.Signals(number).name}: "
-            "run the same command again, which reads what is missing"
-        )
-        return SIGNALLED + int(number)
+        totals = read(arguments, console, run, progress)
     for line in describe_totals(totals):
         console.print_line(line)
     return _find_exit_code(totals)
 
 
 def _begin(arguments: argparse.Namespace, console: Console) -> ScaleRun:
-    hosts = arguments.list
+    hosts, output = arguments.list, arguments.output
     given = {} if arguments.parallel is None else {"hosts_at_once": arguments.parallel}
     try:
+        given |= {"revisit": arguments.revisit_all, "gone": arguments.gone_pages or 0}
         fetch = RunConfig.from_arguments(arguments).options
-        options = distributed.ScaleOptions(fetch=fetch, revisit=arguments.revisit_all, **given)
+        options = distributed.ScaleOptions(fetch=fetch, **given)
     except ValueError as error:
         raise UsageError(str(error)) from None
     if hosts == STANDARD_INPUT:
         hosts = io.TextIOWrapper(sys.stdin.buffer, "utf-8-sig", "replace")
-    listed = None if hosts is None else distributed.plan(hosts, arguments.output)
-    run = distributed.begin_run(
-        arguments.output, listed, options, full=arguments.full, retry=arguments.retry
-    )
-    missing = len(distributed.find_missing(arguments.output, run))
+    listed = None if hosts is None else distributed.plan(hosts, output)
+    run = distributed.begin_run(output, listed, options, full=arguments.full, retry=arguments.retry)
+    missing = len(distributed.find_missing(output, run))
     if missing < len(run.partitions):
         console.print_line(
             f"continuing {run.folder} with its options: {missing} of {len(run.partitions)} "
@@ -120,37 +113,35 @@ def _begin(arguments: argparse.Namespace, console: Console) -> ScaleRun:
     return run
 
 
-def _read_on_cluster(arguments: argparse.Namespace, console: Console, run: ScaleRun) -> Totals:
+def _read_on_cluster(
+    arguments: argparse.Namespace, console: Console, run: ScaleRun, progress: RunProgress
+) -> Totals:
     from sitemapreader.distributed.cluster import (  # noqa: PLC0415 (Dask)
         open_client,
         read_run,
     )
 
-    progress = RunProgress(console, distributed.status(arguments.output))
-    with open_client(arguments.scheduler, arguments.workers) as client, progress.remind():
+    with open_client(arguments.scheduler, arguments.workers) as client:
         if client.dashboard_link:
             console.print_line(f"dashboard: {client.dashboard_link}")
-        return read_run(client, arguments.output, run, progress.show)
+        return read_run(client, arguments.output, run, progress.note)
 
 
-def _read_shard(arguments: argparse.Namespace, console: Console, run: ScaleRun) -> Totals:
+def _read_shard(
+    arguments: argparse.Namespace, console: Console, run: ScaleRun, progress: RunProgress
+) -> Totals:
+    del console
     number, shards = arguments.shard
     output = arguments.output
     missing = distributed.find_missing(output, run)
     mine = [partition for partition in missing if partition % shards == number]
-    totals = attrs.evolve(run.begin_totals(), partitions=len(mine))
-    progress = RunProgress(console, totals)
 
-    def show(commit: Commit) -> None:
-        nonlocal totals
-        totals = totals.add(commit)
-        progress.show(totals)
+    def note(commit: Commit) -> None:
+        progress.note(progress.totals.count(commit))
 
-    with progress.remind():
-        distributed.run_partitions(output, run.folder, mine, on_commit=show)
-    if distributed.find_missing(output, run):
-        return distributed.status(output)
-    return distributed.finish(output, run)
+    distributed.run_partitions(output, run.folder, mine, on_commit=note)
+    totals = distributed.status(output)
+    return distributed.finish(output, run) if totals.committed == totals.partitions else totals
 
 
 def _show_status(arguments: argparse.Namespace) -> int:
@@ -171,76 +162,61 @@ def _describe_host(row: dict[str, Any]) -> str:
     return f"{excerpt(row['site'])}\t{row['status']}\t{row['reason']}{due}\n"
 
 
+@attrs.define
 class RunProgress:
-    """Lines about a run: one every few seconds, one a minute if no partition ends."""
+    """A line about a run that goes on, every half a minute."""
 
-    SECONDS = 5.0
-    SILENT_SECONDS = 60.0
+    SECONDS = 30.0
 
-    def __init__(self, console: Console, first: Totals) -> None:
-        self._console = console
-        self._first = first
-        self._totals = first
-        self._began = self._shown = self._changed = time.monotonic()
+    _console: Console
+    _first: Totals
+    totals: Totals
+    _began: float = attrs.field(factory=time.monotonic)
 
-    def show(self, totals: Totals) -> None:
-        """Print the sums so far, if it is time for that and something is missing."""
-        self._totals, self._changed = totals, time.monotonic()
-        self._show_after(self.SECONDS)
+    def note(self, totals: Totals) -> None:
+        """Remember the sums so far."""
+        self.totals = totals
 
-    def remind(self) -> AbstractContextManager[None]:
-        """Say what is waited for whenever nothing was printed for long."""
-        seconds = self.SILENT_SECONDS
-        return repeat_in_thread(partial(self._show_after, seconds), seconds / 10)
-
-    def _show_after(self, silence: float) -> None:
-        totals, now = self._totals, time.monotonic()
-        if now - self._shown < silence or totals.committed == totals.partitions:
-            return
-        self._shown = now
-        seconds = now - self._began
+    def print(self) -> None:
+        """Print the sums so far, and what this call has read of them."""
+        totals, seconds = self.totals, time.monotonic() - self._began
         done = totals.committed - self._first.committed
-        rate = (totals.urls - self._first.urls) / seconds
-        left = ""
+        left = "waiting for the first one to end"
         if done:
             minutes = (totals.partitions - totals.committed) * seconds / done / 60
-            left = f", about {minutes:.0f} min left"
-        if now - self._changed >= self.SILENT_SECONDS:
-            left = f"; none ended for {now - self._changed:.0f} s, waiting for slow hosts"
-        failed = sum(totals.statuses.get(status, 0) for status in ("failed", "error"))
+            left = f"about {minutes:.0f} min left"
+        failed = totals.statuses["failed"] + totals.statuses["error"]
         self._console.print_line(
             f"{totals.committed}/{totals.partitions} partitions, {totals.hosts:,} hosts "
-            f"({failed:,} failed), {totals.urls:,} URLs, {rate:,.0f}/s{left}"
+            f"({failed:,} failed), {totals.urls:,} URLs, "
+            f"{(totals.urls - self._first.urls) / seconds:,.0f}/s, {left}"
         )
 
 
 def describe_totals(totals: Totals) -> Iterator[str]:
     """Yield the lines that sum up a run."""
     hosts = ", ".join(f"{number:,} {status}" for status, number in sorted(totals.statuses.items()))
-    unlisted = f" and {totals.unlisted:,} unlisted ones" if totals.unlisted else ""
     state = "finished" if totals.finished else "not finished: run the same again"
+    others = {"unlisted ones": totals.unlisted, "gone ones": totals.gone}
+    more = "".join(f" and {number:,} {what}" for what, number in others.items() if number)
     yield (
-        f"{totals.run}: {totals.urls:,} URLs{unlisted} of {totals.hosts:,} hosts "
+        f"{totals.run}: {totals.urls:,} URLs{more} of {totals.hosts:,} hosts "
         f"({hosts or 'none yet'}); {totals.committed} of {totals.partitions} partitions, {state}"
     )
-    for reason, number in _rank(totals.reasons)[:_MAX_REASONS]:
+    reasons = sorted(totals.reasons.items(), key=lambda each: (-each[1], each[0]))
+    for reason, number in reasons[:_MAX_SAID]:
         yield f"not read: {number:,} {reason}{_explain(reason)}"
-    if len(totals.reasons) > _MAX_REASONS:
-        others = ", ".join(f"{n:,} {reason}" for reason, n in _rank(totals.reasons)[_MAX_REASONS:])
-        yield f"not read: {others}; `scale status --failed` names the hosts"
+    if len(reasons) > _MAX_SAID:
+        yield "not read for other reasons: `scale status --failed` names the hosts"
     if totals.put_off:
         yield (
             f"{totals.put_off:,} hosts are not due yet, as they failed or have no sitemap: "
             "--retry reads them now"
         )
-    for partition, reason in sorted(totals.failures.items())[:_MAX_FAILURES]:
+    for partition, reason in sorted(totals.failures.items())[:_MAX_SAID]:
         yield f"partition {partition} could not be committed: {reason}"
-    if len(totals.failures) > _MAX_FAILURES:
-        yield f"and {len(totals.failures) - _MAX_FAILURES} more partitions"
-
-
-def _rank(reasons: dict[str, int]) -> list[tuple[str, int]]:
-    return sorted(reasons.items(), key=lambda each: (-each[1], each[0]))
+    if len(totals.failures) > _MAX_SAID:
+        yield f"and {len(totals.failures) - _MAX_SAID} more partitions"
 
 
 def _explain(reason: str) -> str:
@@ -255,8 +231,8 @@ def _find_exit_code(totals: Totals) -> int:
     """Return the exit code by the rules of docs/exit-codes.md."""
     if totals.failures:
         return PARTIAL
-    found = sum(totals.statuses.get(status, 0) for status in _READ)
+    found = sum(totals.statuses[status] for status in _READ)
     if not found and totals.finished:
-        return NO_URL if totals.statuses.get("none") else NOTHING_FETCHED
-    lost = any(totals.statuses.get(status) for status in _NOT_READ)
+        return NO_URL if totals.statuses["none"] else NOTHING_FETCHED
+    lost = any(totals.statuses[status] for status in _NOT_READ)
     return PARTIAL if lost else ALL_READ
