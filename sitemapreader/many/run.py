@@ -215,8 +215,6 @@ class SiteRun(TaskStream[SiteBatch]):
                 turns = await self._access.share_turns(self._revisit, clock, self._names)
                 self._visitor.turns = turns
             await self._visitor.visit_all()
-            if self._access is not None:
-                await self._access.sync()
         except BaseExceptionGroup as errors:
             fault = find_first(errors)
         if fault is not None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from sitemapreader.state.database import connect_reader, wrap_errors
-from sitemapreader.state.pages import GONE_COLUMNS, UNLISTED_COLUMNS, GonePage, UnlistedUrl
+from sitemapreader.state.pages import TELLING, GonePage, Told, UnlistedUrl
 from sitemapreader.state.rows import ListingRules, as_moment, read_clock
 from sitemapreader.state.schedule import PlannedDocument, plan_documents
 from sitemapreader.urls import url_key
@@ -180,23 +180,20 @@ class State:
         Needs walks with `changes=True`. `site` chooses one site of several; for sitemaps that were
         walked without a site it is their `name_of_sitemaps`.
         """
-        for row in self._list_pages(UNLISTED_COLUMNS, "TRUE", site):
-            yield UnlistedUrl(*row)
+        return self._list_pages("unlisted", site)
 
     def gone(self, site: str | None = None) -> Iterator[GonePage]:
         """Yield those of them whose page is known to be gone; else as `unlisted`."""
-        for row in self._list_pages(GONE_COLUMNS, "due IS NULL", site):
-            yield GonePage(*row)
+        return self._list_pages("gone", site)
 
-    def _list_pages(
-        self, columns: str, condition: str, site: str | None
-    ) -> Iterator[tuple[Any, ...]]:
-        key_of_site = None if site is None else url_key(site)
-        return self._read(
+    def _list_pages(self, what: Told, site: str | None) -> Iterator[Any]:
+        make, columns, condition = TELLING[what]
+        rows = self._read(
             f"SELECT {columns} FROM page JOIN site ON site.id = page.site WHERE {condition}"
             " AND (:key IS NULL OR site.name IN (:key, :site)) ORDER BY site.name, loc",
-            {"key": key_of_site, "site": site},
+            {"key": None if site is None else url_key(site), "site": site},
         )
+        return (make(*row) for row in rows)
 
     def plan(self, number: int, now: float | None = None) -> list[PlannedDocument]:
         """Return the documents that `revisit` would request, most waiting first.

@@ -1,8 +1,8 @@
 """The state file on disk: one writer at a time, checked for damage.
 
-A file that is damaged when it is opened is quarantined, and a new one begun (`state-replaced`).
-Damage that is found later raises StateError. The file is then quarantined when it is closed, so
-that the next walk reads everything again.
+A file of ours that is damaged when it is opened is quarantined, and a new one begun
+(`state-replaced`); anyone else's is refused. Damage that is found later raises StateError. The file
+is then quarantined when it is closed, so that the next walk reads everything again.
 """
 
 from __future__ import annotations
@@ -13,11 +13,9 @@ import sqlite3
 import stat
 import threading
 import zlib
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from importlib.resources import files
 from typing import TYPE_CHECKING
-
-import attrs
 
 from sitemapreader.errors import StateError
 
@@ -27,29 +25,22 @@ if TYPE_CHECKING:
 
 VERSION = 8
 """Of a state's tables. Files of earlier versions are replaced, those of later ones refused."""
-_LAST_VERSION = 999  # what is beyond it is no version: the header is damaged
+_APPLICATION_ID = 0x534D5244
+"""In the header of our files: https://www.sqlite.org/fileformat.html, 1.3.12."""
 CHECKED_BYTES = 64 * 1024 * 1024
-"""Larger files have only their header and tables checked when they are opened; a full check of this
-size takes 0.2 s. Rows that decide what is read have seals besides."""
+"""Larger files have only their header checked when they are opened: a full check of this size takes
+0.2 s."""
 _CACHE_KIB = 16_384
 _WAIT_SECONDS = 0.25
 """How long SQLite waits for another program's lock: the event loop stands still meanwhile."""
-_HEADER = b"SQLite format 3\0"
 _ATTACHED = ("", "-wal", "-shm")
-_HARMLESS = frozenset(
+_DAMAGE = frozenset(
     {
-        sqlite3.SQLITE_BUSY,
-        sqlite3.SQLITE_CANTOPEN,
-        sqlite3.SQLITE_FULL,
-        sqlite3.SQLITE_INTERRUPT,
-        sqlite3.SQLITE_IOERR,
-        sqlite3.SQLITE_LOCKED,
-        sqlite3.SQLITE_NOMEM,
-        sqlite3.SQLITE_PERM,
-        sqlite3.SQLITE_READONLY,
+        *(sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR),
+        *(sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMATCH, sqlite3.SQLITE_TOOBIG),
     }
 )
-"""SQLite's errors of the disk and the system; all other errors mean that the file is damaged."""
+"""SQLite's errors of a damaged file; all others are of the disk and the system."""
 
 
 _ALONE = ("BEGIN IMMEDIATE", "COMMIT", ("ROLLBACK",))
@@ -57,22 +48,6 @@ _WITHIN_HELD = ("SAVEPOINT part", "RELEASE part", ("ROLLBACK TO part", "RELEASE 
 """How a transaction begins, ends well, and is undone."""
 _BULK = re.compile(r"CREATE TABLE (url|log|batch) ")
 _COLUMN = re.compile(r"^    (\w+) (INTEGER|REAL|TEXT|BLOB)( NOT NULL)?\b(?! PRIMARY)", re.MULTILINE)
-
-
-@attrs.frozen
-class FileKind:
-    """A kind of file: what its header says, and the scripts that make its tables."""
-
-    name: str
-    application_id: int  # in its header: https://www.sqlite.org/fileformat.html, 1.3.12
-    version: int
-    tables: str
-    work_tables: tuple[str, ...] = ()
-    """Scripts of tables that each walk makes: temporary ones, or such as may be lost."""
-    has_one_writer: bool = True  # or several, which write in turn
-
-
-STATE = FileKind("state", 0x534D5244, VERSION, "schema.sql", ("schedule.sql", "work_tables.sql"))
 
 
 class DamageError(Exception):
@@ -106,7 +81,7 @@ def is_damage(error: BaseException | None) -> bool:
         if code is None:
             # Python reports text that is no UTF-8 in this way.
             return isinstance(error, sqlite3.OperationalError) and "decode" in str(error)
-        return code & 0xFF not in _HARMLESS
+        return code & 0xFF in _DAMAGE
     return isinstance(error, DamageError | UnicodeDecodeError)
 
 
@@ -115,24 +90,23 @@ class StateFile:
 
     Attributes:
         path: the file.
-        kind: what it is.
         connection: in autocommit; a change of several rows begins a transaction.
         quarantined_as: new path of an unusable file that was in its place.
     """
 
-    def __init__(self, path: Path, kind: FileKind = STATE) -> None:
+    def __init__(self, path: Path) -> None:
         self.path = path
-        self.kind = kind
         self.quarantined_as: Path | None = None
         self._is_damaged = self._is_closed = self._is_held = False
-        # SQLite calls `seal_chunk` while it holds its own lock: two threads would stop each other.
+        # SQLite calls `inflate` while it holds its own lock: two threads would stop each other.
         self._turn = threading.RLock()
         with wrap_errors(path):
             if path.is_dir():
                 raise StateError(path, "this is a folder: name a file in it")
             if path.exists() and not path.is_file():
                 raise StateError(path, "this is a device or a pipe: name a file")
-            self._lock = _lock(path) if kind.has_one_writer else sqlite3.connect(":memory:")
+            _refuse_foreign(path)
+            self._lock = _lock(path)
             try:
                 self.connection = self._open()
                 self._identity = _identify(path)
@@ -175,6 +149,13 @@ class StateFile:
         """Commit all changes of the block, or none if it raises."""
         begin, commit, undo = _WITHIN_HELD if self._is_held else _ALONE
         self._check_held()
+        # SQLite would go on writing to a file that is not there any more.
+        if _identify(self.path) != self._identity:
+            raise StateError(
+                self.path,
+                "it was replaced or removed during the walk, so nothing more is remembered: "
+                "walk again",
+            )
         with self.guard():
             self.connection.execute(begin)
             try:
@@ -217,7 +198,6 @@ class StateFile:
         with self.guard():
             self.connection.execute("COMMIT")
         self._is_held = False
-        self.sync()
 
     def _check_held(self) -> None:
         """Raise StateError if SQLite has dropped the changes that are held back."""
@@ -229,32 +209,14 @@ class StateFile:
                 self.path, "an error has undone the changes of this run: run the same again"
             )
 
-    def sync(self) -> None:
-        """Flush committed changes to the disk; may be called from any thread."""
-        # Its own connection lets the walk's thread go on writing, and the checkpoint keeps the log
-        # short: https://www.sqlite.org/wal.html, section 3.4
-        if self._is_held:
-            return
-        with wrap_errors(self.path):
-            # SQLite would go on writing to a file that is not there any more, and another
-            # connection would bring its log into the file that has taken its place.
-            if _identify(self.path) != self._identity:
-                raise StateError(
-                    self.path,
-                    "it was replaced or removed during the walk, so nothing more is remembered: "
-                    "walk again",
-                )
-            with closing(sqlite3.connect(self.path, timeout=_WAIT_SECONDS)) as connection:
-                connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
-
     def _open(self) -> sqlite3.Connection:
         try:
-            return _open_checked(self.path, self.kind)
+            return _open_checked(self.path)
         except (DamageError, UnicodeDecodeError, sqlite3.Error) as error:
             if not is_damage(error):
                 raise
             self.quarantined_as = quarantine(self.path)
-            return _open_checked(self.path, self.kind)
+            return _open_checked(self.path)
 
 
 def connect_reader(path: Path) -> sqlite3.Connection:
@@ -263,16 +225,12 @@ def connect_reader(path: Path) -> sqlite3.Connection:
         if not path.is_file():
             what = "this is not a file" if path.exists() else "no such file"
             raise StateError(path, f"{what}: a walk with `state` makes one")
+        _refuse_foreign(path)
         connection = sqlite3.connect(path, timeout=_WAIT_SECONDS, isolation_level=None)
         try:
             connection.execute("PRAGMA query_only = ON")
-            _check_kind(connection, path, STATE, may_be_empty=False)
-            _check_tables(connection, STATE)
-        except (DamageError, UnicodeDecodeError, sqlite3.Error) as error:
-            connection.close()
-            if not is_damage(error):
-                raise
-            raise StateError(path, f"this is not a state file ({error})") from error
+            if not _check(connection, path):
+                raise StateError(path, "nothing was written to it yet")  # noqa: TRY301
         except BaseException:
             connection.close()
             raise
@@ -288,9 +246,24 @@ def _identify(path: Path) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
+def _refuse_foreign(path: Path) -> None:
+    """Raise StateError for a file that is neither empty nor ours."""
+    # What damage has left of a file of ours has its header, or its lock beside it.
+    with suppress(FileNotFoundError):
+        with path.open("rb") as file:
+            header = file.read(100)
+        is_ours = int.from_bytes(header[68:72], "big") == _APPLICATION_ID
+        if header and not is_ours and not _name_lock(path).exists():
+            raise StateError(path, "this is no state of walks: name another file, or remove it")
+
+
+def _name_lock(path: Path) -> Path:
+    return path.with_name(f"{path.name}-lock")
+
+
 def _lock(path: Path) -> sqlite3.Connection:
     """Lock a state file; the lock ends with the process, even if that is killed."""
-    lock_path = path.with_name(path.name + "-lock")
+    lock_path = _name_lock(path)
     if not _is_empty_file(lock_path):  # nothing is ever written to it
         raise StateError(path, f"{lock_path.name} beside it is no lock of ours: remove it")
     lock = sqlite3.connect(lock_path, timeout=0, isolation_level=None, check_same_thread=False)
@@ -336,26 +309,22 @@ def _sync_folder(folder: Path) -> None:
             os.close(descriptor)
 
 
-def _open_checked(path: Path, kind: FileKind) -> sqlite3.Connection:
+def _open_checked(path: Path) -> sqlite3.Connection:
     _create(path)
-    _check_header(path)
     connection = sqlite3.connect(
         path, timeout=_WAIT_SECONDS, isolation_level=None, check_same_thread=False
     )
     try:
-        _check_kind(connection, path, kind, may_be_empty=True)
+        if not _check(connection, path):
+            _create_tables(connection)  # before there is a log: the file itself says whose it is
         connection.create_function("inflate", 1, _inflate, deterministic=True)
         connection.execute("PRAGMA journal_mode = WAL")
-        # Each commit outlives the process; `sync`, once a second, lets it outlive the machine. What
-        # a power failure takes back is delivered again, as everything is that was not written down.
+        # Each commit outlives the process. What a power failure takes back, since SQLite moved its
+        # log into the file, is delivered again, as everything is that was not written down.
         connection.execute("PRAGMA synchronous = NORMAL")
-        connection.execute("PRAGMA wal_autocheckpoint = 0")
         connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
         connection.execute("PRAGMA temp_store = FILE")
-        if not _read_version(connection):
-            _create_tables(connection, kind)
-        _check_tables(connection, kind)
-        for name in kind.work_tables:
+        for name in ("schedule.sql", "work_tables.sql"):
             connection.executescript(_read_script(name))
     except BaseException:
         connection.close()
@@ -367,73 +336,54 @@ def _inflate(packed: bytes) -> str:
     return zlib.decompress(packed).decode("ascii")
 
 
-def _check_header(path: Path) -> None:
-    """Raise DamageError for a header that SQLite would refuse or open as read-only."""
-    with path.open("rb") as file:
-        header = file.read(100)
-    if not header:
-        return
-    if not header.startswith(_HEADER):
-        raise DamageError("it is not an SQLite file")
-    # https://www.sqlite.org/fileformat.html, 1.3: the version that writes it, and that reads it
-    if len(header) < 100 or not {*header[18:20]} <= {1, 2}:
-        raise DamageError("its header is damaged")
+def _check(connection: sqlite3.Connection, path: Path) -> bool:
+    """Return whether a file has tables, which are ours.
 
-
-def _check_kind(
-    connection: sqlite3.Connection, path: Path, kind: FileKind, *, may_be_empty: bool
-) -> None:
-    """Raise DamageError if a file is of another kind, StateError for a newer format."""
-    (application_id,) = connection.execute("PRAGMA application_id").fetchone()
-    (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
-    version = _read_version(connection)
-    if may_be_empty and (version, application_id, tables) == (0, 0, 0):
-        return
-    if application_id != kind.application_id:
+    Raises DamageError, or StateError for a newer format.
+    """
+    ((application_id,), (version,), (tables,)) = (
+        connection.execute(sql).fetchone()
+        for sql in (
+            "PRAGMA application_id",
+            "PRAGMA user_version",
+            "SELECT count(*) FROM sqlite_schema",
+        )
+    )
+    if (version, application_id, tables) == (0, 0, 0):
+        return False
+    if application_id != _APPLICATION_ID:
         raise DamageError("it is the database of another program")
-    if not 0 < version <= _LAST_VERSION:
-        raise DamageError("its version is damaged")
-    if version < kind.version:
-        raise DamageError("an earlier sitemapreader wrote it: the next walk replaces it")
-    if version > kind.version:
+    if version < VERSION:
+        raise DamageError("an earlier sitemapreader wrote it")
+    if version > VERSION:
         raise StateError(
             path,
-            f"a newer sitemapreader wrote it (format {version}, here {kind.version}): "
+            f"a newer sitemapreader wrote it (format {version}, here {VERSION}): "
             "upgrade, or give another file",
         )
     if path.stat().st_size <= CHECKED_BYTES:
         (said,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
         if said != "ok":
             raise DamageError(said)
-
-
-def _read_version(connection: sqlite3.Connection) -> int:
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    return int(version)
+    return True
 
 
 def _read_script(name: str) -> str:
     return files(__package__).joinpath(name).read_text("utf-8")
 
 
-def _create_tables(connection: sqlite3.Connection, kind: FileKind) -> None:
+def _create_tables(connection: sqlite3.Connection) -> None:
     """Create the tables in an empty file, in one transaction."""
     check = r"\g<0> CHECK (lower('\2') = typeof(\1) OR \1 IS NULL)"
-    parts = _read_script(kind.tables).split(";")
     # It is checked when the file is opened; in the large tables it would cost a third of a walk.
-    script = ";".join(part if _BULK.search(part) else _COLUMN.sub(check, part) for part in parts)
-    connection.executescript(
-        f"BEGIN IMMEDIATE;\n{script}\nPRAGMA application_id = {kind.application_id};\n"
-        f"PRAGMA user_version = {kind.version};\nCOMMIT;"
+    script = ";".join(
+        part if _BULK.search(part) else _COLUMN.sub(check, part)
+        for part in _read_script("schema.sql").split(";")
     )
-
-
-def _check_tables(connection: sqlite3.Connection, kind: FileKind) -> None:
-    """Raise DamageError if a table is missing."""
-    expected = set(re.findall(r"CREATE TABLE (\w+)", _read_script(kind.tables)))
-    found = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema")}
-    if not expected <= found:
-        raise DamageError(f"its tables are not those of a {kind.name}")
+    connection.executescript(
+        f"BEGIN IMMEDIATE;\n{script}\nPRAGMA application_id = {_APPLICATION_ID};\n"
+        f"PRAGMA user_version = {VERSION};\nCOMMIT;"
+    )
 
 
 def quarantine(path: Path) -> Path:

@@ -11,6 +11,8 @@ from sitemapreader.fetch.local import StoredResponse
 if TYPE_CHECKING:
     import sqlite3
 
+    from sitemapreader.state.rows import Run
+
 _KEPT_SECONDS = 24 * 3600
 """How long a robots.txt may be used (RFC 9309, section 2.4)."""
 _ERROR, _ABSENT = 400, 404
@@ -23,17 +25,18 @@ def make_refusal(url: str, status: int | None) -> StoredResponse:
 
 
 def save_kept(
-    db: sqlite3.Connection, site: int, url: str, run: int, now: float, answer: StoredResponse
+    db: sqlite3.Connection, run: Run, url: str, now: float, answer: StoredResponse
 ) -> None:
     """Keep an answer of this run, in a transaction."""
     headers = {name: answer.headers[name] for name in _HEADERS if name in answer.headers}
     body = zlib.compress(answer.body)
-    values = (site, url, run, int(now), answer.status, answer.url, json.dumps(headers), body)
+    asked = (run.site, url, run.stamp, int(now))
+    values = (*asked, answer.status, answer.url, json.dumps(headers), body)
     db.execute("INSERT OR REPLACE INTO kept VALUES (?, ?, ?, ?, ?, ?, ?, ?)", values)
 
 
 def load_kept(
-    db: sqlite3.Connection, site: int, url: str, now: float
+    db: sqlite3.Connection, run: Run, url: str, now: float
 ) -> tuple[StoredResponse, int] | None:
     """Return an answer of the last day, and its run.
 
@@ -42,10 +45,10 @@ def load_kept(
     row = db.execute(
         "SELECT * FROM kept WHERE site = :site AND url = :url"
         " AND NOT EXISTS (SELECT 1 FROM document WHERE site = :site AND url = :url)",
-        {"site": site, "url": url},
+        {"site": run.site, "url": url},
     ).fetchone()
     if row is None or not 0 <= now - row[3] < _KEPT_SECONDS:
         return None
-    _, _, run, _, status, final_url, headers, body = row
+    _, _, asked, _, status, final_url, headers, body = row
     answer = StoredResponse(final_url, zlib.decompress(body), status, json.loads(headers), tries=0)
-    return answer, run
+    return answer, asked

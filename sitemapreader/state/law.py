@@ -34,8 +34,7 @@ from sitemapreader.state.rows import (
     Run,
     RunOutcome,
     ShrunkDocument,
-    insert_document,
-    load_document,
+    add_documents,
     nanoseconds,
 )
 from sitemapreader.urls import url_key
@@ -195,8 +194,7 @@ def _add_unread(db: sqlite3.Connection, run: Run) -> None:
         unread = (
             "SELECT url FROM reachable WHERE url NOT IN (SELECT url FROM document WHERE site = ?)"
         )
-        for (url,) in db.execute(unread, (run.site,)).fetchall():
-            insert_document(db, load_document(db, run, url))
+        add_documents(db, run, [url for (url,) in db.execute(unread, (run.site,))])
 
 
 def _note_dropped(db: sqlite3.Connection, outcome: RunOutcome, values: Mapping[str, int]) -> None:

@@ -6,7 +6,7 @@ listed again; what is due longest comes first.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import attrs
 
@@ -17,13 +17,14 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
     from datetime import datetime
 
-UNLISTED_COLUMNS = "loc, since, document, why"
-GONE_COLUMNS = "loc, document, status, asked_at, since"
+    from sitemapreader.state.rows import Run
+
 _DAY = 86_400.0
 _LAST_TRY = 5
 """Tries after which the pause grows no more: 32 days."""
 GONE = frozenset({404, 410})
 _ROWS = 500
+_CONTROLS = 3
 
 
 @attrs.frozen
@@ -69,13 +70,6 @@ class DuePage:
 
     key: bytes
     loc: str
-    since: float
-
-
-_HOST = "8 + instr(substr(loc, 9), '/')"
-_FOLDERS = f"substr(loc, 1, {_HOST} + instr(substr(loc, 1 + {_HOST}), '/'))"
-_HOSTS = f"substr(loc, 1, {_HOST})"
-"""SQL of the first folder of a URL, as `find_folder` gives it, and of its host."""
 
 
 def find_folder(loc: str) -> str:
@@ -86,69 +80,60 @@ def find_folder(loc: str) -> str:
     return loc[: loc.find("/", host) + 1 or host]
 
 
-def find_untold(
-    db: sqlite3.Connection, site: int, after: bytes = b""
-) -> list[tuple[bytes, UnlistedUrl]]:
-    """Return some of the URLs that became unlisted and were not delivered as such."""
+def _find_host(loc: str) -> str:
+    return loc[: loc.find("/", 8) + 1]
+
+
+Told: TypeAlias = Literal["unlisted", "gone"]
+TELLING: dict[Told, tuple[type[UnlistedUrl | GonePage], str, str]] = {
+    "unlisted": (UnlistedUrl, "loc, since, document, why", "TRUE"),
+    "gone": (GonePage, "loc, document, status, asked_at, since", "due IS NULL"),
+}
+"""For each word what is told, in which columns it is, and the condition of its rows."""
+
+
+def find_untold(db: sqlite3.Connection, run: Run, what: Told) -> list[tuple[bytes, Any]]:
+    """Return some of what is unlisted or gone and was not delivered as such, by keys."""
+    make, columns, condition = TELLING[what]
     rows = db.execute(
-        f"SELECT key, {UNLISTED_COLUMNS} FROM page"
-        f" WHERE site = ? AND key > ? AND NOT told_unlisted ORDER BY key LIMIT {_ROWS}",
-        (site, after),
+        f"SELECT key, {columns} FROM page WHERE site = ? AND {condition} AND NOT told_{what}"
+        f" ORDER BY key LIMIT {_ROWS}",
+        (run.site,),
     )
-    return [(key, UnlistedUrl(*values)) for key, *values in rows]
+    return [(key, make(*values)) for key, *values in rows]
 
 
-def find_untold_gone(
-    db: sqlite3.Connection, site: int, after: bytes = b""
-) -> list[tuple[bytes, GonePage]]:
-    """Return some of the pages that are gone and were not delivered as such."""
-    rows = db.execute(
-        f"SELECT key, {GONE_COLUMNS} FROM page"
-        f" WHERE site = ? AND key > ? AND due IS NULL AND NOT told_gone ORDER BY key LIMIT {_ROWS}",
-        (site, after),
-    )
-    return [(key, GonePage(*values)) for key, *values in rows]
-
-
-def tell(db: sqlite3.Connection, site: int, what: str, keys: Iterable[bytes]) -> None:
-    """Record, in a transaction, that URLs were delivered as `unlisted` or `gone`."""
+def tell(db: sqlite3.Connection, run: Run, what: Told, keys: Iterable[bytes]) -> None:
+    """Record, in a transaction, that URLs were delivered as unlisted or gone."""
     sql = f"UPDATE page SET told_{what} = 1 WHERE site = ? AND key = ?"
-    db.executemany(sql, ((site, key) for key in keys))
+    db.executemany(sql, ((run.site, key) for key in keys))
 
 
-def find_due(db: sqlite3.Connection, site: int, now: float, limit: int) -> list[DuePage]:
+def find_due(db: sqlite3.Connection, run: Run, now: float, limit: int) -> list[DuePage]:
     """Return the pages that are due, the longest first."""
-    sql = "SELECT key, loc, since FROM page WHERE site = ? AND due <= ? ORDER BY due, key LIMIT ?"
-    return [DuePage(*row) for row in db.execute(sql, (site, now, limit))]
+    sql = "SELECT key, loc FROM page WHERE site = ? AND due <= ? ORDER BY due, key LIMIT ?"
+    return [DuePage(*row) for row in db.execute(sql, (run.site, now, limit))]
 
 
 def find_controls(
-    db: sqlite3.Connection, site: int, folders: Collection[str]
+    db: sqlite3.Connection, run: Run, folders: Collection[str]
 ) -> dict[str, list[str]]:
     """Return up to three listed URLs of each folder; else of its host, else its start."""
-    found = _find_listed(db, site, _FOLDERS, folders)
-    missing = {each: each[: each.find("/", 8) + 1] for each in folders if each not in found}
-    of_host = _find_listed(db, site, _HOSTS, set(missing.values())) if missing else {}
-    return found | {each: of_host.get(host, [host]) for each, host in missing.items()}
-
-
-def _find_listed(
-    db: sqlite3.Connection, site: int, prefix: str, wanted: Collection[str]
-) -> dict[str, list[str]]:
-    db.execute("DELETE FROM temp.place")
-    db.executemany("INSERT OR IGNORE INTO temp.place VALUES (?)", ((each,) for each in wanted))
-    # By one scan: the least, the greatest, and the one that SQLite happens to see.
-    rows = db.execute(
-        "SELECT prefix, min(loc), max(loc), loc FROM url"
-        f" CROSS JOIN temp.place ON prefix = {prefix}"
-        " WHERE site = ? AND lost_run IS NULL GROUP BY prefix",
-        (site,),
-    )
-    return {prefix: list(dict.fromkeys(locs)) for prefix, *locs in rows}
+    of_folders: dict[str, list[str]] = {each: [] for each in folders}
+    of_hosts: dict[str, list[str]] = {_find_host(each): [] for each in folders}
+    rows = db.execute("SELECT loc FROM url WHERE site = ? AND lost_run IS NULL", (run.site,))
+    for (loc,) in rows:
+        for listed in (of_folders.get(find_folder(loc)), of_hosts.get(_find_host(loc))):
+            if listed is not None and len(listed) < _CONTROLS and loc not in listed:
+                listed.append(loc)
+    return {
+        each: listed or of_hosts[_find_host(each)] or [_find_host(each)]
+        for each, listed in of_folders.items()
+    }
 
 
 def save_answers(
-    db: sqlite3.Connection, site: int, now: float, answers: Iterable[tuple[bytes, int | None]]
+    db: sqlite3.Connection, run: Run, now: float, answers: Iterable[tuple[bytes, int | None]]
 ) -> None:
     """Record, in a transaction, what pages answered."""
     for key, status in answers:
@@ -156,5 +141,5 @@ def save_answers(
             "UPDATE page SET status = ?, asked_at = ?, tries = tries + 1,"
             f" due = iif(?, NULL, ? + (1 << min(tries, {_LAST_TRY})) * {_DAY})"
             " WHERE site = ? AND key = ?",
-            (status, now, status in GONE, now, site, key),
+            (status, now, status in GONE, now, run.site, key),
         )

@@ -58,11 +58,12 @@ class ListingRules:
 class Run:
     """A walk over a site."""
 
-    site: int = 0
-    id: int = 0  # until it begins
+    name: str  # of the site
+    saves: bool = False  # it has `changes`, and so saves the URLs that documents list
+    site: int = 0  # until it begins, as all below
+    id: int = 0
     stamp: int = 0  # `id`, or when it was resumed: what it sees is dated by it
     is_resumed: bool = False
-    saves: bool = False  # it has `changes`, and so saves the URLs that documents list
     is_new: bool = False  # the state has no URL of the site: every entry is new
     has_pending: bool = False  # something is missing that is not judged yet
     has_pages: bool = False  # some URLs are unlisted
@@ -162,17 +163,21 @@ class DocumentRow:
         """Whether it was read on two days."""
         return self.proven_run >= self.first_run
 
+    def list_children(self) -> list[tuple[str, str | None]]:
+        """Return loc and lastmod of each child of an index, in its order."""
+        return [(loc, mark) for loc, mark in json.loads(self.child_list or "[]")]
 
-_COLUMNS = [field.name for field in attrs.fields(DocumentRow)]
-COLUMNS = ", ".join(_COLUMNS)
-_INSERT = f"INSERT INTO document ({COLUMNS}) VALUES ({', '.join('?' * len(_COLUMNS))})"
-get_values = attrgetter(*_COLUMNS)
+
+_COLUMNS = ", ".join(field.name for field in attrs.fields(DocumentRow))
+_FIND = f"SELECT {_COLUMNS} FROM document WHERE site = ? AND url = ?"
 
 
 def insert_document(db: sqlite3.Connection, row: DocumentRow) -> int:
     """Insert a document; return its number."""
-    row.id = db.execute(_INSERT, get_values(row)).lastrowid or 0
-    return row.id
+    values = attrs.astuple(row, recurse=False)
+    marks = ", ".join("?" * len(values))
+    row.id = db.execute(f"INSERT INTO document ({_COLUMNS}) VALUES ({marks})", values).lastrowid
+    return row.id or 0
 
 
 def update_document(db: sqlite3.Connection, row: DocumentRow, changes: Mapping[str, Any]) -> None:
@@ -188,15 +193,20 @@ def update_document(db: sqlite3.Connection, row: DocumentRow, changes: Mapping[s
 
 def load_document(db: sqlite3.Connection, run: Run, url: str) -> DocumentRow:
     """Return the row of a document; a new one if a run is the first to meet it."""
-    found = db.execute(
-        f"SELECT {COLUMNS} FROM document WHERE site = ? AND url = ?", (run.site, url)
-    ).fetchone()
+    found = db.execute(_FIND, (run.site, url)).fetchone()
     # It may be as old as the last look before this run: what was lost by then may be in it.
     return (
         DocumentRow(*found)
         if found
         else DocumentRow(None, run.site, url, run.stamp, run.looked - 1)
     )
+
+
+def add_documents(db: sqlite3.Connection, run: Run, urls: Iterable[str]) -> None:
+    """Insert the documents that are not known yet, and were not read now."""
+    for url in urls:
+        if (row := load_document(db, run, url)).id is None:
+            insert_document(db, row)
 
 
 # -- entries of a document, and the hashes of a URL and of its record

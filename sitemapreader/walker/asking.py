@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from sitemapreader.errors import FetchError
 from sitemapreader.issues import IssueCode
-from sitemapreader.state.pages import GONE, find_folder
+from sitemapreader.state.pages import GONE, find_controls, find_due, find_folder, save_answers
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
@@ -51,12 +51,12 @@ class PageAsker:
         """Ask up to `limit` pages that are due; yield when some answers are saved."""
         groups: dict[str, list[DuePage]] = {}
         most = limit if isinstance(limit, int) else int(limit.left)
-        pages = await self._writer.find_due(most)
+        pages = await self._writer.ask(find_due, self._writer.now, most)
         if not isinstance(limit, int):
             pages = pages[: limit.take(len(pages))]
         for page in pages:
             groups.setdefault(find_folder(page.loc), []).append(page)
-        controls = await self._writer.find_controls([*groups])
+        controls = await self._writer.work(find_controls, [*groups])
         for folder, pages in groups.items():
             for start in range(0, len(pages), _AT_ONCE):
                 batch = pages[start : start + _AT_ONCE]
@@ -65,7 +65,7 @@ class PageAsker:
                         answers = await self._ask_batch(batch, controls[folder])
                 except TimeoutError:
                     return
-                await self._writer.save_answers(answers)
+                await self._writer.work(save_answers, self._writer.now, answers)
                 yield
 
     async def _ask_batch(

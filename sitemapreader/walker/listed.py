@@ -262,7 +262,7 @@ class DocumentEntries:
             kept = list(self._parts.entry_filter.deduplicate(passed))
             most = self._parts.context.budget.take_urls(len(kept))
             if is_cut := most < len(kept):  # what comes behind the last one is for the next walk
-                compared.cut(kept[most])
+                compared = await tracker.compare(_cut(chunk, kept[most]))
                 passed, kept = _cut(passed, kept[most]), kept[:most]
             self._document.known += len(compared.entries) - len(compared.offered)
             await self._emit(kept, len(compared.offered) - len(kept))

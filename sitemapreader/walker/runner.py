@@ -86,8 +86,7 @@ class WalkRunner:
         """Walk to the end; let a bug, here or in the caller's functions, out as it is."""
         fault: BaseException | None = None
         if self._writer is not None and self._writer.is_resumed and self._config.unique:
-            async with self._writer.turn():
-                self._filter.remember(self._writer.delivered())
+            await self._writer.remember_delivered(self._filter.remember)
         try:
             async with self._tasks:
                 await self._add_roots(self._config.sitemaps)

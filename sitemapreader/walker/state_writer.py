@@ -10,35 +10,43 @@ from __future__ import annotations
 import asyncio
 import functools
 from collections import deque
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar
+from collections.abc import Callable
+from contextlib import asynccontextmanager
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Concatenate,
+    ParamSpec,
+    Protocol,
+    TypeAlias,
+    TypeVar,
+)
 
 import attrs
 
 from sitemapreader.errors import StateError
-from sitemapreader.event_loop import end_task, run_in_thread
-from sitemapreader.state import State, name_of_sitemaps, pages, schedule
+from sitemapreader.event_loop import run_in_thread
+from sitemapreader.state import State, name_of_sitemaps, pages, schedule, store
 from sitemapreader.state.database import StateFile
-from sitemapreader.state.rows import Findings, RunOutcome, as_moment
-from sitemapreader.state.store import SiteStore
+from sitemapreader.state.kept import load_kept, save_kept
+from sitemapreader.state.rows import Findings, Run, RunOutcome, as_moment
 from sitemapreader.urls import url_key
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping
+    from collections.abc import AsyncIterator, Collection, Iterator, Mapping
     from pathlib import Path
 
     from sitemapreader.discovery.context import Batch
     from sitemapreader.fetch.local import StoredResponse
-    from sitemapreader.state.pages import DuePage
-    from sitemapreader.state.schedule import Round
-    from sitemapreader.state.store import DocumentStore
+    from sitemapreader.state.pages import Told
     from sitemapreader.walker.config import WalkConfig
     from sitemapreader.walker.stream import Channel
 
+P = ParamSpec("P")
 T = TypeVar("T")
-Told: TypeAlias = Literal["unlisted", "gone"]
+Query: TypeAlias = Callable[Concatenate[Any, Run, P], T]
+"""A function of `state`: of an open file, a run, and more."""
 
-_SYNC_SECONDS = 1.0
 _OPEN: dict[tuple[asyncio.AbstractEventLoop, Path], StateAccess] = {}
 """The files that walks of this process have open, by event loop."""
 
@@ -52,8 +60,6 @@ class StateAccess:
         self._turn = asyncio.Lock()
         self._users: set[str] = set()
         """Keys of the walks and runs that keep the file open."""
-        self._is_synced = True
-        self._syncing = asyncio.create_task(self._keep_synced(), name="sitemapreader.state")
 
     @classmethod
     def open(cls, path: Path, user: str) -> StateAccess:
@@ -81,10 +87,7 @@ class StateAccess:
         if self._users:
             return
         del _OPEN[self._key]
-        try:
-            await end_task(self._syncing)
-        finally:
-            self.file.close()
+        self.file.close()
 
     def take_quarantined(self) -> str:
         """Return what an unusable file in this place is called now, once; else ""."""
@@ -95,9 +98,6 @@ class StateAccess:
     async def turn(self) -> AsyncIterator[None]:
         """Wait until no other walk reads or writes the file."""
         async with self._turn:
-            if self._syncing.done() and not self._syncing.cancelled():
-                self._syncing.result()  # a disk that failed
-            self._is_synced = False
             yield
 
     async def ask(self, query: Callable[[Any], T]) -> T:
@@ -112,23 +112,6 @@ class StateAccess:
         """Return what is due of many sites, so many documents together: see `plan_sites`."""
         plan_sites = functools.partial(schedule.plan_sites, number=number, now=clock(), names=names)
         return SharedTurns(self, clock, await self.ask(plan_sites))
-
-    async def sync_at_end(self) -> None:
-        """Flush the file to the disk, unless another user will do that later."""
-        if len(self._users) == 1:
-            await self.sync()
-
-    async def sync(self) -> None:
-        """Flush the file to the disk."""
-        await self.run_in_thread(self.file.sync)
-
-    async def _keep_synced(self) -> None:
-        """Flush the file to the disk once a second, until cancelled."""
-        while True:
-            await asyncio.sleep(_SYNC_SECONDS)
-            if not self._is_synced:
-                self._is_synced = True
-                await self.sync()
 
     async def run_in_thread(self, work: Callable[[], T]) -> T:
         """Run work in a thread; when cancelled, interrupt it and wait for its end."""
@@ -161,8 +144,6 @@ class SharedTurns:
 
 # -- one walk's writer
 
-_FEW_DOCUMENTS = 200
-"""Sitemaps of a site that are compared with the state at once, in a few milliseconds."""
 _CHUNKS_PER_CHECK = 64
 """Unsaved chunks after which the delivery must report what has arrived."""
 
@@ -197,53 +178,81 @@ class StateWriter:
     def __init__(self, state: State, config: WalkConfig, channel: Channel[Batch]) -> None:
         self.config = config
         self.name = state_key(config)
+        self.rules = state.rules
+        self.clock = state.clock
         self.trust_seconds = state.revalidate_after.total_seconds()
         self.delivery: Delivery | None = None
+        self.run = Run(self.name, saves=config.changes)
+        self.round: schedule.Round | None = None
+        """What is due, if only that is asked for."""
+        self.seen = schedule.Observations()
         self._channel = channel
         self._access = StateAccess.open(state.path, self.name)
         self.quarantined_as = self._access.take_quarantined()
-        self._store = SiteStore(
-            self._access.file,
-            self.name,
-            rules=state.rules,
-            changes=config.changes,
-            clock=state.clock,
-        )
-        self.clock = state.clock
-        self.seen = self._store.seen
         self._acknowledged = 0
-        self._due: deque[tuple[int, Callable[[], None]]] = deque()
+        self._due: deque[tuple[int, Callable[[Any, Run], object]]] = deque()
 
     @property
     def is_resumed(self) -> bool:
         """Whether the walk resumes an interrupted one."""
-        return self._store.run.is_resumed
+        return self.run.is_resumed
 
     @property
-    def round(self) -> Round | None:
-        """What is due, if only that is asked for."""
-        return self._store.round
+    def now(self) -> float:
+        """The seconds since 1970, which do not fall where the clock is set back."""
+        return max(self.clock(), self.run.stamp / 1e9)
 
     async def close(self) -> None:
         """End this walk's use of the file; the last one closes it."""
         await self._access.close(self.name)
 
+    # -- functions of `state`, whose first arguments are the file and the run
+
+    async def ask(self, query: Query[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Return what a query finds."""
+        async with self._access.turn():
+            return self.ask_now(query, *args, **kwargs)
+
+    def ask_now(self, query: Query[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Return what a query finds, without waiting for other walks."""
+        with self._access.file.guard():
+            return query(self._access.file.connection, self.run, *args, **kwargs)
+
+    async def work(self, change: Query[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Do what may take long: in a thread, and in one transaction."""
+        async with self._access.turn():
+            do = functools.partial(self.change_now, change, *args, **kwargs)
+            return await self._access.run_in_thread(do)
+
+    def change_now(self, change: Query[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Change the file in a transaction, without waiting for other walks."""
+        with self._access.file.transaction():
+            return change(self._access.file.connection, self.run, *args, **kwargs)
+
     # -- the walk
 
     async def begin(self) -> None:
         """Begin a walk, or resume an interrupted one."""
-        async with self._access.turn():
-            await self._do(functools.partial(self._store.begin, self.config.revisit))
+        revisit = self.config.revisit
+        self.run, self.round = await self.work(store.begin, self.clock(), revisit)
+
+    async def remember_delivered(self, remember: Callable[[Iterator[str]], None]) -> None:
+        """Give the URLs that were delivered before the walk was interrupted."""
+        await self.ask(lambda db, run: remember(store.list_delivered(db, run)))
 
     async def find_kept(self, url: str) -> StoredResponse | None:
         """Return the answer that a round may use for a URL."""
-        async with self._access.turn():
-            return self._store.find_kept(url_key(url))
+        if self.round is None:
+            return None
+        found = await self.ask(load_kept, url_key(url), self.clock())
+        if found is None:
+            return None
+        self.run = attrs.evolve(self.run, kept=min(found[1], self.run.kept or found[1]))
+        return found[0]
 
     async def keep(self, url: str, answer: StoredResponse) -> None:
         """Keep an answer for the rounds of a day."""
-        async with self._access.turn():
-            self._store.keep(url_key(url), answer)
+        await self.work(save_kept, url_key(url), self.clock(), answer)
 
     async def finish(
         self, *, complete: bool, listed: Mapping[str, bool], knows_all: bool
@@ -252,75 +261,30 @@ class StateWriter:
 
         For the arguments see `RunOutcome`.
         """
-        outcome = RunOutcome(complete, listed, knows_all)
         await self.settle(await self._channel.wait_until_dry())
-        async with self._access.turn():
-            is_long = len(listed) > _FEW_DOCUMENTS
-            found = await self._do(functools.partial(self._store.finish, outcome), is_long=is_long)
-        await self._access.sync_at_end()
-        return found
-
-    async def _do(self, work: Callable[[], T], *, is_long: bool = False) -> T:
-        """Do work on the file: at once if it is little, else in a thread."""
-        if is_long or self._store.may_take_long():
-            return await self._access.run_in_thread(work)
-        return work()
-
-    # -- unlisted URLs and their pages
-
-    async def find_untold(self, what: Told) -> list[tuple[bytes, Any]]:
-        """Return some of what is unlisted or gone and was not delivered as such, by keys."""
-        find = pages.find_untold if what == "unlisted" else pages.find_untold_gone
-        return await self._ask(find)
-
-    def find_now(self, what: Told) -> list[tuple[bytes, Any]]:
-        """Do what `find_untold` does, without waiting for others."""
-        find = pages.find_untold if what == "unlisted" else pages.find_untold_gone
-        with self._store.file.guard():
-            return find(self._store.db, self._store.run.site)
-
-    def tell_now(self, what: Told, keys: Collection[bytes]) -> None:
-        """Record that URLs were delivered as unlisted or gone."""
-        if keys:
-            with self._store.transaction():
-                pages.tell(self._store.db, self._store.run.site, what, keys)
-
-    async def find_due(self, limit: int) -> list[DuePage]:
-        """Return the pages that are to be asked."""
-        now = self._now
-        return await self._ask(lambda db, site: pages.find_due(db, site, now, limit))
-
-    async def find_controls(self, folders: Collection[str]) -> dict[str, list[str]]:
-        """Return listed URLs of each folder."""
-        return await self._ask(lambda db, site: pages.find_controls(db, site, folders))
-
-    async def save_answers(self, answers: Collection[tuple[bytes, int | None]]) -> None:
-        """Save what pages answered."""
-        now = self._now
-        async with self.turn():
-            with self._store.transaction():
-                pages.save_answers(self._store.db, self._store.run.site, now, answers)
-
-    @property
-    def _now(self) -> float:
-        """The seconds since 1970, which do not fall where the clock is set back."""
-        return max(self.clock(), self._store.run.stamp / 1e9)
-
-    async def _ask(self, query: Callable[[Any, int], T]) -> T:
-        site = self._store.run.site
-
-        def work() -> T:
-            with self._store.file.guard():
-                return query(self._store.db, site)
-
-        async with self.turn():
-            return await self._do(work)
+        if self.round is not None:
+            self.seen.absent |= self.round.chosen - self.seen.askings.keys()
+        outcome = RunOutcome(complete, listed, knows_all)
+        return await self.work(store.finish, self.rules, outcome, self.seen, self.clock())
 
     async def stop(self, batches: int) -> None:
         """Settle; let any later walk resume this one, which a limit of URLs has stopped."""
         await self.settle(batches)
-        async with self._access.turn():
-            self._store.stop()
+        await self.work(store.stop)
+
+    # -- what is unlisted or gone, and was not delivered as such
+
+    async def find_untold(self, what: Told) -> list[tuple[bytes, Any]]:
+        """Return some of it, by keys."""
+        return await self.ask(pages.find_untold, what)
+
+    def find_now(self, what: Told) -> list[tuple[bytes, Any]]:
+        """Return some of it, without waiting for other walks."""
+        return self.ask_now(pages.find_untold, what)
+
+    def tell_now(self, what: Told, keys: Collection[bytes]) -> None:
+        """Record that it was delivered."""
+        self.change_now(pages.tell, what, keys)
 
     # -- acknowledgements
 
@@ -343,12 +307,14 @@ class StateWriter:
         self._acknowledged = max(batches, self._acknowledged)
         await self._write_due()
 
-    async def commit_on_ack(self, write: Callable[[], None]) -> None:
-        """Call `write` when all batches that were emitted until now are acknowledged."""
+    async def commit_on_ack(
+        self, change: Query[P, object], *args: P.args, **kwargs: P.kwargs
+    ) -> None:
+        """Change the file when all batches that were emitted until now are acknowledged."""
         # Batches that wait for room in the channel count as well: `unique` may have dropped a URL
         # from this document because it is in one of them.
         due = self._due
-        due.append((self._channel.offered, write))
+        due.append((self._channel.offered, lambda db, run: change(db, run, *args, **kwargs)))
         # Where filters pass little, the consumer rarely asks for a batch, and nothing is checked.
         if self.delivery is not None and not len(due) % _CHUNKS_PER_CHECK:
             await self._acknowledge(self.delivery.arrived())
@@ -359,25 +325,12 @@ class StateWriter:
         if not self._is_due():
             return
         async with self._access.turn():
-            if not self._is_due():  # another task has written it
-                return
-            with self._store.transaction():
-                while self._is_due():
-                    self._due.popleft()[1]()
+            if self._is_due():  # no other task has written it meanwhile
+                self.change_now(self._write)
+
+    def _write(self, db: Any, run: Run) -> None:
+        while self._is_due():
+            self._due.popleft()[1](db, run)
 
     def _is_due(self) -> bool:
         return bool(self._due) and self._due[0][0] <= self._acknowledged
-
-    # -- documents
-
-    def open_document(self, url: str) -> DocumentStore:
-        """Return the store of a document."""
-        return self._store.open_document(url_key(url))
-
-    def turn(self) -> AbstractAsyncContextManager[None]:
-        """Wait until no other walk reads or writes the file."""
-        return self._access.turn()
-
-    def delivered(self) -> Iterator[str]:
-        """Yield the URLs that were delivered before the walk was interrupted."""
-        return self._store.list_delivered()

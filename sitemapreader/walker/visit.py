@@ -75,7 +75,7 @@ class Visit:
         self.is_settled = tracker is not None and (
             tracker.was_finished
             or tracker.is_postponed
-            or (tracker.is_current and not job.leads_up(tracker.known.final_url))
+            or (tracker.is_current and not job.leads_up(tracker.row.final_url))
         )
         self._prior = None
         if tracker is not None and not self.is_settled:
@@ -196,7 +196,7 @@ class Visit:
 
     async def _take_over(self, tracker: DocumentTracker) -> None:
         """Take what the state knows of a document that need not be fetched."""
-        known = tracker.known
+        known = tracker.row
         self._children.idle = tracker.idle
         if known.final_url and self._is_read_elsewhere(known.final_url):
             return
@@ -214,14 +214,14 @@ class Visit:
             await self._reuse_children(self._tracker)
 
     async def _reuse_children(self, tracker: DocumentTracker) -> None:
-        self._job.last_read = tracker.known.read_run
+        self._job.last_read = tracker.row.read_run
         tracker.restore(self.document)
-        children = await tracker.list_children()
+        children = tracker.list_children()
         self.document.children = len(children)
         if children:
             await self._deliver_sitemaps(children)
         is_index = self.document.format is Format.INDEX
-        await self._end_listed(tracker.known.digest if is_index else None)
+        await self._end_listed(tracker.row.digest if is_index else None)
 
     async def _read_if_changed(
         self, response: Response, chunks: AsyncGenerator[bytes, None]

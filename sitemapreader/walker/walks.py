@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from sitemapreader.options import FetchOptions, Limits
     from sitemapreader.readers.robots import Robots
     from sitemapreader.rows import Rows
-    from sitemapreader.state.pages import GonePage, UnlistedUrl
-    from sitemapreader.walker.state_writer import Delivery, StateWriter, Told
+    from sitemapreader.state.pages import GonePage, Told, UnlistedUrl
+    from sitemapreader.walker.state_writer import Delivery, StateWriter
 
 Found: TypeAlias = "list[tuple[bytes, Any]]"
 """Rows of URLs that became unlisted or gone, by their keys in the state."""

@@ -20,7 +20,7 @@ from sitemapreader.state.database import StateFile
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-POINTS = ("rename 0", "rename 1", "commit", "sync", "nowhere")
+POINTS = ("rename 0", "rename 1", "commit", "nowhere")
 """Before which step of a publication the process is killed; all but the last two undo it."""
 HOST = "shop.example"
 
@@ -48,8 +48,6 @@ def set_trap(point: str) -> None:
     patch = pytest.MonkeyPatch()  # never undone: the process dies
     patch.setattr(Path, "replace", rename)
     patch.setattr(database, "_sync_folder", sync_folder)
-    if point == "sync":
-        patch.setattr(StateFile, "sync", lambda _: renamed and die())
 
 
 def run_and_die(work: Callable[[], object], point: str) -> None:
@@ -84,7 +82,7 @@ def test_killed_at_each_point(tmp_path: Path, point: str) -> None:
     assert read("1", "2") == ["1", "2"]
     run_and_die(lambda: read("1", "2", "3", "4"), point)
     assert find_pages() == (["1", "2"] if point == "rename 0" else ["3", "4"])
-    is_known = point in {"sync", "nowhere"}
+    is_known = point == "nowhere"
     assert read("1", "2", "3", "4") == ([] if is_known else ["3", "4"])
     assert not list(tmp_path.glob("*.old"))
 
