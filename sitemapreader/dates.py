@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from datetime import UTC, date, datetime, time, timedelta, timezone
 from enum import StrEnum
-from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
@@ -27,19 +26,19 @@ MAX_DATE_CHARS = 64
 _BLANKS = " \t\r\n"
 
 _W3C = re.compile(
-    r"(\d{4})"
-    r"(?:-(\d\d?)"
-    r"(?:-(\d\d?)"
-    r"(?:(?:[Tt]|\ {1,4})(\d\d?):(\d\d)(?::(\d\d)(?:[.,](\d+))?)?"
-    r"\ ?(Z|z|UTC|GMT|[+-]\d\d(?::?\d\d)?)?"
+    r"(?P<year>\d{4})(?:-(?P<month>\d\d?)(?:-(?P<day>\d\d?)"
+    r"(?:(?:[Tt]|\ {1,4})(?P<hour>\d\d?):(?P<minute>\d\d)"
+    r"(?::(?P<second>\d\d)(?:[.,](?P<fraction>\d+))?)?"
+    r"\ ?(?P<zone>Z|z|UTC|GMT|[+-]\d\d(?::?\d\d)?)?"
     r")?)?)?",
     re.ASCII,
 )
 _RFC822 = re.compile(
     r"(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*\.?(?:,\ *|\ +))?"
-    r"(\d{1,2})[\ -](jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?,?[\ -](\d{4}|\d\d)"
-    r"(?:\ +(\d{1,2}):(\d\d)(?::(\d\d))?"
-    r"\ *([+-]\d\d:?\d\d|[a-z]{1,5})?"
+    r"(?P<day>\d{1,2})[\ -](?P<month>jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?,?"
+    r"[\ -](?P<year>\d{4}|\d\d)"
+    r"(?:\ +(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::(?P<second>\d\d))?"
+    r"\ *(?P<zone>[+-]\d\d:?\d\d|[a-z]{1,5})?"
     r")?",
     re.ASCII | re.IGNORECASE,
 )
@@ -63,35 +62,30 @@ def parse_lastmod(text: str) -> datetime | None:
     Never raises.
     """
     text = text.strip(_BLANKS)
-    if len(text) > MAX_DATE_CHARS:
+    if len(text) > MAX_DATE_CHARS or not (match := _W3C.fullmatch(text) or _RFC822.fullmatch(text)):
         return None
     try:
-        if match := _W3C.fullmatch(text):
-            year, month, day, *clock, fraction, zone = match.groups("")
-            return _moment((int(year), int(month or 1), int(day or 1)), clock, fraction, zone)
-        if match := _RFC822.fullmatch(text):
-            day, month, year, *clock, zone = match.groups("")
-            # of two digits (RFC 2822, section 4.3): below 50 in this century, else in the last
-            full = int(year) if len(year) == 4 else int(year) + (2000 if year < "50" else 1900)
-            return _moment((full, _MONTHS[month.lower()], int(day)), clock, "", zone)
-    except ValueError:  # a month 13, a 30 February, an offset of a day
+        return _make_moment(**match.groupdict(""))
+    except (ValueError, OverflowError):  # a month 13, a 30 February, an offset of a day
         return None
-    return None
 
 
-def _moment(date: tuple[int, int, int], clock: list[str], fraction: str, zone: str) -> datetime:
-    hour, minute, second = (int(part or 0) for part in clock)
+def _make_moment(
+    year: str, month: str, day: str, zone: str, fraction: str = "", **clock: str
+) -> datetime:
+    number = int(year)
+    if len(year) == 2:  # RFC 2822, section 4.3: below 50 in this century, else in the last
+        number += 2000 if number < 50 else 1900
+    hour, minute, second = (int(clock[name] or 0) for name in ("hour", "minute", "second"))
     microsecond = int(fraction[:6].ljust(6, "0"))
     extra = timedelta(0)
     if (hour, minute, second, microsecond) == (24, 0, 0, 0):  # ISO 8601: the end of the day
         hour, extra = 0, timedelta(days=1)
     if second == 60:  # a leap second, which datetime does not know
         second = 59
-    try:
-        moment = datetime(*date, hour, minute, second, microsecond, tzinfo=_offset(zone)) + extra
-        moment.astimezone(UTC)  # year 1 east of Greenwich: would fail in the hands of the caller
-    except OverflowError:
-        raise ValueError from None
+    date = number, _MONTHS.get(month.lower()) or int(month or 1), int(day or 1)
+    moment = datetime(*date, hour, minute, second, microsecond, tzinfo=_offset(zone)) + extra
+    moment.astimezone(UTC)  # year 1 east of Greenwich: would fail in the hands of the caller
     return moment
 
 
@@ -109,20 +103,13 @@ def _offset(text: str) -> timezone:
 
 # -- columns: the same dates by the thousand
 
-# What the two lines below may read: exactly the full forms, whose digits fromisoformat reads as the
+# What the line below may read: exactly the full forms, whose digits fromisoformat reads as the
 # pattern above does. One match over the joined column costs a tenth of one match a value.
 _PLAIN_COLUMN = re.compile(
     r"(?:\n|[12]\d{3}-\d\d-\d\d"
     r"(?:\n|T\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?(?:Z|[+-](?:0\d|1[0-3]):[0-5]\d)\n))*",
     re.ASCII,
 )
-_PLAIN_RFC822_COLUMN = re.compile(
-    r"(?:\n|(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d\d "
-    r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) [12]\d{3} "
-    r"\d\d:\d\d:\d\d (?:GMT|[+-](?:0\d|1[0-3])[0-5]\d)\n)*",
-    re.ASCII,
-)
-_MONTH_DIGITS = {name.title(): f"{number:02}" for name, number in _MONTHS.items()}
 _from_iso = datetime.fromisoformat
 
 
@@ -135,25 +122,12 @@ def parse_column(texts: list[str]) -> list[datetime | None]:
                 _from_iso(text if len(text) > 10 else text + "T00Z") if text else None
                 for text in texts
             ]
-        if _PLAIN_RFC822_COLUMN.fullmatch(column):
-            return [_from_iso(_iso_of_rfc822(text)) if text else None for text in texts]
     except ValueError:  # 30 February
         pass
     if len(texts) <= 1:
         return list(map(parse_lastmod, texts))
     middle = len(texts) // 2
     return parse_column(texts[:middle]) + parse_column(texts[middle:])
-
-
-def _iso_of_rfc822(text: str) -> str:
-    """Return an RFC 822 date, `Tue, 10 Mar 2026 09:00:00 GMT`, in the order of ISO."""
-    zone = text[26:]
-    return f"{_iso_date(text[5:16])}T{text[17:25]}{'Z' if zone == 'GMT' else zone}"
-
-
-@lru_cache(maxsize=1024)
-def _iso_date(text: str) -> str:
-    return f"{text[7:]}-{_MONTH_DIGITS[text[3:6]]}-{text[:2]}"
 
 
 # -- since and until

@@ -27,7 +27,7 @@ from sitemapreader.rows import BATCH_ROWS
 from sitemapreader.urls import check_url, has_web_scheme, path_of
 from sitemapreader.views import import_pandas
 from sitemapreader.walker import walk_sync
-from sitemapreader.walker.walks import BlockingWalk, Walk
+from sitemapreader.walker.walks import BlockingWalk
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,20 +44,14 @@ Source: TypeAlias = "Site | Iterable[Site] | BlockingWalk | Iterable[Event] | No
 _EVENTS = (UrlEntry, SitemapEntry, Issue)
 _USAGE = (
     "pass the URL of a site or a list of such URLs, the path of a folder, "
-    "a walk_sync(...) that was entered, or entries, as read(...) gives them"
+    "one walk_sync(...) that was entered, or entries, as read(...) of bytes gives them"
 )
-_MISTAKEN: tuple[tuple[tuple[type, ...], str], ...] = (
-    ((bytes, bytearray, memoryview), "pass read(...) of the bytes of a sitemap"),
-    ((Walk,), "pass walk_sync(...), entered, or a list of the entries"),
-    ((BlockingWalk,), "pass one walk alone, or a list of the URLs of sites"),
-)
-"""What is passed by mistake, and what to do instead."""
 _NOTHING = object()
 _Batches: TypeAlias = "Generator[pa.RecordBatch, None, None]"
 _MAX_LISTED = 100
-"""Issues and documents in an `WalkSummary`; it is copied with each table and written into files."""
+"""Issues and documents in a `WalkSummary`, which is written into files."""
 _NAMED = 3
-"""Sites that a warning names; the rest is counted."""
+"""Sites, documents and kinds of Issues that a warning names."""
 _DOCUMENT_FIELDS = ("url", "status", "reason", "http_status")
 _NOT_WHOLE = (Status.FAILED, Status.PARTIAL)
 _WALK_KEY = b"sitemapreader.walk"
@@ -201,40 +195,26 @@ class WalkSummary(dict[str, Any]):
         """Warn if something was lost; `hint` says where the details are."""
         if self["complete"]:
             return
-        said = "; ".join(part for part in map(", ".join, self._describe_losses()) if part)
-        text = f"not everything was read ({said}): {hint}"
-        warnings.warn(text, IncompleteWarning, stacklevel=3)
-
-    def _describe_losses(self) -> Iterator[list[str]]:
-        """Yield descriptions of lost sites, documents and Issues; some lists are empty."""
-        lost = [site for site, how in self.get("sites", {}).items() if not how["complete"]]
-        if lost:
-            more = [f"{len(lost) - _NAMED} more"] if len(lost) > _NAMED else []
-            shown = [excerpt(site) for site in lost[:_NAMED]] + more
-            yield [f"{len(lost)} of {len(self['sites'])} sites: {', '.join(shown)}"]
-        statuses = self["statuses"]
-        yield [
-            f"{statuses[status]} {_plural('document', statuses[status])} {status}"
-            f" ({self._name_documents(status)})"
-            for status in _NOT_WHOLE
-            if status in statuses
-        ]
-        if children := self["children"]:
-            yield [f"{children} {_plural('sitemap', children)} listed and not fetched"]
+        sites = self.get("sites", {})
+        lost = [excerpt(site) for site, how in sites.items() if not how["complete"]]
+        documents = [f"{show_url(each['url'])} {each['status']}" for each in self["documents"]]
         # only Issues that cost something; of a walk that has none such, all
-        codes = self.report.counts
-        worst = max((code.severity for code in codes), default=Severity.ERROR)
-        yield [f"{count} {code}" for code, count in codes.items() if code.severity is worst]
-
-    def _name_documents(self, status: str) -> str:
-        """Name the first document with this status, and count the others."""
-        urls = [each["url"] for each in self["documents"] if each["status"] == status]
-        more = self["statuses"][status] - 1
-        return " ".join(map(show_url, urls[:1])) + (f" and {more} more" if more else "")
-
-
-def _plural(noun: str, count: int) -> str:
-    return noun if count == 1 else f"{noun}s"
+        counts = self.report.counts
+        worst = max((code.severity for code in counts), default=Severity.ERROR)
+        codes = [f"{count} {code}" for code, count in counts.items() if code.severity is worst]
+        said = [
+            f"{kind}: {', '.join(names[:_NAMED])}{', ...' if len(names) > _NAMED else ''}"
+            for kind, names in (
+                (f"{len(lost)} of {len(sites)} sites", lost),
+                ("documents", documents),
+                ("Issues", codes),
+            )
+            if names
+        ]
+        if self["children"]:
+            said.append(f"{self['children']} listed and not fetched")
+        text = f"not everything was read ({'; '.join(said)}): {hint}"
+        warnings.warn(text, IncompleteWarning, stacklevel=3)
 
 
 class RowSource:
@@ -384,11 +364,7 @@ def _refuse_arguments(arguments: WalkArguments) -> None:
 
 
 def _mistaken(source: object, place: str = "") -> TypeError:
-    kind = type(source).__name__
-    for kinds, instead in _MISTAKEN:
-        if isinstance(source, kinds):
-            return TypeError(f"{kind}{place} is not a source of rows: {instead}")
-    return TypeError(f"{kind}{place} is not a source of rows: {_USAGE}")
+    return TypeError(f"{type(source).__name__}{place} is not a source of rows: {_USAGE}")
 
 
 def _to_objects(column: pa.ChunkedArray) -> list[Any]:

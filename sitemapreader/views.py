@@ -5,6 +5,7 @@ Texts that came from a site are cut and escaped: for a terminal, and once more f
 
 from __future__ import annotations
 
+from collections import deque
 from datetime import datetime
 from types import NoneType
 from typing import TYPE_CHECKING, Any, get_args, get_type_hints
@@ -120,6 +121,14 @@ class DocumentNode:
 
     document: Document
     children: list[DocumentNode] = attrs.field(factory=list)
+    parent: DocumentNode | None = None
+
+    def is_below(self, other: DocumentNode) -> bool:
+        """Return whether it is another node, or stands below it."""
+        node: DocumentNode | None = self
+        while node is not None and node is not other:
+            node = node.parent
+        return node is other
 
 
 def build_tree(documents: Iterable[Document]) -> list[DocumentNode]:
@@ -128,20 +137,19 @@ def build_tree(documents: Iterable[Document]) -> list[DocumentNode]:
     Probed paths without a sitemap, and a robots.txt fetched only for its rules, are left out.
     """
     shown = [each for each in documents if each.via is not None and not _is_missed(each)]
-    shown.sort(key=lambda document: document.url)
-    nodes = [DocumentNode(document) for document in shown]
+    nodes = [DocumentNode(each) for each in sorted(shown, key=lambda document: document.url)]
     places: dict[str, DocumentNode] = {}
     for node in nodes:
-        document = node.document
-        for url in (document.final_url, document.url):
-            if url and (url not in places or document.children):
+        for url in (node.document.final_url, node.document.url):
+            if url and (url not in places or node.document.children):
                 places[url] = node
     roots = []
     for node in nodes:
         parent = places.get(node.document.parent)
-        if parent is None or parent is node or _is_below(parent, node, places):
+        if parent is None or parent.is_below(node):  # they list each other
             roots.append(node)
         else:
+            node.parent = parent
             parent.children.append(node)
     return roots
 
@@ -152,44 +160,25 @@ def _is_missed(document: Document) -> bool:
     return is_skipped and (bool(document.via and document.via.is_guess) or bool(document.final_url))
 
 
-def _is_below(node: DocumentNode, other: DocumentNode, places: dict[str, DocumentNode]) -> bool:
-    """Return whether a document is below another one already: they list each other."""
-    seen: set[int] = set()
-    place: DocumentNode | None = node
-    while place is not None and id(place) not in seen:
-        if place is other:
-            return True
-        seen.add(id(place))
-        place = places.get(place.document.parent)
-    return False
-
-
 def draw_tree(
     label: str, documents: Sequence[Document], *, in_ascii: bool = False
 ) -> Iterator[str]:
     """Yield the lines of a tree; failed probes are counted where no sitemap was found."""
-    roots = build_tree(documents)
-    fork, below, last_fork, last_below = _ASCII_FORKS if in_ascii else _FORKS
+    forks, roots = _ASCII_FORKS if in_ascii else _FORKS, build_tree(documents)
+    items: deque[tuple[object, list[DocumentNode]]] = deque((e.document, e.children) for e in roots)
     probes = sum(each.via is Via.WELL_KNOWN and _is_missed(each) for each in documents)
-    if any(root.document.format is not None or root.children for root in roots):
-        probes = 0
-    yield f"{show_url(label)}\n"
-    if probes:  # without a sitemap, no document has another one below it
-        yield from _draw_nodes(roots, "", (fork, below, fork, below))
+    if probes and not any(e.document.format is not None or e.children for e in roots):
         noun = "path" if probes == 1 else "paths"
-        yield f"{last_fork}{probes} well-known {noun} tried, and no sitemap\n"
-    else:
-        yield from _draw_nodes(roots, "", (fork, below, last_fork, last_below))
-
-
-def _draw_nodes(nodes: list[DocumentNode], indent: str, forks: tuple[str, ...]) -> Iterator[str]:
+        items.append((f"{probes} well-known {noun} tried, and no sitemap", []))
+    yield f"{show_url(label)}\n"
     # A stack, not recursion: indexes may be nested as deep as the caller's limit allows.
-    stack = [(node, indent, number == 0) for number, node in enumerate(reversed(nodes))]
-    fork, below, last_fork, last_below = forks
-    while stack:
-        node, indent, is_last = stack.pop()
-        yield f"{indent}{last_fork if is_last else fork}{node.document}\n"
-        indent += last_below if is_last else below
-        stack += [
-            (child, indent, number == 0) for number, child in enumerate(reversed(node.children))
-        ]
+    levels = [("", items)]
+    while levels:
+        indent, items = levels[-1]
+        if not items:
+            levels.pop()
+            continue
+        shown, children = items.popleft()
+        fork, below = forks[:2] if items else forks[2:]
+        yield f"{indent}{fork}{shown}\n"
+        levels.append((indent + below, deque((e.document, e.children) for e in children)))

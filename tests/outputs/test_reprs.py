@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-import pytest
-from walking import SITE, Pages, index, status, urlset
+from walking import SITE, urlset
 
-from sitemapreader import Image, IncompleteWarning, SitemapEntry, UrlEntry, Via, walk, walk_sync
+from sitemapreader import Image, SitemapEntry, UrlEntry, Via, walk, walk_sync
 from sitemapreader.fetch import MemoryFetcher
 
 TOP = f"{SITE}sitemap.xml"
@@ -44,14 +43,3 @@ def test_a_blocking_walk_says_so_too() -> None:
     with blocking:
         assert len(list(blocking)) == 1
     assert repr(blocking) == f"<BlockingWalk {TOP}: over, 1 URLs, 0 sitemaps to read>"
-
-
-def test_a_warning_names_the_first_document() -> None:
-    """It says which document was lost, and how many more."""
-    pytest.importorskip("pandas", reason="no pandas: pip install .[pandas]")
-    from sitemapreader import to_dataframe  # noqa: PLC0415 (it needs pandas)
-
-    children = [f"{SITE}{number}.xml" for number in range(3)]
-    pages: Pages = {TOP: index(*children), **{url: status(500, url) for url in children}}
-    with pytest.warns(IncompleteWarning, match=rf"3 documents failed \({children[0]} and 2 more\)"):
-        to_dataframe(sitemaps=[TOP], fetcher=MemoryFetcher(pages))

@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import golden
 import pyarrow.parquet as pq
-import pytest
 
 from sitemapreader import UrlEntry, open_output, to_arrow, to_dataframe
 from sitemapreader.issues import IssueCode
-from sitemapreader.state.rows import hash_record
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -58,20 +56,6 @@ def test_text_outputs_have_titles(tmp_path: Path) -> None:
         assert [row["title"] for row in rows] == [TITLED.title, ""]
 
 
-@pytest.mark.parametrize(
-    ("title", "cell"),
-    [
-        ("=cmd()", "'=cmd()"),
-        ("-1 day left", "'-1 day left"),
-        ("two\nlines\u2028\x1b[31m", r"two\nlines\u2028\x1b[31m"),
-    ],
-)
-def test_a_hostile_title_stays_in_its_cell(tmp_path: Path, title: str, cell: str) -> None:
-    """A title is foreign text: no formula runs, and no line or terminal code gets through."""
-    table = write(tmp_path / "a", [UrlEntry(PAGE, title=title)], "tsv", fields=["title", "loc"])
-    assert table.decode().splitlines()[1].split("\t") == [cell, PAGE]
-
-
 def test_columnar_outputs_have_titles(tmp_path: Path) -> None:
     """Parquet, Arrow and DataFrames have the titles as text, and nulls without one."""
     entries = [TITLED, UrlEntry(PAGE)]
@@ -81,12 +65,3 @@ def test_columnar_outputs_have_titles(tmp_path: Path) -> None:
     frame = to_dataframe(iter(entries))
     assert frame["title"][0] == TITLED.title
     assert frame["title"].isna().tolist() == [False, True]
-
-
-def test_a_new_title_is_a_change() -> None:
-    """The state's fingerprint of a record has its title, apart from the fields beside it."""
-    plain = UrlEntry(PAGE, lastmod_text="2026")
-    titled = UrlEntry(PAGE, lastmod_text="2026", title="2026")
-    other = UrlEntry(PAGE, title="2026")
-    prints = {hash_record(entry) for entry in (plain, titled, other)}
-    assert len(prints) == 3
