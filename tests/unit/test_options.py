@@ -64,6 +64,7 @@ VALUES: dict[str, tuple[str, object]] = {
     "--unlisted": ("", True),
     "--gone": ("", True),
     "--revisit": ("3", 3),
+    "--gone-pages": ("3", 3),
     "--plan": ("3", 3),
     "--fields": ("loc,title", ("loc", "title")),
     "--null": ("", True),

@@ -95,7 +95,7 @@ def _begin(arguments: argparse.Namespace, console: Console) -> ScaleRun:
     hosts, output = arguments.list, arguments.output
     given = {} if arguments.parallel is None else {"hosts_at_once": arguments.parallel}
     try:
-        given |= {"revisit": arguments.revisit_all, "gone": arguments.gone_pages or 0}
+        given |= {"revisit": arguments.revisit_all, "gone": arguments.gone_pages}
         fetch = RunConfig.from_arguments(arguments).options
         options = distributed.ScaleOptions(fetch=fetch, **given)
     except ValueError as error:
