@@ -263,8 +263,8 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                "known, those in which news has waited longest", **_COUNT),
         Option("--revisit", "scale", "ask only for N of the sitemaps that are known, those in "
                "which news has waited longest", "revisit_all", **_COUNT),
-        Option("--gone-pages", "scale", "ask N pages of unlisted URLs of each host whether they are "
-               "gone", default=0, **_COUNT),
+        Option("--gone-pages", "scale", "ask N pages of unlisted URLs of each host "
+               "whether they are gone", default=0, **_COUNT),
         Option("--unlisted", "urls", "with --changes: at the end, print the URLs that no sitemap "
                "lists any more; needs a format with the field `change`, such as jsonl"),
         Option("--gone", "urls", "with --changes: at the end, ask the pages of unlisted URLs, and "

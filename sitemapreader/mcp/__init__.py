@@ -7,10 +7,6 @@ bounded answers in which nothing but URLs and titles was written by strangers.
 
 from __future__ import annotations
 
-import asyncio
-import os
-import sys
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mcp.server.mcpserver import MCPServer
@@ -19,7 +15,6 @@ from mcp.types import ToolAnnotations
 from pydantic import ValidationError
 
 from sitemapreader.errors import StateError
-from sitemapreader.event_loop import run_in_daemon
 from sitemapreader.fetch.http import HttpFetcher
 from sitemapreader.mcp.tools import LIMITS, SiteTools
 from sitemapreader.version import __version__
@@ -51,7 +46,7 @@ async def serve(folder: Path, options: FetchOptions) -> None:
         register = server.tool(annotations=ToolAnnotations(read_only_hint=True))
         for tool in (tools.discover, tools.tree, tools.urls, tools.changes, tools.audit):
             register(tool)
-        await _run_until_cancelled(server)
+        await server.run_stdio_async()
 
 
 class _Server(MCPServer):
@@ -64,17 +59,17 @@ class _Server(MCPServer):
         try:
             return await super().call_tool(name, arguments, context)
         except ToolError as error:
-            cause = error.__cause__
-            if isinstance(cause, ValidationError):
-                raise ToolError(await self._explain(name, cause)) from None
-            if isinstance(cause, ToolError | StateError):
-                raise ToolError(str(cause)) from None
-            if isinstance(cause, OSError):  # the disk: the network's errors are outcomes
-                said = f"the folder of the server: {cause.strerror or cause}"
-                raise ToolError(said) from None
-            if isinstance(error, UnexpectedToolError):
-                raise
-            raise ToolError(f"there is no tool {name[:50]!r}: list_tools names them") from None
+            said: object = f"there is no tool {name[:50]!r}: list_tools names them"
+            match error.__cause__:
+                case ValidationError() as cause:
+                    said = await self._explain(name, cause)
+                case ToolError() | StateError() as cause:
+                    said = cause
+                case OSError() as cause:  # the disk: the network's errors are outcomes
+                    said = f"the folder of the server: {cause.strerror or cause}"
+                case _ if isinstance(error, UnexpectedToolError):
+                    raise
+            raise ToolError(str(said)) from None
 
     async def _explain(self, name: str, error: ValidationError) -> str:
         """Say what each wrong argument should be, in the words of the tool."""
@@ -82,26 +77,3 @@ class _Server(MCPServer):
         wrong = sorted({str(each["loc"][0]) for each in error.errors() if each["loc"]})
         fields = tool.input_schema["properties"]
         return "; ".join(f"{each}: {fields[each]['description']}" for each in wrong)
-
-
-async def _run_until_cancelled(server: MCPServer) -> None:
-    """Run the server until its client leaves, or this is cancelled."""
-    # The SDK reads standard input in a thread, which it waits for: cancelled, it would wait until
-    # the client sends something. So it reads a pipe, of which the other end is ours.
-    read_end, write_end = os.pipe()
-    sys.stdin = os.fdopen(read_end, encoding="utf-8")
-    copying = asyncio.create_task(run_in_daemon(partial(_copy_input, write_end)))
-    running = asyncio.create_task(server.run_stdio_async())
-    try:
-        await asyncio.wait([copying, running], return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        copying.cancel()
-        os.close(write_end)
-        await running
-
-
-def _copy_input(target: int) -> None:
-    """Write standard input into a pipe."""
-    while data := os.read(0, 65_536):
-        while data:
-            data = data[os.write(target, data) :]

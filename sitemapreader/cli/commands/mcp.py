@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import signal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sitemapreader.cli.config import RunConfig
-from sitemapreader.cli.console import Console
 from sitemapreader.cli.parser import ALL_READ, UsageError
-from sitemapreader.cli.runtime import run_process
+from sitemapreader.cli.runtime import SIGNALS
 
 if TYPE_CHECKING:
     import argparse
@@ -26,10 +27,7 @@ def run_mcp(arguments: argparse.Namespace) -> int:
         raise UsageError(f"{folder} is no folder: {error.strerror}; name another one") from None
     if not os.access(folder, os.W_OK):
         raise UsageError(f"{folder} cannot be written: name another folder")
-    options = RunConfig.from_arguments(arguments).options
-
-    async def work() -> int:
-        await serve(folder, options)
-        return ALL_READ
-
-    return run_process(work, str(folder), Console())
+    for number in SIGNALS:  # the SDK would wait for its client; what is remembered survives
+        signal.signal(number, signal.SIG_DFL)
+    asyncio.run(serve(folder, RunConfig.from_arguments(arguments).options))
+    return ALL_READ
