@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +16,7 @@ import package
 import pytest
 from aiohttp import web
 from commands import (
+    answer_for,
     open_dead_pipe,
     run,
     run_code,
@@ -22,6 +25,7 @@ from commands import (
     start,
     urlset,
     wait_for_handlers,
+    wait_until_full,
 )
 
 if TYPE_CHECKING:
@@ -30,7 +34,6 @@ if TYPE_CHECKING:
 SITE = package.ROOT / "testdata" / "site"
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 FULL = Path("/dev/full")
-needs_full = pytest.mark.skipif(not FULL.exists(), reason="no /dev/full: run it on Linux")
 
 
 SERVED = threading.Event()
@@ -54,26 +57,16 @@ def endless() -> Iterator[str]:
         yield f"{url}/map.xml"
 
 
-@pytest.mark.parametrize("command", ["urls", "read", "tree", "discover", "completion"])
-def test_head(command: str, tmp_path: Path) -> None:
-    """`| head -1` has its line, and the program ends with 141 or 0, without a word about it."""
-    big = tmp_path / "map.xml"
-    big.write_bytes(urlset(20_000))
-    arguments = {
-        "urls": [str(big)],
-        "read": [str(big)],
-        "tree": [str(SITE)],
-        "discover": [str(SITE)],
-        "completion": ["bash"],
-    }[command]
-    words = " ".join([command, *arguments])
+@pytest.mark.parametrize("words", ["read map.xml", "completion bash"])
+def test_head(words: str, tmp_path: Path) -> None:
+    """`| head -1` has its line, and the program ends with 141, without a word about it."""
+    (tmp_path / "map.xml").write_bytes(urlset(20_000))
     line = f"sitemapreader {words} | head -1; echo ${{PIPESTATUS[0]}}"
     done = run_shell(line, tmp_path, "bash")
-    line, code = done.stdout.splitlines()
-    assert line
-    assert code in ({"141"} if command in {"urls", "read"} else {"0", "141"})
-    said = [line for line in done.stderr.splitlines() if "documents: " not in line]
-    assert said == []
+    first, code = done.stdout.splitlines()
+    assert first
+    assert code in ({"141"} if "map" in words else {"0", "141"})
+    assert done.stderr == ""
 
 
 @pytest.mark.parametrize("command", ["urls", "discover", "completion"])
@@ -194,86 +187,7 @@ def test_a_walk_that_is_half_read_when_the_program_ends(code: int) -> None:
     assert (done.returncode, done.stdout.count(b"\n"), done.stderr) == (code, 1, b"")
 
 
-@needs_full
-@pytest.mark.parametrize("command", ["urls", "tree", "discover", "completion"])
-def test_a_full_disk(command: str) -> None:
-    """No space left is said in one line, with exit code 1, whatever was to be written."""
-    arguments = {"completion": ["zsh"]}.get(command, [str(SITE)])
-    done = run_shell(f"sitemapreader {' '.join([command, *arguments])} >{FULL}", SITE)
-    assert done.returncode == 1
-    assert done.stderr == (
-        "sitemapreader: cannot write to standard output: No space left on device\n"
-    )
-
-
-@needs_full
-def test_a_full_disk_that_is_named() -> None:
-    """A device that is named with -o is written to, fails, and is still there."""
-    done = run(str(SITE), "-o", str(FULL))
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == f"sitemapreader: cannot write to {FULL}: No space left on device\n"
-    assert FULL.is_char_device()
-
-
-@pytest.mark.parametrize("command", ["urls", "tree", "discover"])
-def test_a_file_that_cannot_be_made(command: str, tmp_path: Path) -> None:
-    """A folder that is not there, or a file that is one, is named in one line; nothing is left."""
-    for place in (tmp_path / "none" / "urls.txt", tmp_path):
-        done = run(command, str(SITE), "-o", str(place))
-        assert (done.returncode, done.stdout) == (1, "")
-        assert done.stderr.startswith(f"sitemapreader: cannot write to {place}: ")
-        assert done.stderr.count("\n") == 1
-        assert list(tmp_path.iterdir()) == []
-
-
 DOWN = "http://127.0.0.1:9/"
-
-
-@pytest.fixture
-def barren() -> Iterator[str]:
-    """A site that answers, and has no sitemap."""
-
-    async def answer(request: web.Request) -> web.Response:
-        return web.Response(status=404 if request.path != "/" else 200, text="<p>nothing")
-
-    with serving(answer) as (url,):
-        yield url
-
-
-@pytest.mark.parametrize("state", [(), ("--state", "all.db")])
-@pytest.mark.parametrize("name", ["urls.txt", "urls.csv", "urls.parquet", "urls.jsonl.gz"])
-def test_a_file_of_yesterday_outlives_a_bad_day(
-    barren: str, tmp_path: Path, name: str, state: tuple[str, ...]
-) -> None:
-    """A site that is down or has lost its sitemap leaves the file as it was, and that is said."""
-    output = tmp_path / name
-    for source, code in ((DOWN, 4), (barren, 1)):
-        for is_there in (True, False):
-            if is_there:
-                output.write_text("yesterday", "utf-8")
-            else:
-                output.unlink()
-            done = run(source, "-o", str(output), *state, "-m", "5", cwd=tmp_path)
-            assert done.returncode == code, done.stderr
-            assert f"{output} was left as it was, because nothing was found" in done.stderr
-            assert output.exists() == is_there
-            assert not is_there or output.read_text("utf-8") == "yesterday"
-    assert not list(tmp_path.glob(".*"))
-
-
-def test_a_list_of_yesterday(barren: str, tmp_path: Path) -> None:
-    """`discover` and lists of sites leave the file as well; the report of the run is written."""
-    output, report, sites = (tmp_path / name for name in ("urls.txt", "sites.csv", "list"))
-    sites.write_text(f"{DOWN}\nno site\n", "utf-8")
-    for words, code in (
-        (["discover", barren], 1),
-        (["discover", DOWN], 4),
-        (["-i", str(sites), "--report", str(report), "--state", str(tmp_path / "all.db")], 4),
-    ):
-        output.write_text("yesterday", "utf-8")
-        assert run(*words, "-o", str(output), "-m", "5").returncode == code
-        assert output.read_text("utf-8") == "yesterday"
-    assert "127.0.0.1" in report.read_text("utf-8")
 
 
 def test_an_empty_result_is_a_result(tmp_path: Path) -> None:
@@ -283,25 +197,6 @@ def test_an_empty_result_is_a_result(tmp_path: Path) -> None:
     assert (tmp_path / "urls.txt").read_text("utf-8")
     assert run(*words, cwd=tmp_path).returncode == 0
     assert (tmp_path / "urls.txt").read_text("utf-8") == ""
-
-
-def test_a_fault_leaves_what_was_read(tmp_path: Path) -> None:
-    """A file is whole although something failed: the exit code says that, and the file is there."""
-    broken = tmp_path / "broken.xml"
-    broken.write_bytes(urlset(5)[:-60])
-    output = tmp_path / "urls.txt"
-    assert run(str(broken), "-q", "-o", str(output)).returncode == 3
-    assert len(output.read_text("utf-8").split()) == 4
-
-
-def test_the_disk_that_cannot_be_read(tmp_path: Path) -> None:
-    """A list that is no file any more is named, and the other sources are read."""
-    good = tmp_path / "good.xml"
-    good.write_bytes(urlset(1))
-    done = run("-i", str(tmp_path), str(good))
-    assert done.returncode == 3
-    assert done.stdout == "https://example.org/0\n"
-    assert f"cannot read {tmp_path}: Is a directory" in done.stderr
 
 
 INTERRUPTING = """
@@ -347,17 +242,115 @@ def test_ctrl_c_while_modules_load(name: str, words: list[str], tmp_path: Path) 
     assert (done.returncode, done.stderr) == (130, b"")
 
 
+@pytest.mark.skipif(not FULL.exists(), reason="no /dev/full: run it on Linux")
+@pytest.mark.parametrize("command", ["urls", "tree", "discover", "completion"])
+def test_a_full_disk(command: str) -> None:
+    """No space left is said in one line, with exit code 1, whatever was to be written."""
+    words = {"completion": ["zsh"]}.get(command, [str(SITE)])
+    with FULL.open("wb") as full:
+        process = start(command, *words, stdout=full.fileno(), encoding="utf-8")
+    with process:
+        assert process.wait(60) == 1
+        assert process.stderr is not None
+        said = process.stderr.read()
+    assert said == "sitemapreader: cannot write to standard output: No space left on device\n"
+
+
+@pytest.mark.parametrize("command", ["urls", "tree", "discover"])
+def test_a_file_that_cannot_be_made(command: str, tmp_path: Path) -> None:
+    """A folder that is not there, or a file that is one, is named in one line; nothing is left."""
+    for place in (tmp_path / "none" / "urls.txt", tmp_path):
+        done = run(command, str(SITE), "-o", str(place))
+        assert (done.returncode, done.stdout) == (1, "")
+        assert done.stderr.startswith(f"sitemapreader: cannot write to {place}: ")
+        assert done.stderr.count("\n") == 1
+        assert list(tmp_path.iterdir()) == []
+
+
+DOWN = "http://127.0.0.1:9/"
+
+
+@pytest.mark.parametrize("options", [(), ("--state", "all.db"), ("--report", "sites.csv")])
+@pytest.mark.parametrize("name", ["urls.txt", "urls.parquet", "urls.jsonl.gz"])
+def test_a_file_of_yesterday_outlives_a_bad_day(
+    tmp_path: Path, name: str, options: tuple[str, ...]
+) -> None:
+    """A site that is down or has lost its sitemap leaves the file as it was, and that is said."""
+    output = tmp_path / name
+    with serving(answer_for({"/": b"<p>nothing"})) as (barren,):
+        for source, code in ((DOWN, 4), (barren, 1)):
+            for is_there in (True, False):
+                output.write_text("yesterday", "utf-8") if is_there else output.unlink()
+                done = run(source, "-o", str(output), *options, "-m", "5", cwd=tmp_path)
+                assert done.returncode == code, done.stderr
+                assert f"{output} was left as it was, because nothing was found" in done.stderr
+                assert output.exists() == is_there
+                assert not is_there or output.read_text("utf-8") == "yesterday"
+            assert "--report" not in options or "127.0.0.1" in (tmp_path / "sites.csv").read_text()
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_other_commands_leave_the_file_of_yesterday(tmp_path: Path) -> None:
+    """`discover`, and a list of which nothing was found, do the same."""
+    output, sites = tmp_path / "urls.txt", tmp_path / "list"
+    sites.write_text(f"{DOWN}\nno site\n", "utf-8")
+    output.write_text("yesterday", "utf-8")
+    for words in (["discover", DOWN], ["-i", str(sites)]):
+        assert run(*words, "-o", str(output), "-m", "5").returncode == 4
+        assert output.read_text("utf-8") == "yesterday"
+
+
+def test_a_fault_leaves_what_was_read(tmp_path: Path) -> None:
+    """A file is whole although something failed: the exit code says that, and the file is there."""
+    (tmp_path / "broken.xml").write_bytes(urlset(5)[:-60])
+    done = run("broken.xml", "-i", str(tmp_path), "-o", "urls.txt", cwd=tmp_path)
+    assert done.returncode == 3
+    assert f"cannot read {tmp_path}: Is a directory" in done.stderr
+    assert len((tmp_path / "urls.txt").read_text("utf-8").split()) == 4
+
+
+def test_a_list_that_nobody_writes(tmp_path: Path) -> None:
+    """A named pipe without a writer is waited for, and a signal ends the wait."""
+    os.mkfifo(tmp_path / "list")
+    with start("-i", str(tmp_path / "list"), encoding="utf-8") as process:
+        wait_for_handlers(process)
+        time.sleep(0.2)  # until the pipe is opened; before that the signal has its effect, too
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 143
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+@pytest.mark.parametrize("waiting", ["for the server", "for the reader"])
+def test_whole_lines(endless: str, tmp_path: Path, number: signal.Signals, waiting: str) -> None:
+    """A signal ends the program with 128 and its number, and only whole lines were written."""
+    file = tmp_path / "sitemap.xml"
+    file.write_bytes(urlset(200_000))
+    is_full = waiting == "for the reader"
+    with start(str(file) if is_full else endless) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        text = process.stdout.readline()
+        if is_full:
+            wait_until_full(process.stdout)
+        process.send_signal(number)
+        assert not is_full or process.wait(60) == 128 + number
+        text, errors = text + process.stdout.read(), process.stderr.read()
+        assert process.wait(60) == 128 + number
+    assert text.startswith(b"https://example.org/0\n")
+    assert text.endswith(b"\n")
+    assert b"Traceback" not in errors
+
+
 def test_a_signal_after_the_work(tmp_path: Path) -> None:
     """A signal that comes once all is written does not change the exit code."""
     code = (
         "import os, signal, sys\n"
         "from sitemapreader.cli import main\n"
-        f"code = main([{str(SITE)!r}, '-q', '-o', 'urls.txt'])\n"
+        f"sys.argv[1:] = [{str(SITE)!r}, '-q', '-o', 'urls.txt']\n"
+        "code = main()\n"
         "os.kill(os.getpid(), signal.SIGTERM)\n"
         "sys.exit(code)\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, timeout=60, check=False
-    )
-    assert (done.returncode, done.stderr) == (0, b"")
-    assert (tmp_path / "urls.txt").exists()
+    done = run_code(code, tmp_path)
+    assert (done.returncode, (tmp_path / "urls.txt").exists()) == (0, True)
+    assert "Traceback" not in done.stderr

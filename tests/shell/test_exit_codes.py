@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import package
 import pytest
-from aiohttp import web
-from commands import run, serving, urlset
+from commands import answer_for, run, serving, urlset
+from serving import listen
 from walking import ROBOTS, fault, index, status, walk_all
 from walking import urlset as small_urlset
 
+from sitemapreader import SiteStatus, walk, walk_many, walk_sync
 from sitemapreader.cli.parser import MEANINGS
 from sitemapreader.cli.summary import RunSummary
 from sitemapreader.issues import IssueCode
@@ -20,84 +22,57 @@ from sitemapreader.many.visitor import SiteWalk
 from sitemapreader.options import Limits
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import AsyncIterator
+    from pathlib import Path
     from typing import Any
 
-    from commands import Answer
+    from aiohttp import web
 
 PAGE = package.ROOT / "docs" / "exit-codes.md"
 TOP, A, B = (f"https://example.org/{name}.xml" for name in ("top", "a", "b"))
 
 
-def test_the_page_has_the_table() -> None:
-    """docs/exit-codes.md has the codes and their meanings, as the code has them."""
+def test_the_table() -> None:
+    """docs/exit-codes.md and `--help --all` have the codes and their meanings, as the code has."""
     rows = re.findall(r"^\| ([\d, ]+) \| (.+) \|$", PAGE.read_text("utf-8"), re.MULTILINE)
     assert dict(rows) == MEANINGS
-
-
-def test_help_has_the_table() -> None:
-    """--help ends with the same table."""
     _, _, said = run("--help", "--all").stdout.partition("exit codes:\n")
-    rows = [re.split(r"\s{2,}", line.strip(), maxsplit=1) for line in said.splitlines() if line]
-    assert dict(rows[: len(MEANINGS)]) == MEANINGS
+    lines = [re.split(r"\s{2,}", line.strip(), maxsplit=1) for line in said.splitlines() if line]
+    assert dict(lines[: len(MEANINGS)]) == MEANINGS
 
 
 # -- the library
 
+STRANGER = "https://else.net/b.xml"
+SECOND = small_urlset("https://example.org/2")
+
 
 @pytest.mark.parametrize(
-    ("name", "extra", "arguments", "complete", "left_out"),
+    ("extra", "arguments", "left_out"),
     [
-        ("all read", {B: small_urlset("https://example.org/2")}, {}, True, {}),
-        ("dead child", {}, {}, False, {}),
-        ("child times out", {B: fault(IssueCode.TIMEOUT, B)}, {}, False, {}),
-        ("cut child", {B: small_urlset("https://example.org/2")[:-20]}, {}, False, {}),
-        ("not followed", {}, {"follow": lambda e: e.loc != B}, True, {"not-followed": 1}),
+        ({B: SECOND}, {}, ""),
+        ({}, {}, None),
+        ({B: fault(IssueCode.TIMEOUT, B)}, {}, None),
+        ({B: SECOND[:-20]}, {}, None),
+        ({}, {"follow": lambda e: e.loc != B}, "not-followed"),
         (
-            "pruned",
             {TOP: index(A, (B, "2020-01-01"))},
             {"since": datetime(2026, 1, 1, tzinfo=UTC)},
-            True,
-            {"not-modified-since": 1},
+            "not-modified-since",
         ),
+        ({TOP: index(A, STRANGER)}, {}, "cross-host-child, lost"),
+        ({TOP: index(A, STRANGER)}, {"follow": lambda e: "else" not in e.loc}, "not-followed"),
         (
-            "elsewhere",
-            {TOP: index(A, "https://else.net/b.xml")},
-            {},
-            False,
-            {"cross-host-child": 1},
-        ),
-        (
-            "elsewhere, and not wanted",
-            {TOP: index(A, "https://else.net/b.xml")},
-            {"follow": lambda e: "else" not in e.loc},
-            True,
-            {"not-followed": 1},
-        ),
-        (
-            "disallowed",
             {ROBOTS: f"User-agent: *\nDisallow: /b.xml\nSitemap: {TOP}".encode()},
             {},
-            True,
-            {"robots-disallowed": 1},
+            "robots-disallowed",
         ),
-        (
-            "too deep",
-            {TOP: index(A), A: index(B)},
-            {"limits": Limits(depth=1)},
-            False,
-            {"budget-depth": 1},
-        ),
-        ("too many", {}, {"limits": Limits(children=1)}, False, {"budget-children": 1}),
+        ({TOP: index(A), A: index(B)}, {"limits": Limits(depth=1)}, "budget-depth, lost"),
+        ({}, {"limits": Limits(children=1)}, "budget-children, lost"),
     ],
-    ids=lambda value: value if isinstance(value, str) else "",
 )
 async def test_complete(
-    name: str,
-    extra: dict[str, bytes],
-    arguments: dict[str, Any],
-    complete: bool,
-    left_out: dict[str, int],
+    extra: dict[str, Any], arguments: dict[str, Any], left_out: str | None
 ) -> None:
     """A walk is complete unless something listed was not read for a reason nobody asked for."""
     pages: dict[str, Any] = {
@@ -105,9 +80,10 @@ async def test_complete(
         TOP: index(A, B),
         A: small_urlset("https://example.org/1"),
     }
-    walked = await walk_all(pages | extra, **arguments)
-    assert walked.report.complete is complete, name
-    assert {r: n for r, n in walked.report.left_out.items() if n} == left_out
+    reason, _, is_lost = (left_out or "").partition(", ")
+    report = (await walk_all(pages | extra, **arguments)).report
+    assert report.complete is (left_out is not None and not is_lost)
+    assert {r: n for r, n in report.left_out.items() if n} == ({reason: 1} if reason else {})
 
 
 async def test_guesses_are_not_listed() -> None:
@@ -122,21 +98,6 @@ async def test_guesses_are_not_listed() -> None:
 
 
 # -- the program
-
-
-def answer_for(pages: Mapping[str, object]) -> Answer:
-    """Return what answers for a site: bytes, or a status, by path; HOST in bytes is its origin."""
-
-    async def answer(request: web.Request) -> web.StreamResponse:
-        page = pages.get(request.path, 404)
-        if isinstance(page, int):
-            return web.Response(status=page, text="no")
-        assert isinstance(page, bytes)
-        body = page.replace(b"HOST", f"http://{request.host}".encode())
-        kind = "text/html" if b"<!doctype" in body else "application/octet-stream"
-        return web.Response(body=body, content_type=kind)
-
-    return answer
 
 
 HTML = b"<!doctype html><title>Hello</title>"
@@ -242,7 +203,7 @@ def test_each_failed_site_is_named() -> None:
 @pytest.mark.parametrize(
     "words", [("--include", "nowhere"), ("--since", "2030-01-01", "--undated", "drop")]
 )
-def test_what_nobody_wants_is_no_failure(tmp_path: Any, words: tuple[str, ...]) -> None:
+def test_what_nobody_wants_is_no_failure(tmp_path: Path, words: tuple[str, ...]) -> None:
     """A run whose filters hold everything back is complete, says so, and writes its empty list."""
     file = tmp_path / "day.txt"
     file.write_text("of yesterday\n", "utf-8")
@@ -250,17 +211,6 @@ def test_what_nobody_wants_is_no_failure(tmp_path: Any, words: tuple[str, ...]) 
         done = run(url, *words, "-o", str(file))
     assert (done.returncode, file.read_text("utf-8")) == (0, "")
     assert done.stderr.splitlines()[-1] == "sitemapreader: held back as asked: 3 URLs"
-
-
-def test_an_index_on_disk_is_not_complete(tmp_path: Any) -> None:
-    """A file that lists sitemaps, which are not fetched, is not all read: 3 beside other URLs."""
-    (tmp_path / "index.xml").write_bytes((INDEX % b"").replace(b"HOST", b"http://a.example"))
-    (tmp_path / "a.xml").write_bytes(urlset(2))
-    done = run("read", str(tmp_path / "index.xml"), str(tmp_path / "a.xml"))
-    assert (done.returncode, len(done.stdout.split())) == (3, 2)
-    assert "lists 1 sitemaps or pages of a feed, which were not fetched" in done.stderr
-    alone = run("read", str(tmp_path / "index.xml"))
-    assert (alone.returncode, alone.stdout) == (1, "")
 
 
 async def test_what_has_no_room_is_counted() -> None:
@@ -282,3 +232,72 @@ async def test_what_has_no_room_is_counted() -> None:
     numbers = [int(number) for number in re.findall(r"not read: (\d+) ", said)]
     assert sum(numbers) == 30
     assert summary.find_exit_code() == 3
+
+
+# -- `--max-time` and `--exit-code`
+
+SITE = "https://example.org/"
+
+
+async def answer(request: web.Request) -> web.StreamResponse:
+    """Answer with a quick sitemap, and one that takes longer than anybody waits."""
+    if request.path == "/slow.xml":
+        await asyncio.sleep(60)
+    pages = {"/top.xml": index("HOST/quick.xml", "HOST/slow.xml"), "/quick.xml": urlset(2, "HOST")}
+    return await answer_for(pages)(request)
+
+
+async def test_a_walk_ends_in_time() -> None:
+    """What was read until then is delivered, and the rest is named as cut by time."""
+    async with listen(answer) as base:
+        limit = timedelta(seconds=0.6)
+        async with walk(sitemaps=[f"{base}/top.xml"], max_time=limit) as entries:
+            assert [entry.loc async for entry in entries] == [f"{base}/0", f"{base}/1"]
+    reasons = {each.url: each.reason for each in entries.report.documents if each.via}
+    assert reasons[f"{base}/slow.xml"] == "budget-seconds"
+    assert not entries.report.complete
+
+
+async def test_a_run_ends_in_time() -> None:
+    """All sites share the time; sites that were begun have outcomes, and an endless list ends."""
+
+    async def endless(base: str) -> AsyncIterator[str]:
+        yield f"{base}/quick.xml"
+        yield f"{base.replace('127.0.0.1', 'localhost')}/slow.xml"
+        await asyncio.sleep(60)
+        yield f"{base}/top.xml"
+
+    async with listen(answer) as base:
+        limit = timedelta(seconds=0.6)
+        async with walk_many(endless(base), trusted=True, max_time=limit) as sites:
+            found = [entry.loc async for _, entries in sites.batches() for entry in entries]
+    assert found == [f"{base}/0", f"{base}/1"]
+    assert sites.is_cut
+    assert [each.status for each in sites.outcomes] == [SiteStatus.COMPLETE, SiteStatus.FAILED]
+
+
+def test_the_time_of_a_run() -> None:
+    """A run that is cut prints what it has, and exits with 3."""
+    with serving(answer) as (base,):
+        shown = run(f"{base}/top.xml", "--sitemap", "--max-time", "0.6s")
+    assert (shown.returncode, len(shown.stdout.split())) == (3, 2)
+    assert "budget-seconds" in shown.stderr
+
+
+def test_there_are_changes(tmp_path: Path) -> None:
+    """7 says that something is new, changed or gone; 0 that nothing is."""
+    sitemap, site = tmp_path / "sitemap.xml", str(tmp_path)
+    (tmp_path / "robots.txt").write_text(f"Sitemap: {SITE}sitemap.xml")
+    words = [site, "--state", str(tmp_path.parent / "exit.db"), "--changes", "--exit-code", "-q"]
+    codes = []
+    for urls in (["a", "b"], ["a", "b"], ["a", "b", "c"], ["a", "b", "c"]):
+        sitemap.write_bytes(small_urlset(*(SITE + url for url in urls)))
+        codes.append(run(*words).returncode)
+    assert codes == [7, 0, 7, 0]
+
+
+@pytest.mark.parametrize("value", [timedelta(0), timedelta(-1), 30, "30m"])
+def test_misuse(value: Any) -> None:
+    """The time is a positive timedelta."""
+    with pytest.raises((TypeError, ValueError), match="max_time must be"):
+        walk_sync(SITE, max_time=value)

@@ -228,6 +228,38 @@ def serving(answer: Answer, hosts: Sequence[str] = ("127.0.0.1",)) -> Iterator[l
         loop.close()
 
 
+def answer_for(pages: Mapping[str, object], asked: list[str] | None = None) -> Answer:
+    """Return what answers for a site.
+
+    Args:
+        pages: path -> bytes, in which HOST is the origin, a status, or 0 for a closed connection;
+            others answer 404.
+        asked: the paths that were asked for are added to it.
+    """
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        if asked is not None:
+            asked.append(request.path)
+        page = pages.get(request.path, 404)
+        if isinstance(page, int):
+            if not page and request.transport is not None:
+                request.transport.close()
+            return web.Response(status=page or 500, text="no")
+        assert isinstance(page, bytes)
+        if not page.startswith(b"\x1f\x8b"):
+            page = page.replace(b"HOST", f"http://{request.host}".encode())
+        kind = "text/html" if b"<!doctype" in page else "application/octet-stream"
+        return web.Response(body=page, content_type=kind)
+
+    return answer
+
+
+def index(*locs: str) -> bytes:
+    """Write a sitemap index."""
+    records = "".join(f"<sitemap><loc>{loc}</loc></sitemap>" for loc in locs)
+    return f"<sitemapindex>{records}</sitemapindex>".encode()
+
+
 def allow(*urls: str) -> list[str]:
     """Return the options that open loopback, and the ports of URLs, to the lines of a list."""
     ports = {url.rpartition(":")[2].strip("/") for url in urls}

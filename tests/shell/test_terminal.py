@@ -128,39 +128,6 @@ def test_progress_at_any_width(columns: int) -> None:
     assert max(map(len, frames)) <= (columns or 80)
 
 
-def test_progress_does_not_get_in_the_way() -> None:
-    """With the URLs at the same terminal, each of them is a line of its own."""
-    with serving(answer_slowly) as (url,), sitting_at(url, stdout=True) as (terminal, process):
-        text = terminal.watch(until="1000 URLs; documents: 12 complete")
-        assert process.wait(60) == 0
-    assert " documents |" in text
-    shown = [line.split("\r")[-1] for line in re.split(r"\r?\n", text)]
-    assert sum(bool(re.fullmatch(rf"{url}/\d+", line)) for line in shown) == 1000
-
-
-@pytest.mark.parametrize("arguments", [["-q"], []])
-@pytest.mark.slow
-def test_no_progress_without_need(arguments: list[str]) -> None:
-    """-q shows nothing at a terminal; and where there is none, tqdm is not even imported."""
-    if arguments:
-        with serving(answer_slowly) as (url,), sitting_at(url, *arguments) as (terminal, process):
-            assert process.stdout is not None
-            process.stdout.read()
-            assert process.wait(60) == 0
-            assert terminal.watch(seconds=2) == ""
-        return
-    script = (
-        "import sys\n"
-        "from sitemapreader.cli import main\n"
-        "main(['read'])\n"
-        "print('tqdm' in sys.modules)\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script], input=urlset(1), capture_output=True, check=True
-    )
-    assert done.stdout.split()[-1] == b"False"
-
-
 def test_progress_and_a_signal() -> None:
     """A signal takes the progress away before it is said that there was one."""
     with serving(answer_slowly) as (url,), sitting_at(url) as (terminal, process):
@@ -208,49 +175,47 @@ def test_a_password_that_is_not_given() -> None:
     assert "Traceback" not in text
 
 
-def test_issues_are_safe_at_a_terminal(tmp_path: Path) -> None:
+def test_issues_are_safe_at_a_terminal() -> None:
     """What a document says about itself cannot move the cursor."""
-    file = tmp_path / "a.xml"
-    file.write_bytes(
-        b"<urlset><url><loc>http://a.example/\x1b[2J</loc><lastmod>\xc2\x9b31m</lastmod></url>"
-        b"<url><loc>javascript:\xe2\x80\xae</loc></url></urlset>"
-    )
-    done = run("-v", str(file))
+    evil = "<loc>http://a.example/\x1b[2J</loc><lastmod>\x9b31m</lastmod>"
+    done = run("read", "-v", input=f"<urlset><url>{evil}</url><url><loc>x:\u202e</loc></url>")
     assert (done.stdout + done.stderr).replace("\n", "").isprintable()
 
 
-# -- progress and results at one terminal: the bar makes room only for what is shown there
+@pytest.mark.parametrize("place", ["terminal", "pipe", "file", "quiet"])
+def test_progress_and_results(tmp_path: Path, place: str) -> None:
+    """The line makes room for URLs at the same terminal, each on its own; else it stays.
 
-
-pytest.importorskip("pty", reason="no pseudo-terminals: run it on Linux or macOS")
-
-
-CLEARED = re.compile(r"\r {20,}\r")
-END = r"1000 URLs; documents: 12 complete"
-
-
-@pytest.mark.parametrize("stdout", [True, False], ids=["terminal", "pipe"])
-@pytest.mark.slow
-def test_the_bar_stays_where_results_go_elsewhere(tmp_path: Path, stdout: bool) -> None:
-    """With -o FILE, or a pipe, the bar is taken away once, at the end."""
-    output = tmp_path / "urls.txt"
-    words = ["-o", str(output)] if stdout else []
-    with serving(answer_slowly) as (url,), sitting_at(url, *words, stdout=stdout) as seat:
+    It is taken away in the end. With -q there is none.
+    """
+    words = {"file": ["-o", str(tmp_path / "urls.txt")], "quiet": ["-q"]}.get(place, [])
+    is_here = place in ("terminal", "file")
+    with serving(answer_slowly) as (url,), sitting_at(url, *words, stdout=is_here) as seat:
         terminal, process = seat
         if process.stdout is not None:
             assert len(process.stdout.read().split()) == 1000
-        text = terminal.watch(until=END)
+        text = terminal.watch(until="" if place == "quiet" else "12 complete", seconds=10)
         assert process.wait(60) == 0
+    if place == "quiet":
+        assert text == ""
+        return
     assert len(re.findall(r" documents \|", text)) >= 3
-    assert len(CLEARED.findall(text)) <= 2, repr(text)
-    if stdout:
-        assert len(output.read_text("utf-8").split()) == 1000
+    cleared = len(re.findall(r"\r {20,}\r", text))
+    assert cleared > 3 if place == "terminal" else cleared <= 2, repr(text)
+    shown = [line.split("\r")[-1] for line in re.split(r"\r?\n", text)]
+    here = sum(bool(re.fullmatch(rf"{url}/\d+", line)) for line in shown)
+    assert here == (1000 if place == "terminal" else 0)
 
 
-@pytest.mark.slow
-def test_the_bar_makes_room_for_results() -> None:
-    """With the URLs at the same terminal it is taken away for each batch of them."""
-    with serving(answer_slowly) as (url,), sitting_at(url, stdout=True) as (terminal, process):
-        text = terminal.watch(until=END)
-        assert process.wait(60) == 0
-    assert len(CLEARED.findall(text)) > 3
+def test_no_progress_without_need() -> None:
+    """Where there is no terminal, tqdm is not even imported."""
+    script = (
+        "import sys\n"
+        "from sitemapreader.cli import main\n"
+        "main(['read'])\n"
+        "print('tqdm' in sys.modules)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], input=urlset(1), capture_output=True, check=True
+    )
+    assert done.stdout.split()[-1] == b"False"

@@ -102,22 +102,6 @@ def test_a_report_in_every_format(tmp_path: Path, sites: list[str], form: str) -
     }
 
 
-def test_columns_are_chosen(sites: list[str]) -> None:
-    """`--fields` may have the site, at any place, and leaves it out where it is not named."""
-    done = run("-q", *sites[:2], "--format", "csv", "--fields", "loc,site", "--no-header")
-    assert sorted(done.stdout.splitlines()) == sorted(
-        f"{site}/{number},{site}" for site in sites[:2] for number in range(URLS)
-    )
-    done = run("-q", *sites[:2], "--format", "csv", "--fields", "loc")
-    assert done.stdout.splitlines()[0] == "loc"
-
-
-def test_one_source_has_no_column(sites: list[str]) -> None:
-    """With one source a table has the columns that it always had."""
-    done = run("-q", sites[0], "--format", "csv")
-    assert done.stdout.startswith("loc,")
-
-
 def test_the_parts_of_a_list_are_the_list(listed: Path, sites: list[str]) -> None:
     """Each site is in one of the parts, and the parts are the same in every run."""
     parts = [
@@ -127,23 +111,6 @@ def test_the_parts_of_a_list_are_the_list(listed: Path, sites: list[str]) -> Non
     whole = run("-q", "-i", str(listed), *allow(*sites)).stdout.split()
     assert sorted(parts[0] + parts[1] + parts[2]) == sorted(whole)
     assert len(whole) == 5 * URLS
-
-
-def test_a_bad_line_and_a_limit(tmp_path: Path, sites: list[str]) -> None:
-    """URLs that were printed are no wrong usage; what is no site makes the run incomplete."""
-    listed = tmp_path / "sites.txt"
-    listed.write_text(f"not a site\n{sites[0]}\n", "utf-8")
-    done = run("-i", str(listed), *allow(*sites), "--limit", "2")
-    assert (done.returncode, len(done.stdout.split())) == (3, 2)
-    assert "not read: 1 named above" in done.stderr
-
-
-def test_one_file_for_urls_and_report(tmp_path: Path, sites: list[str]) -> None:
-    """It is refused before anything is read: one of them would replace the other."""
-    both = str(tmp_path / "both.csv")
-    done = run(sites[0], "-o", both, "--report", both)
-    assert (done.returncode, "--output is the same file" in done.stderr) == (2, True)
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_several_lists(tmp_path: Path, sites: list[str]) -> None:
@@ -172,27 +139,12 @@ def test_a_list_without_a_site(tmp_path: Path, sites: list[str]) -> None:
     assert sorted(len(each.stdout.split()) for each in ended) == [0, URLS]
 
 
-@pytest.mark.parametrize("part", ["0/3", "4/3", "3", "a/b", "1/0", "-1/3"])
-def test_a_part_that_is_none(part: str) -> None:
-    """A part that cannot be is wrong usage, with an example."""
-    done = run("example.org", f"--shard={part}")
-    assert done.returncode == 2
-    assert "--shard" in done.stderr
-
-
 def test_subdomains_are_in_one_part() -> None:
     """A part is chosen by the registrable domain, and parts are about as large as each other."""
     domains = [f"d{number}.example" for number in range(4_000)]
     sizes = [sum(is_in_shard(domain, number, 4) for domain in domains) for number in range(4)]
     assert sum(sizes) == 4_000
     assert all(900 < size < 1_100 for size in sizes)
-
-
-def test_a_report_with_a_name_that_says_nothing() -> None:
-    """The name of the report has to say its format."""
-    done = run("example.org", "--report", "sites.txt")
-    assert done.returncode == 2
-    assert ".parquet" in done.stderr
 
 
 def test_private_lines_of_a_list_are_refused(tmp_path: Path, sites: list[str]) -> None:
@@ -225,6 +177,16 @@ def test_output_and_state_go_together(
     assert not [path.name for path in tmp_path.iterdir() if path.name.startswith(".")]
 
 
+def test_columns_are_chosen(sites: list[str]) -> None:
+    """`--fields` may have the site, at any place; with one source there is no such column."""
+    done = run("-q", *sites[:2], "--format", "csv", "--fields", "loc,site", "--no-header")
+    assert sorted(done.stdout.splitlines()) == sorted(
+        f"{site}/{number},{site}" for site in sites[:2] for number in range(URLS)
+    )
+    for words in ((*sites[:2], "--fields", "loc"), (sites[0],)):
+        assert run("-q", *words, "--format", "csv").stdout.startswith("loc")
+
+
 @pytest.mark.parametrize("is_list", [True, False])
 def test_a_site_may_take_so_long(tmp_path: Path, *, is_list: bool) -> None:
     """`--site-timeout` ends what never answers, in a list or not; the others are printed."""
@@ -237,28 +199,13 @@ def test_a_site_may_take_so_long(tmp_path: Path, *, is_list: bool) -> None:
         return web.Response(body=urlset(3))
 
     with serving(answer, ["127.0.0.1", "127.0.0.2"]) as (fast, slow):
-        words = [f"{fast}/s.xml", f"{slow}/s.xml", "--site-timeout", "1.5"]
-        if is_list:
-            (tmp_path / "sites.txt").write_text("\n".join(words[:2]), "utf-8")
-            words[:2] = ["-i", "sites.txt", *allow(fast, slow)]
-        done = run(*words, cwd=tmp_path)
-    assert len(done.stdout.splitlines()) == 3
+        words = [f"{fast}/s.xml", f"{slow}/s.xml"]
+        (tmp_path / "sites.txt").write_text("\n".join(words), "utf-8")
+        words = ["-i", "sites.txt", *allow(fast, slow)] if is_list else words
+        done = run(*words, "--site-timeout", "1.5", cwd=tmp_path)
+    assert (done.returncode, len(done.stdout.splitlines())) == (3, 3)
     assert "budget-seconds" in done.stderr
     assert "raise --site-timeout" in done.stderr
-    assert done.returncode == 3
-
-
-# -- lists of sites as people keep them: with comments, and with a site in them twice
-
-
-async def lines_of(text: bytes, size: int) -> list[str]:
-    """Read a list that comes in pieces of a size."""
-
-    async def pieces() -> AsyncGenerator[bytes, None]:
-        for start in range(0, len(text), size):
-            yield text[start : start + size]
-
-    return [line async for line in read_lines(pieces())]
 
 
 @pytest.mark.parametrize("size", [1, 7, 1_000])
@@ -268,7 +215,12 @@ async def test_comments_in_a_list(size: int) -> None:
         b"# sites\n  # more\nhttps://a.example/ # ours\nhttps://b.example/#top\r\n"
         b"https://c.example/\t#theirs # too\nd.example#x # y\n\n#\n"
     )
-    assert await lines_of(text, size) == [
+
+    async def cut() -> AsyncGenerator[bytes, None]:
+        for start in range(0, len(text), size):
+            yield text[start : start + size]
+
+    assert [line async for line in read_lines(cut())] == [
         "https://a.example/",
         "https://b.example/#top",
         "https://c.example/",

@@ -128,24 +128,6 @@ def test_groups_are_of_a_size(file: Path) -> None:
     assert GROUP_ROWS <= directory.row_group(0).num_rows < GROUP_ROWS + 8_192
 
 
-def test_the_version_is_in_the_file(file: Path) -> None:
-    """Who reads the file can tell which schema it has."""
-    assert pq.read_schema(file).metadata[VERSION_KEY] == str(SCHEMA_VERSION).encode()
-
-
-def test_nothing_is_a_file_too(tmp_path: Path) -> None:
-    """Without an entry the file has the columns, and no rows."""
-    table = pq.read_table(write(tmp_path / "x", []))
-    assert (table.schema, table.num_rows) == (SCHEMA, 0)
-    assert pq.read_metadata(tmp_path / "x").num_row_groups == 0
-
-
-def test_fields_are_columns(tmp_path: Path) -> None:
-    """Columns that are chosen stand in their order."""
-    table = pq.read_table(write(tmp_path / "x", [FULL], fields=["news", "loc"]))
-    assert table.column_names == ["news", "loc"]
-
-
 def test_lone_surrogates_are_written_with_backslashes() -> None:
     """What UTF-8 cannot have does not stop the others."""
     entries = [UrlEntry("https://a.example/\ud800", images=(Image("\udfff"),)), BARE]
@@ -230,15 +212,24 @@ def test_without_pyarrow_the_extra_is_named(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_terminal_gets_no_parquet(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Binary data is not written to a terminal."""
-    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    with pytest.raises(ValueError, match="give a file"):
-        open_output(None, "parquet")
+def test_the_schema(tmp_path: Path) -> None:
+    """Texts are strings, moments microseconds in UTC; what is always there is not null.
 
-
-def test_types_are_arrows_plain_ones() -> None:
-    """Texts are strings, moments microseconds in UTC; what is always there is not null."""
+    The version is in the file, which has all columns without an entry, and else those chosen.
+    """
     assert SCHEMA.field("loc") == pa.field("loc", pa.string(), nullable=False)
     assert SCHEMA.field("lastmod") == pa.field("lastmod", pa.timestamp("us", "UTC"))
     assert not SCHEMA.field("images").nullable
+    table = pq.read_table(write(tmp_path / "x", []))
+    assert (table.schema, table.num_rows) == (SCHEMA, 0)
+    assert table.schema.metadata[VERSION_KEY] == str(SCHEMA_VERSION).encode()
+    chosen = pq.read_table(write(tmp_path / "x", [FULL], fields=["news", "loc"]))
+    assert chosen.column_names == ["news", "loc"]
+
+
+def test_misuse(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Binary data is not written to a terminal, and a compressed file is not compressed again."""
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    for words in ((None, "parquet"), ("x.parquet.gz",), ("x.gz", "parquet")):
+        with pytest.raises(ValueError, match=r"give a file|end the name with \.parquet"):
+            open_output(*words)

@@ -7,7 +7,6 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import feedparser
-import pytest
 from commands import run
 from walking import urlset
 
@@ -17,6 +16,8 @@ from sitemapreader.output import atom
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    import pytest
 
 SITE = "https://example.org/"
 
@@ -68,12 +69,6 @@ def test_60_days(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(set(ids)) > 500
 
 
-def test_a_byte_order_mark() -> None:
-    """`--bom` begins a table with the mark by which Excel knows that it is UTF-8."""
-    words = ["testdata/site", "--format", "csv", "--limit", "1", "-q"]
-    assert run(*words, "--bom").stdout == f"\ufeff{run(*words).stdout}"
-
-
 def test_in_the_shell(tmp_path: Path) -> None:
     """Two runs with a state make one feed; one without news leaves it byte by byte."""
     site, feed = tmp_path / "site", tmp_path / "changes.atom"
@@ -88,25 +83,3 @@ def test_in_the_shell(tmp_path: Path) -> None:
     assert written[0] == written[1]
     links = [each.link for each in feedparser.parse(written[2]).entries]
     assert (links[0], sorted(links)) == (f"{SITE}c", [SITE + name for name in "abc"])
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        ("newest -o changes.atom", "the command urls writes it, with --changes"),
-        ("-o changes.atom", "add --changes and --state FILE"),
-        ("--format atom --changes --state s.db", "atom is always a file"),
-        ("-o foreign.atom --changes --state s.db", "is not a feed that was written here"),
-        ("--bom --format jsonl", "choose one of these"),
-        ("--bom --format csv --no-header", "choose one of these"),
-        ("-o c.atom --changes --state s.db --fields loc", "leave them out"),
-        ("-o c.atom --changes --state s.db --count-by folder", "prints a table"),
-    ],
-)
-def test_wrong_options(tmp_path: Path, words: str, said: str) -> None:
-    """What cannot be meant is refused before anything is fetched, and no file is touched."""
-    (tmp_path / "foreign.atom").write_text("<feed>of somebody</feed>")
-    shown = run(*words.split(), "http://127.0.0.1:9/", cwd=tmp_path)
-    assert (shown.returncode, shown.stdout) == (2, "")
-    assert said in shown.stderr
-    assert [each.name for each in tmp_path.iterdir()] == ["foreign.atom"]

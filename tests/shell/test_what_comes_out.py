@@ -1,0 +1,263 @@
+"""What the options do to the URLs that come out."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import re
+import select
+import shutil
+import subprocess
+import sys
+from typing import TYPE_CHECKING, cast
+
+import package
+import pytest
+from aiohttp import web
+from commands import allow, answer_for, index, run, serving, start, urlset
+
+from sitemapreader import walk
+from sitemapreader.fetch import FolderFetcher
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from sitemapreader.walker.config import Patterns
+
+SITE = package.ROOT / "testdata" / "site"
+FOLDER = str(SITE)
+
+
+def test_include_and_exclude() -> None:
+    """Regular expressions choose URLs; several of a kind are alternatives; files obey them too."""
+    chosen = run(FOLDER, "-q", "--include", "/birds/b", "--include", "guide", "--exclude", "ow")
+    assert sorted(url.rpartition("/")[2] for url in chosen.stdout.split()) == [
+        "bearded-tit",
+        "bittern",
+        "black-tailed-godwit",
+        "bluethroat",
+        "brent-goose",
+        "field-guide-to-mud",
+    ]
+    file = SITE / "sitemap-birds.xml.gz"
+    assert run("read", "-q", str(file), "--include", "wren$").stdout.count("\n") == 1
+
+
+async def test_the_library_includes_and_excludes() -> None:
+    """`walk` has the same filters, and its report says how many entries they kept back."""
+    fetcher = FolderFetcher(SITE)
+    found = []
+    patterns: list[Patterns] = [[re.compile("(?i)B"), "x"], "t$"]
+    for exclude in patterns:
+        walked = walk(fetcher.base_url, fetcher=fetcher, include="/birds/", exclude=exclude)
+        async with walked as entries:
+            found.append([entry.loc async for entry in entries])
+    assert [len(locs) for locs in found] == [0, 8]
+    assert all("/birds/" in loc and not loc.endswith("t") for loc in found[1])
+    assert sum(document.filtered for document in entries.report.documents) == 43 - 8
+
+
+@pytest.mark.parametrize("wrong", ["(", b"a", ["(", "a"], [1]])
+def test_the_library_refuses_what_is_no_pattern(wrong: object) -> None:
+    """What cannot be searched for is said at once, with what to write instead."""
+    with pytest.raises((ValueError, TypeError), match="regular expression"):
+        walk("https://a.example/", include=cast("str", wrong))
+
+
+def test_limit(tmp_path: Path) -> None:
+    """--limit ends the run after so many URLs, over all sources, and that is no failure."""
+    for name in "ab":
+        (tmp_path / name).write_bytes(urlset(10))
+    done = run("a", "b", "--limit", "13", "-o", "urls.txt", cwd=tmp_path)
+    assert (done.returncode, len((tmp_path / "urls.txt").read_text().split())) == (0, 13)
+    assert done.stderr.startswith("sitemapreader: 13 URLs")
+    for limit in ("10", "11"):
+        assert run("a", "--limit", limit, "-q", cwd=tmp_path).stdout.count("\n") == 10
+
+
+def test_limit_stops_the_network() -> None:
+    """Once the limit is reached, nothing more is asked for."""
+    asked: list[str] = []
+    names = [f"/{number}.xml" for number in range(500)]
+    pages = {"/index.xml": index(*(f"HOST{name}" for name in names))}
+    with serving(answer_for(pages | dict.fromkeys(names, urlset(10)), asked)) as (url,):
+        done = run(f"{url}/index.xml", "-q", "--limit", "5")
+    assert (done.returncode, len(done.stdout.split())) == (0, 5)
+    assert len(asked) < 100
+
+
+def test_since(tmp_path: Path) -> None:
+    """A date, or a span before now, leaves out what is older."""
+    file = tmp_path / "sitemap.xml"
+    file.write_bytes(
+        b"<urlset><url><loc>http://a.example/old</loc><lastmod>2020-01-01</lastmod></url>"
+        b"<url><loc>http://a.example/none</loc></url></urlset>"
+    )
+    for when in ("2021", "7d", "12h"):
+        assert run(str(file), "-q", "--since", when).stdout == "http://a.example/none\n"
+    assert len(run(str(file), "-q", "--since", "2019-05").stdout.split()) == 2
+
+
+def test_unique(tmp_path: Path) -> None:
+    """Each URL is printed once, over all sources; options stand anywhere between them."""
+    copy = shutil.copytree(FOLDER, tmp_path / "copy")
+    done = run("-q", FOLDER, "--unique", str(copy))
+    assert len(done.stdout.split()) == 43
+
+
+def test_formats() -> None:
+    """--format and --fields make a table of the same entries; -0 ends each with NUL."""
+    done = run(FOLDER, "-q", "--format", "csv", "--fields", "loc,lastmod")
+    rows = list(csv.reader(io.StringIO(done.stdout)))
+    assert rows[0] == ["loc", "lastmod"]
+    assert len(rows) == 44
+    lines = run(FOLDER, "-q", "--format", "jsonl", "--fields", "lastmod,loc").stdout.splitlines()
+    assert {tuple(json.loads(line)) for line in lines} == {("lastmod", "loc")}
+    words = [FOLDER, "--format", "csv", "--limit", "1", "-q"]
+    assert run(*words, "--bom").stdout == f"\ufeff{run(*words).stdout}"
+    urls = run(FOLDER, "-q", "-0").stdout.split("\0")
+    assert sorted(urls) == sorted(run(FOLDER, "-q", "-o", "-").stdout.split("\n"))
+
+
+def test_output_file(tmp_path: Path) -> None:
+    """It is there once it is whole, in the format of its suffix, with the rights of a new file."""
+    output = tmp_path / "urls.csv"
+    assert run(FOLDER, "-q", "-o", str(output)).returncode == 0
+    assert len(list(csv.DictReader(io.StringIO(output.read_text("utf-8"))))) == 43
+    assert [path.name for path in tmp_path.iterdir()] == ["urls.csv"]
+    mask = os.umask(0)
+    os.umask(mask)
+    assert output.stat().st_mode & 0o777 == 0o666 & ~mask
+    assert run(FOLDER, "-q", "-o", str(output), "--format", "urls").returncode == 0
+    assert output.read_text(encoding="utf-8").startswith("https://")
+
+
+def test_any_locale(tmp_path: Path) -> None:
+    """A terminal that knows no UTF-8 gets backslashes, and no traceback."""
+    file = tmp_path / "sitemap.xml"
+    file.write_text("<urlset><url><loc>http://a.example/\u2603</loc></url></urlset>", "utf-8")
+    environment = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    done = run(str(file), "-q", env=environment)
+    assert (done.returncode, done.stdout) == (0, "http://a.example/\\u2603\n")
+
+
+def test_depth() -> None:
+    """--depth 1 reads an index and its children, but no index below."""
+    pages = {"/1": index("HOST/2"), "/2": index("HOST/3"), "/3": urlset(1)}
+    with serving(answer_for(pages)) as (url,):
+        deep = run("--sitemap", f"{url}/1")
+        flat = run("--sitemap", f"{url}/1", "--depth", "1")
+    assert (deep.returncode, deep.stdout) == (0, "https://example.org/0\n")
+    assert (flat.returncode, flat.stdout) == (1, "")
+    assert "not read: 1 budget-depth" in flat.stderr
+
+
+def test_robots_feeds_and_probes() -> None:
+    """--no-robots, --feeds and --probe do what `discover` and `walk` have them for."""
+    asked: list[str] = []
+    link = b'<!doctype html><link rel="alternate" type="application/rss+xml" href="/feed">'
+    pages = {
+        "/robots.txt": b"User-agent: *\nDisallow: /sitemap\nDisallow: /news",
+        "/sitemap.xml": urlset(2),
+        "/": link,
+        "/feed": b"<rss><channel><item><link>http://a.example/post</link></item></channel></rss>",
+    }
+    with serving(answer_for(pages, asked)) as (url,):
+        assert run(url, "-q").returncode == 1
+        assert len(run(url, "-q", "--no-robots").stdout.split()) == 2
+        assert run(url, "-q", "--feeds").stdout == "http://a.example/post\n"
+        asked.clear()
+        run(url, "-q", "--probe", "never")
+        assert asked == ["/robots.txt", "/"]
+        run(url, "-q", "--probe", "deep")
+        assert "/.well-known/resourcesync" in asked
+
+
+YEARS = {
+    "/robots.txt": b"Sitemap: HOST/index.xml",
+    "/index.xml": index(*(f"HOST/{name}" for name in ("2024", "2025", "2026", "old"))),
+    "/old": index("HOST/old/1999", "HOST/old/2000"),
+    **{f"/{year}": urlset(2, f"HOST/{year}") for year in (2024, 2025, 2026)},
+    **{f"/old/{year}": urlset(2, f"HOST/old/{year}") for year in (1999, 2000)},
+}
+"""An archive with a sitemap a year, and one index inside the other."""
+
+
+@pytest.mark.parametrize(
+    ("words", "years", "left_out"),
+    [
+        ((), {"2024", "2025", "2026", "1999", "2000"}, 0),
+        (("--follow", "202[56]"), {"2025", "2026"}, 2),
+        (("--no-follow", "202[56]"), {"2024", "1999", "2000"}, 2),
+        (("--follow", "2024", "--follow", "old", "--no-follow", "1999"), {"2024", "2000"}, 3),
+        (("--no-follow", "."), set(), 4),
+    ],
+)
+@pytest.mark.parametrize("command", ["urls", "tree"])
+def test_follow(command: str, words: tuple[str, ...], years: set[str], left_out: int) -> None:
+    """Children are chosen by their URL, and what was left out is counted and no failure."""
+    with serving(answer_for(YEARS)) as (url,):
+        done = run(command, url, *words)
+    assert done.returncode == 0
+    if command == "urls":
+        assert {line.split("/")[-2] for line in done.stdout.split()} == years
+    said = f"sitemapreader: left out as asked: {left_out} not-followed"
+    assert (said in done.stderr.splitlines()) is bool(left_out)
+    assert "not read" not in done.stderr
+
+
+def test_follow_and_a_state(tmp_path: Path) -> None:
+    """What was not followed comes once it is followed, although the index is unchanged."""
+    state = str(tmp_path / "site.db")
+    with serving(answer_for(YEARS)) as (url,):
+        first = run(url, "-q", "--state", state, "--no-follow", "2026")
+        second = run(url, "-q", "--state", state)
+    assert (len(first.stdout.split()), len(second.stdout.split())) == (8, 2)
+    assert "/2026/" in second.stdout
+
+
+@pytest.mark.slow
+def test_memory_does_not_grow_with_the_list() -> None:
+    """A list of a hundred thousand lines takes no more room than one of a hundred."""
+    script = (
+        "import resource, sys\n"
+        "from sitemapreader.cli import main\n"
+        "code = main(['-q', '-i', '-'])\n"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)\n"
+    )
+    pytest.importorskip("resource", reason="no module resource: run it on Linux or macOS")
+
+    def peak(lines: int) -> int:
+        done = subprocess.run(
+            [sys.executable, "-c", script],
+            input="no url\n" * lines,
+            capture_output=True,
+            encoding="utf-8",
+            check=True,
+        )
+        return int(done.stdout)
+
+    assert peak(100_000) < 1.1 * peak(100)
+
+
+def test_a_slow_list_holds_up_nobody() -> None:
+    """While a list is waited for, the sites that it has named already are read."""
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        del request
+        return web.Response(body=urlset(1))
+
+    with (
+        serving(answer) as (url,),
+        start("-q", "-i", "-", *allow(url), stdin=subprocess.PIPE, encoding="utf-8") as process,
+    ):
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(f"{url}/map.xml\n")
+        process.stdin.flush()
+        assert select.select([process.stdout], [], [], 60)[0]
+        assert process.stdout.readline() == "https://example.org/0\n"
+        process.stdin.close()
+        assert process.wait(60) == 0

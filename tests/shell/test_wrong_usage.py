@@ -1,0 +1,174 @@
+"""Wrong usage: two lines that say what to write instead, before anything is fetched or written."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+from typing import TYPE_CHECKING
+
+import package
+import pytest
+from aiohttp import web
+from commands import run, serving, urlset
+
+from sitemapreader.cli.commands import COMMANDS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+EVIL = "\x1b]0;owned\x07\u202e\x9b31m"
+
+WRONG = [
+    # words that name no source
+    ("missing.xml", "'missing.xml' is neither an http(s) URL nor a file or folder that exists"),
+    ("tree ftp://a.example/", "'ftp://a.example/' is neither an http(s) URL"),
+    ("discover ./map.xml", "'./map.xml' is neither"),
+    ("[::1", "'[::1' is neither"),
+    ("a.b:99999", "'a.b:99999' is neither"),
+    ("s:map.xml", "'s:map.xml' is neither"),
+    ("discovr", "; did you mean discover?"),
+    ("sumbit", "; did you mean submit?"),
+    ("walkabout", f"; the commands are {', '.join(COMMANDS)}"),
+    ("", "there is no source: name "),
+    ("tree", "there is no source: name "),
+    ("audit", "there is no source: name "),
+    ("-q tree site", "tree is a command, which comes first: sitemapreader tree"),
+    ("tree site/sitemap_index.xml", "give its URL, or the folder"),
+    ("read https://a.example/a.xml", "is a URL, and read is for files: omit the word read"),
+    ("read site", "site is a folder, and read is for files: omit the word read"),
+    ("site -i - -", "not both"),
+    ("-i - -i - -", "not both"),
+    ("completion bash zsh", "unexpected argument: zsh"),
+    ("completion powershell", "choose from bash, zsh, fish, tcsh"),
+    # values
+    ("site --format json", "unknown value 'json': did you mean jsonl?"),
+    ("site --format=JSONL", "choose from urls, jsonl, csv, tsv, parquet"),
+    ("tree site --format jsonl", "did you mean json?"),
+    ("site --probe maybe", "'maybe': choose from auto, few, always, deep, never"),
+    ("site --lim 3", "unknown option: --lim; did you mean --limit? see sitemapreader --help"),
+    ("site --user-name=me:hidden", "unknown option: --user-name;"),
+    ("site --limit -1", "'-1': write a whole number above 0"),
+    ("site --limit ten", "write a whole number above 0"),
+    ("site -c -2", "'-2': write a whole number above 0"),
+    ("site --depth 1000", "write a number up to 100"),
+    ("site --timeout=nan", "write a number above 0"),
+    ("site --delay -1", "write a number of seconds"),
+    ("site --max-time 0", "write a time above 0, such as 90s, 30m or 2h"),
+    ("site --max-time 1e99d", "write a time above 0"),
+    ("site --since -soon", "expected one argument"),
+    ("site --since yesterday", "write a date (2026-01-31) or a time before now"),
+    (f"site --since {'9' * 40}d", "is before the year 1: write a shorter span"),
+    ("site --include [", "'[' is not a regular expression"),
+    ("site --exclude *.html", r"as in \*\.html"),
+    ("site --base-url ftp://a.example/", "write a full URL, such as https://example.org/"),
+    ("site --shard=0/3", "write a whole number above 0"),
+    ("site --shard=4/3", "write which shard of how many, from 1/16 to 16/16"),
+    ("site --shard=a/b", "write a whole number above 0"),
+    ("site --fields loc,colour --format csv", "no field 'colour'"),
+    ("site --count-by colour", "choose from sitemap, folder"),
+    ("site -x socks5://127.0.0.1:1080", "must be the URL of an HTTP proxy"),
+    ("site -x http://user:hidden@", "--proxy must be the URL of an HTTP proxy"),
+    ("site -H hidden", "write a header as 'Name: value'"),
+    ("site -H 'X-\u00e4: hidden'", "no header is named"),
+    ("site -H 'X-Key: hid\nden'", "the value of the header X-Key has control characters"),
+    ("site --allow-network everything", "everything"),
+    ("site --state ''", "is empty: write one"),
+    ("site -o file:///a.csv", "write the path of the file"),
+    # what does not go together
+    ("site --site --sitemap", "not allowed with"),
+    ("site -0 --format csv", "--null is for urls and jsonl"),
+    ("site --no-header --format jsonl", "--no-header is for csv and tsv"),
+    ("site --bom --format csv --no-header", "--bom is for csv and tsv with their header"),
+    ("site --fields loc,title", "--fields: urls has no field but loc; write jsonl, csv or tsv"),
+    ("site --count-by folder --fields loc", "leave out --fields"),
+    ("site --count-by folder --sample 3", "leave out --count-by"),
+    ("site --exit-code --state s.db", "add --changes and --state FILE"),
+    ("site --format xlsx", "xlsx is always a file"),
+    ("site --format atom --changes --state s.db", "atom is always a file"),
+    ("newest a.example -o changes.atom", "the command urls writes it, with --changes"),
+    ("site -o changes.atom", "add --changes and --state FILE"),
+    ("site -o sites.txt.atom --changes --state s.db", "is not a feed that was written here"),
+    ("site -o c.atom --changes --state s.db --fields loc", "leave them out"),
+    ("site -o c.atom --changes --state s.db --count-by folder", "prints a table"),
+    # files
+    ("site -o urls.json", "end the name with .jsonl, .csv"),
+    ("site -o urls.csv.zst", "-o: .zst cannot be written"),
+    ("tree site -o tree.ndjson", "-o: .ndjson cannot be written"),
+    ("discover site -o a.csv", "-o: .csv cannot be written: end the name with .jsonl or .txt"),
+    ("site --report sites.txt", "--report: the name of a report ends with .jsonl, .csv, .parquet"),
+    ("site --state s.db -o ./s.db", "--output ./s.db: --state is the same file"),
+    ("site --state s.db -o linked.csv", "--output linked.csv: --state is the same file"),
+    ("site -o a.csv --report a.csv", "--report a.csv: --output is the same file"),
+    ("-i sites.txt -o sites.txt", "--output sites.txt: --input-file is the same file"),
+    ("read site/sitemap_index.xml -o site/sitemap_index.xml --format urls", "what is read is"),
+    ("tree site -o site/robots.txt", "it is a document of the folder that is read"),
+    ("audit site -o a.html -o ./a.html", "--output ./a.html: --output is the same file"),
+    ("audit site -o a.json --write-baseline a.json", "--write-baseline is the same file"),
+    ("audit site --hits a.csv --database a.csv", "is the same file"),
+    ("watch a.example --state s.atom -o s.atom", "--state is the same file"),
+    # what a terminal would act on
+    (f"{EVIL}.xml", "neither"),
+    (f"--include '({EVIL}'", "regular expression"),
+    (f"--{EVIL}", "unknown option"),
+    (f"completion {EVIL}", "choose from"),
+]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with a site in it, a list, a foreign feed, and a link to what will be the state."""
+    shutil.copytree(package.ROOT / "testdata" / "site", tmp_path / "site")
+    (tmp_path / "sites.txt").write_text("http://127.0.0.1:9/\n", "utf-8")
+    (tmp_path / "sites.txt.atom").write_text("<feed>of somebody</feed>", "utf-8")
+    (tmp_path / "linked.csv").symlink_to(tmp_path / "s.db")
+    return tmp_path
+
+
+@pytest.mark.parametrize(("line", "said"), WRONG)
+def test_what_to_write_instead(folder: Path, line: str, said: str) -> None:
+    """Exit code 2; the last line says it in words of the shell; nothing is touched or repeated."""
+    before = {path: path.lstat().st_mtime_ns for path in folder.rglob("*")}
+    done = run(*shlex.split(line), cwd=folder, input="", errors="surrogateescape")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr.splitlines()[-1]
+    assert "hidden" not in done.stderr
+    assert done.stderr.replace("\n", "").isprintable()
+    assert before == {path: path.lstat().st_mtime_ns for path in folder.rglob("*")}
+
+
+@pytest.mark.parametrize("command", ["", *COMMANDS])
+@pytest.mark.parametrize("wrong", ["--no-such-option", "--format=nothing"])
+def test_wrong_usage_takes_two_lines(command: str, wrong: str) -> None:
+    """A line of usage, and one that says what is wrong, whatever the command."""
+    done = run(*command.split(), wrong)
+    assert (done.returncode, done.stdout) == (2, "")
+    usage, error = done.stderr.splitlines()
+    assert usage.startswith(f"usage: sitemapreader {command or '[COMMAND]'} [OPTION]...")
+    assert error.startswith(f"sitemapreader{' ' * bool(command)}{command}: error: ")
+
+
+@pytest.mark.parametrize("command", ["urls", "tree", "discover"])
+def test_nothing_is_fetched(command: str) -> None:
+    """A word that is no source is wrong usage, and nothing else on the line is asked for."""
+    asked: list[str] = []
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        asked.append(request.path)
+        return web.Response(body=urlset(2))
+
+    with serving(answer) as (url,):
+        for words in (("discovr", f"{url}/a.xml"), (f"{url}/a.xml", "discovr")):
+            assert run(command, *words).returncode == 2
+    assert asked == []
+
+
+@pytest.mark.parametrize("when", [("--since", "-7d"), ("--since=-7d",), ("--since", "7d")])
+def test_a_value_may_have_a_minus(tmp_path: Path, when: tuple[str, ...]) -> None:
+    """`-7d` is seven days before now, as `7d` is; a pattern may begin with a minus, too."""
+    file = tmp_path / "sitemap.xml"
+    file.write_bytes(
+        b"<urlset><url><loc>http://a.example/a-2020</loc><lastmod>2020-01-01</lastmod></url>"
+        b"<url><loc>http://a.example/a-2090</loc><lastmod>2090-01-01</lastmod></url></urlset>"
+    )
+    done = run("read", "-q", *when, "--include", "-20", str(file))
+    assert (done.returncode, done.stdout) == (0, "http://a.example/a-2090\n")
