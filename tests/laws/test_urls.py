@@ -400,7 +400,7 @@ def test_hosts_and_origins_that_are_cut_are_those_of_the_parser(url: str) -> Non
 # -- the quick checks of URLs: what they pass needs no further look
 
 
-# No control characters that XML cannot hold: the lenient parser removes them first.
+# No control characters that XML cannot hold: mending removes them first.
 CHARACTERS = [*"\t\n\r", *map(chr, range(0x20, 0x250)), "\u200b", "\u202e", "\ufffd"]
 TEXTS = [*CHARACTERS, "{{", "<%", "%zz", "a" * 2030]
 

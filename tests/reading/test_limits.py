@@ -74,7 +74,7 @@ def test_an_instruction_is_no_level(broken: bytes) -> None:
 
 
 @pytest.mark.parametrize("broken", [b"", b"&"])
-def test_errors_are_those_of_the_lenient_parser(broken: bytes) -> None:
+def test_errors_are_those_of_mending(broken: bytes) -> None:
     """Limits on texts and attributes are checked alike in healthy and in broken records."""
     long = b"<x:a>1</x:a>" + b"t" * 30
     for inside, code in (

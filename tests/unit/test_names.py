@@ -263,7 +263,7 @@ def test_attributes_and_elements_are_kept(written: str, expected: Extra) -> None
 
 
 def test_a_record_that_is_not_well_formed_keeps_them_too() -> None:
-    """The lenient parser makes the same extra of an element with an unquoted attribute."""
+    """The mender makes the same extra of an element with an unquoted attribute."""
     assert extras("<x:a b=1><x:c d='2'>t</x:c></x:a>") == (
         Extra("urn:x", "a", "", {"b": "1"}, (Extra("urn:x", "c", "t", {"d": "2"}),)),
     )

@@ -1,6 +1,6 @@
 """Records -> entries: `<url>`, `<sitemap>`, RSS items and Atom entries.
 
-This module defines the meaning of a record that the tree or the lenient parser has read. The
+This module defines the meaning of a record that the tree has read, mended or not. The
 pattern must give the same for common records.
 """
 

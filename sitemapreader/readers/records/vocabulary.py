@@ -209,7 +209,7 @@ class Names(dict[Any, Name]):
         return OWN if uri in self.own_uris else namespace_key(uri, self._format)
 
     def __missing__(self, tag: object) -> Name:
-        if not isinstance(tag, str):  # a processing instruction, or a mark of the lenient parser
+        if not isinstance(tag, str):  # a processing instruction, or a mark of the mender
             return NO_NAME
         uri, _, local = tag.rpartition("}")
         uri = uri[1:]

@@ -2,17 +2,23 @@
 
 The pattern reads records as far as it matches. Behind that, the scanner cuts records out one by
 one for the tree builder. A batch that the tree builder refuses is halved until the broken record is
-found, which is read leniently. A broken record does not affect the next one.
+found, which is mended. A broken record does not affect the next one.
 """
 
 from __future__ import annotations
 
 import re
-from codecs import getincrementaldecoder
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from sitemapreader.issues import IssueCode
-from sitemapreader.readers.records.context import Record, RecordContext, list_texts, read_attributes
+from sitemapreader.readers.records.context import (
+    Record,
+    RecordContext,
+    join_texts,
+    list_texts,
+    read_attributes,
+)
 from sitemapreader.readers.records.entries import read_record
 from sitemapreader.readers.records.links import deliver_pages
 from sitemapreader.readers.records.vocabulary import RECORD_OF, ROOTS, Names
@@ -25,7 +31,7 @@ from sitemapreader.readers.xml.boundaries import (
     swallows_record,
 )
 from sitemapreader.readers.xml.characters import COMMENT_END
-from sitemapreader.readers.xml.lenient import LenientParser
+from sitemapreader.readers.xml.mend import Mender
 from sitemapreader.readers.xml.patterns import PatternReader, start_patterns
 from sitemapreader.readers.xml.tree import TreeReader
 
@@ -37,11 +43,9 @@ if TYPE_CHECKING:
     from sitemapreader.options import Limits
     from sitemapreader.readers.stats import ReadStats
     from sitemapreader.readers.xml.boundaries import Span
-    from sitemapreader.readers.xml.markup import RecordBuilder
     from sitemapreader.readers.xml.prolog import Prolog
     from sitemapreader.rows import Events
 
-_UTF_8 = getincrementaldecoder("utf-8")
 _MANY_CHARS = 131_072
 _MANY_RECORDS = 1_000
 """The smallest records are found in 3 ms."""
@@ -54,8 +58,13 @@ _LONGEST_MARK = 256
 _PARTIAL_TAG = re.compile(rf"<(?!/(?:[\w.\xb7-]++:)?(?i:{'|'.join(ROOTS)})\b)[^<>]*+\Z")
 """A tag that the end of the document cuts, but for a root's end tag."""
 _URL_FIELDS = ("loc", "link", "guid")
-_OF_MARKUP = (IssueCode.NESTED_ROOT, IssueCode.TRAILING_BYTES, IssueCode.MALFORMED)
-"""Issues, besides repairs, that say what is not well-formed."""
+_OF_MARKUP = (
+    *(IssueCode.NESTED_ROOT, IssueCode.TRAILING_BYTES, IssueCode.MALFORMED, IssueCode.ENCODING),
+    *(IssueCode.MISMATCHED_TAG, IssueCode.BARE_LESS_THAN, IssueCode.BARE_AMPERSAND),
+    *(IssueCode.HTML_ENTITY, IssueCode.UNBOUND_PREFIX, IssueCode.CONTROL_CHARACTER),
+    IssueCode.NOT_WELL_FORMED,
+)
+"""Issues that say what is not well-formed."""
 
 
 class BatchReader:
@@ -177,7 +186,7 @@ class BatchReader:
         self._scanner.reset(end)
 
     def _read_run(self, run: Sequence[Span]) -> Iterator[list[Event]]:
-        """Read records by the tree; read those that it refuses leniently, one by one.
+        """Read records by the tree; mend those that it refuses, one by one.
 
         Batches that are refused are halved, and doubled again while they are not: so the work is
         linear, however many records are broken.
@@ -202,7 +211,8 @@ class BatchReader:
         line = self._count_lines(start)
         records = yield from self._tree.parse(text, line)
         if records is None:
-            records = yield from self._tree.repair(self._pending, batch, line)
+            starts = [begin - start for begin, _ in batch]
+            records = yield from self._tree.parse_mended(text, starts, line)
         if records is None:
             return False
         yield from self._read_records(records)
@@ -210,64 +220,54 @@ class BatchReader:
         return True
 
     def _read_refused(self, start: int, end: int) -> Iterator[list[Event]]:
-        """Read leniently a record that the tree has refused."""
+        """Mend a record that the tree has refused."""
         text = self._pending[start:end]
         # SECURITY: a parser could be made to take a lot of memory
-        if len(text) > _MANY_CHARS or (has_end(text) and self._tree.is_well_formed(text)):
-            yield from self._read_leniently(start, end)
-        else:
-            yield from self._read_broken(start, end)
-
-    def _read_broken(self, start: int, end: int) -> Iterator[list[Event]]:
-        """Read leniently what is not well-formed; report at least one Issue."""
-        said = self._count_faults()
-        builder = yield from self._read_leniently(start, end)
-        if not builder.has_repaired and said == self._count_faults():
-            self._stats.add_issue_once(self._context.events, IssueCode.NOT_WELL_FORMED)
-            yield self._context.take_events()
-
-    def _count_faults(self) -> int:
-        return sum(self._stats.counts[code] for code in _OF_MARKUP)
+        is_long = len(text) > _MANY_CHARS
+        is_sound = is_long or (has_end(text) and self._tree.is_well_formed(text))
+        yield from self._mend(start, end, is_sound=is_sound)
 
     def _read_gap(self, end: int) -> Iterator[list[Event]]:
         """Read text between two records that is neither blank nor a comment."""
         gap = self._pending[self._position : end]
-        if self.prolog.closed or self._tree.is_well_formed_gap(gap):
-            yield from self._read_leniently(self._position, end)
-        else:
-            yield from self._read_broken(self._position, end)
+        is_sound = self.prolog.closed or self._tree.is_well_formed_gap(gap)
+        yield from self._mend(self._position, end, is_sound=is_sound)
 
-    def _read_leniently(self, start: int, end: int) -> Generator[list[Event], None, RecordBuilder]:
-        builder = yield from self._build(start, self._pending[start:end])
-        if builder.open:
-            builder.finish(IssueCode.MISMATCHED_TAG)
-            yield from self._read_built(builder)
+    def _mend(self, start: int, end: int, *, is_sound: bool) -> Iterator[list[Event]]:
+        """Read what has to be mended; report at least one Issue if it is not sound."""
+        said = self._count_faults()
+        yield from self._read_mended(start, self._pending[start:end])
+        if not is_sound and said == self._count_faults():
+            self._stats.add_issue_once(self._context.events, IssueCode.NOT_WELL_FORMED)
+            yield self._context.take_events()
         self._position = end
-        return builder
 
-    def _build(
-        self, start: int, text: str, *, is_tail: bool = False
-    ) -> Generator[list[Event], None, RecordBuilder]:
-        """Read a text leniently; a record that its end cuts stays open in the builder."""
+    def _count_faults(self) -> int:
+        return sum(self._stats.counts[code] for code in _OF_MARKUP)
+
+    def _read_mended(
+        self, start: int, text: str, why: IssueCode | None = None
+    ) -> Iterator[list[Event]]:
+        """Mend a text and read its records; `why` is what may have cut a last one."""
         line = self._count_lines(start)
-        parser = LenientParser(self.prolog, self._names, self._limits, text, line, is_tail=is_tail)
-        builder = parser.builder
-        for _ in parser.read():
-            yield from self._read_built(builder)
-        yield from self._read_built(builder)
-        events = self._context.events
-        if parser.is_odd:
-            self._stats.add_issue_once(events, IssueCode.NOT_WELL_FORMED)
-        if parser.trailing:
-            self._stats.add_issue_once(events, IssueCode.TRAILING_BYTES, value=parser.trailing)
-        yield self._context.take_events()
-        return builder
-
-    def _read_built(self, builder: RecordBuilder) -> Iterator[list[Event]]:
-        if self.prolog.has_nested_root:
-            self._stats.add_issue_once(self._context.events, IssueCode.NESTED_ROOT)
-        records, builder.records = builder.records, []
-        yield from self._read_records(records)
+        names, limits = self._names, self._limits
+        mender = Mender(self.prolog, names, limits, text, line, is_tail=why is not None)
+        for mended in chain(mender.read(), [None]):
+            if self.prolog.has_nested_root:
+                self._stats.add_issue_once(self._context.events, IssueCode.NESTED_ROOT)
+            if mended is None:
+                yield self._context.take_events()
+                continue
+            record = yield from self._tree.build(mended)
+            if why and mended.open:
+                yield from self._read_cut(record, why, is_in_field=mended.open > 1)
+            else:
+                yield from self._read_records([record])
+        if mender.is_odd:
+            self._stats.add_issue_once(self._context.events, IssueCode.NOT_WELL_FORMED)
+        if mender.trailing:
+            events = self._context.events
+            self._stats.add_issue_once(events, IssueCode.TRAILING_BYTES, value=mender.trailing)
 
     def _read_records(self, records: list[Record]) -> Iterator[list[Event]]:
         work = 0
@@ -315,21 +315,22 @@ class BatchReader:
         is_second = self.prolog.closed or self.prolog.has_nested_root
         is_sound = is_second or self._tree.is_well_formed_tail(text)
         said = self._count_faults()
-        builder = yield from self._build(self._position, text, is_tail=True)
-        if builder.open:
-            yield from self._read_cut(builder, why)
-        elif not self.prolog.closed:
+        yield from self._read_mended(self._position, text, why)
+        if not self.prolog.closed:
             self._stats.add_issue_once(self._context.events, why)
-        elif not (is_sound or builder.has_repaired or said != self._count_faults()):
+        elif not is_sound and said == self._count_faults():
             self._stats.add_issue_once(self._context.events, IssueCode.NOT_WELL_FORMED)
 
-    def _read_cut(self, builder: RecordBuilder, why: IssueCode) -> Iterator[list[Event]]:
+    def _read_cut(
+        self, record: Record, why: IssueCode, *, is_in_field: bool
+    ) -> Iterator[list[Event]]:
         """Deliver a record that the document's end cuts, if its URL was complete."""
-        text = builder.cut()
-        record = builder.records[-1]
-        line = record.find_line(record.element)
-        if self._has_url(record.element):
-            yield from self._read_built(builder)
+        element = record.element
+        text, line = join_texts(element), record.find_line(element)
+        if is_in_field:
+            element.remove(element[-1])
+        if self._has_url(element):
+            yield from self._read_records([record])
             self._stats.add_issue(self._context.events, why, line=line)
         else:
             self._stats.drop_record(self._context.events, why, line=line, value=text or None)
@@ -348,7 +349,7 @@ class BatchReader:
         end = scanner.find_hidden_end(self._pending) or scanner.nested_start
         if end and scanner.closing != COMMENT_END:
             scanner.reset(end)
-            yield from self._read_broken(0, end)
+            yield from self._mend(0, end, is_sound=False)
             return
         if scanner.has_begun(self._pending):
             code, line = IssueCode.RECORD_TOO_LONG, self._count_lines(scanner.begin)

@@ -8,14 +8,11 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from html import escape
 from typing import TYPE_CHECKING
-from xml.parsers import expat
 
 import attrs
 
 from sitemapreader.issues import IssueCode
-from sitemapreader.readers.records.context import XML_BASE
 from sitemapreader.readers.records.links import find_page_relations
 from sitemapreader.readers.records.vocabulary import (
     ATOM,
@@ -42,10 +39,11 @@ from sitemapreader.readers.xml.characters import (
     ILLEGAL,
     replace_bad_bytes,
 )
-from sitemapreader.readers.xml.markup import (
+from sitemapreader.readers.xml.tags import (
     find_namespaces,
+    find_unbound,
+    is_well_formed,
     read_attributes,
-    resolve,
 )
 
 if TYPE_CHECKING:
@@ -59,8 +57,6 @@ _MAX_WRAPPERS = 64
 _MAX_BASES = 4
 """Each relative URL is resolved against all of them."""
 
-_BLANKS = {ord(blank): f"&#{ord(blank)};" for blank in "\t\n\r"}
-_RESERVED = ("xml", "xmlns")
 _HTML = frozenset({"html", "head", "body", "title", "meta", "script"})
 
 # No attribute's value has a `<`: so no attempt to match goes further than to the next one
@@ -129,14 +125,26 @@ class Prolog:
             self.capability = attributes.get("capability", "").strip()
         elif name.tag == "link" and name.key in (OWN, ATOM) and self.format.is_feed:
             for relation in find_page_relations(attributes):
-                base, href = attributes.get(XML_BASE, ""), attributes["href"].strip()
+                base, href = attributes.get("xml:base", ""), attributes["href"].strip()
                 self.pages.setdefault(relation, (*self.bases, base, href))
 
-    def open_nested_root(self, records: frozenset[str]) -> None:
-        """Open a root inside of the root, or behind it."""
-        self.closed = False
-        self.has_nested_root = True
-        self.records |= records
+    def open_around(
+        self,
+        written: str,
+        name: Name,
+        attributes: dict[str, str],
+        bound: dict[str, str],
+        *,
+        is_empty: bool,
+    ) -> None:
+        """Open an element outside of all records: a channel, say, or a root in the root."""
+        self.note_element(name, attributes)
+        if name.tag in ROOTS:
+            self.closed = is_empty
+            self.has_nested_root = True
+            self.records |= ROOTS[name.tag][1]
+        if not is_empty:
+            self.open_wrapper(written, bound, attributes.get("xml:base", ""))
 
     def open_wrapper(self, name: str, bound: dict[str, str], base: str = "") -> None:
         """Open an element around records, such as a channel, and bind its prefixes."""
@@ -183,32 +191,6 @@ class Prolog:
         """
         is_unknown = name.key not in NAMESPACES.values() and name.tag == RECORD_OF.get(self.format)
         return not name.own and (is_unknown or (name.key == XHTML and name.tag in self.records))
-
-
-def declare(namespaces: dict[str, str]) -> str:
-    """Write the declarations of namespaces in a start tag."""
-    return "".join(
-        f" xmlns{':' * bool(prefix)}{prefix}='{escape(uri).translate(_BLANKS)}'"
-        for prefix, uri in namespaces.items()
-        if _is_prefix(prefix)
-    )
-
-
-def _is_prefix(prefix: str) -> bool:
-    """Return whether the parser takes a prefix; XML lacks some non-ASCII letters."""
-    if prefix.isascii():
-        return prefix not in _RESERVED
-    return is_well_formed(f"<{prefix}/>")
-
-
-def is_well_formed(text: str, *, in_namespaces: bool = False) -> bool:
-    """Return whether a text, in which no DOCTYPE begins, is a well-formed document."""
-    try:
-        # The separator must be a character that no namespace may have
-        expat.ParserCreate(namespace_separator="\1" if in_namespaces else None).Parse(text, True)
-    except (expat.ExpatError, ValueError):  # ValueError: a byte that is not UTF-8
-        return False
-    return True
 
 
 class NotXmlError(Exception):
@@ -354,7 +336,7 @@ class PrologReader:
         if len(attributes) > MAX_NAMESPACES:
             self._stats.add_issue_once(events, IssueCode.TOO_MANY_ATTRIBUTES, value=f"<{name}>")
         bound = find_namespaces(attributes)
-        if unbound := resolve(attributes, bound)[1]:
+        if unbound := find_unbound(attributes, bound):
             self._stats.add_issue_once(events, IssueCode.UNBOUND_PREFIX, value=unbound[0])
         if root in ROOTLESS:
             self._stats.add_issue_once(events, IssueCode.MISSING_ROOT)

@@ -1,14 +1,14 @@
 """The reader of well-formed records by the standard library's tree builder.
 
 A batch of records is parsed behind a start tag of our making, which binds the namespaces that are
-bound where it stands: so no parser ever sees a DOCTYPE, and no state outlives a batch. A bare `&`,
-an entity of HTML, and a prefix that nothing declares, the commonest faults, are repaired in the
-text. A record with any other one is left to the lenient parser.
+bound where it stands: so no parser ever sees a DOCTYPE, and no state outlives a batch. A record
+that it refuses is mended, as text, and given to the same tree builder.
 """
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -20,76 +20,16 @@ from sitemapreader.issues import IssueCode
 from sitemapreader.readers.records.context import Record, find_errors, is_deep
 from sitemapreader.readers.records.vocabulary import MAX_NAMESPACE_CHARS
 from sitemapreader.readers.xml.boundaries import count_lines
-from sitemapreader.readers.xml.characters import (
-    HIDDEN,
-    MAX_UNESCAPED,
-    ODD_REFERENCE,
-    resolve_reference,
-)
-from sitemapreader.readers.xml.prolog import Prolog, declare, is_well_formed
+from sitemapreader.readers.xml.characters import HIDDEN, ODD_REFERENCE, resolve_reference
+from sitemapreader.readers.xml.tags import declare, is_well_formed
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
+    from collections.abc import Generator, Mapping, Sequence
 
     from sitemapreader.models import Event
     from sitemapreader.options import Limits
-    from sitemapreader.readers.xml.boundaries import Span
-
-_NO_TEXT = re.compile(f"({HIDDEN})")
-_PREFIX = re.compile(r"<([^\W\d][\w.\xb7-]*+):")
-_DECLARED = re.compile(r"xmlns:([^\s=]++)")
-_RECORD_NAME = re.compile(r"<(?:([^\s<>/:]++):)?[^\s<>/]++")
-
-
-def repair_batch(
-    text: str, spans: Sequence[Span], prolog: Prolog
-) -> Generator[list[Event], None, tuple[str, list[set[IssueCode]]]]:
-    """Repair a batch, with pauses; return its text, and what was repaired in each."""
-    repairs: list[set[IssueCode]] = []
-    pieces = []
-    position, work = spans[0][0], 0
-    for start, end in spans:
-        record = text[start:end]
-        codes: set[IssueCode] = set()
-        if len(record) <= MAX_UNESCAPED:
-            record = _declare_prefixes(_repair_references(record, codes), codes, prolog)
-            work += len(record)
-        if work > MAX_UNESCAPED:
-            work = 0
-            yield []
-        pieces += [text[position:start], record]
-        repairs.append(codes)
-        position = end
-    return "".join(pieces), repairs
-
-
-def _repair_references(record: str, repairs: set[IssueCode]) -> str:
-    """Write references of HTML and each bare `&` so that XML knows them."""
-
-    def write(match: re.Match[str]) -> str:
-        # One that is removed may join two parts of a tag: the parser has to refuse it
-        return "".join(f"&#{ord(one)};" for one in resolve_reference(repairs, match)) or match[0]
-
-    if "&" not in record:
-        return record
-    pieces = _NO_TEXT.split(record)
-    pieces[::2] = (ODD_REFERENCE.sub(write, piece) for piece in pieces[::2])
-    return "".join(pieces) if repairs else record
-
-
-def _declare_prefixes(record: str, repairs: set[IssueCode], prolog: Prolog) -> str:
-    markup = "".join(_NO_TEXT.split(record)[::2])
-    known = {"xml", *prolog.namespaces, *_DECLARED.findall(markup)}
-    unbound = sorted(set(_PREFIX.findall(markup)) - known)
-    name = _RECORD_NAME.match(record)
-    if not (unbound and name):
-        return record
-    repairs.add(IssueCode.UNBOUND_PREFIX)
-    if name[1] in unbound:
-        prolog.own_prefix = name[1]
-    declarations = declare({prefix: prolog.guess_uri(prefix) for prefix in unbound})
-    return f"{name[0]}{declarations}{record[name.end() :]}"
-
+    from sitemapreader.readers.xml.mend import Mended
+    from sitemapreader.readers.xml.prolog import Prolog
 
 _STEP_CHARS = 16_384
 """The smallest elements that fit in take 2 ms to build."""
@@ -104,6 +44,13 @@ _MARKUP = re.compile(r"<!--.*?-->|<!\[CDATA\[.*?\]\]>|(<\?.*?\?>|<[^/])", re.DOT
 """A comment, a section or, with a group, what becomes an element: a PI, the start of a tag."""
 
 
+_COMMON_FAULT = re.compile(
+    rf"{HIDDEN}|{ODD_REFERENCE.pattern}|<(?P<prefix>[^\W\d][\w.\xb7-]*+):", re.DOTALL
+)
+_MOST_CHARS, _MOST_REFERENCES = 131_072, 4_096
+"""Of a batch that is mended in one step, in 8 ms."""
+
+
 class TreeReader:
     """Reader of batches of whole records of one document."""
 
@@ -114,22 +61,19 @@ class TreeReader:
         self._start_tag = ""
         self._long_tag, self._many_attributes = _write_tag_patterns(limits.attributes)
 
-    def parse(self, text: str, line: int) -> Generator[list[Event], None, list[Record] | None]:
+    def parse(
+        self, text: str, line: int, unbound: Mapping[str, str] | None = None
+    ) -> Generator[list[Event], None, list[Record] | None]:
         """Return the records of a batch whose first line is `line`; with pauses.
 
-        `None` if they are not well-formed, or too much to be built: the lenient parser reports it.
+        `unbound` is what prefixes mean that the document does not declare.
+
+        `None` if they are not well-formed, or too much to be built: mending reports it.
         """
         if self._is_too_much(text):
             return None
-        parser = XMLParser(target=TreeBuilder(insert_pis=True))  # noqa: S314 (a DTD cannot stand behind a start tag)
         try:
-            parser.feed(self.start_tag)
-            for start in range(0, len(text), _STEP_CHARS):
-                if start:
-                    yield []
-                parser.feed(text[start : start + _STEP_CHARS])
-            parser.feed(_END_TAG)
-            root: Element = parser.close()
+            root = yield from self._feed(TreeBuilder(insert_pis=True), text, unbound or {})
         except (ParseError, ValueError):  # ValueError: a byte that is not UTF-8
             return None
         find_line = _LineFinder(text, line, root)
@@ -140,17 +84,44 @@ class TreeReader:
             return records
         return [Record(element, find_line) for element in root]
 
-    def repair(
-        self, text: str, spans: Sequence[Span], line: int
+    def parse_mended(
+        self, text: str, starts: Sequence[int], line: int
     ) -> Generator[list[Event], None, list[Record] | None]:
-        """Return records with odd references or prefixes, as `parse` does."""
-        repaired, repairs = yield from repair_batch(text, spans, self._prolog)
-        records = (yield from self.parse(repaired, line)) if any(repairs) else None
-        if records is None or len(records) != len(spans):
+        """Return the records of a batch that has the commonest faults, as `parse` does."""
+        if (mended := _mend_common(text, starts, self._prolog)) is None:
+            return None
+        text, unbound, repairs = mended
+        records = yield from self.parse(text, line, unbound)
+        if records is None or len(records) != len(starts):
             return None
         for record, codes in zip(records, repairs, strict=True):
             record.repairs = codes
         return records
+
+    def _feed(
+        self, builder: TreeBuilder, text: str, unbound: Mapping[str, str]
+    ) -> Generator[list[Event], None, Element]:
+        parser = XMLParser(target=builder)  # noqa: S314 (a DTD cannot stand behind a start tag)
+        parser.feed(self.start_tag.removesuffix(">") + declare(unbound) + ">")
+        for start in range(0, len(text), _STEP_CHARS):
+            if start:
+                yield []
+            parser.feed(text[start : start + _STEP_CHARS])
+        parser.feed(_END_TAG)
+        root: Element = parser.close()
+        return root
+
+    def build(self, mended: Mended) -> Generator[list[Event], None, Record]:
+        """Return a record that was mended; with pauses."""
+        builder = TreeBuilder(insert_comments=True, insert_pis=True)
+        root = yield from self._feed(builder, mended.text, {})
+        elements = list(islice(root.iter(), 1, None))
+        for place, name in mended.names.items():
+            elements[place].tag = name
+        find_line = dict(zip(elements, mended.lines, strict=True)).__getitem__
+        record = elements[0]
+        error, errors = find_errors(record, self._limits)
+        return Record(record, find_line, mended.error or error, errors, mended.repairs)
 
     @property
     def start_tag(self) -> str:
@@ -243,3 +214,35 @@ class _Nothing:
 
     def close(self) -> None:
         """Build nothing."""
+
+
+def _mend_common(
+    text: str, starts: Sequence[int], prolog: Prolog
+) -> tuple[str, dict[str, str], list[set[IssueCode]]] | None:
+    """Mend the commonest faults of records that begin at `starts`.
+
+    References that XML does not know, and each bare `&`, are written as it knows them. Returns the
+    text, what prefixes mean that nothing declares, and what was repaired in each record; `None` if
+    there is nothing of that.
+    """
+    if len(text) > _MOST_CHARS or text.count("&") > _MOST_REFERENCES:
+        return None
+    repairs: list[set[IssueCode]] = [set() for _ in starts]
+    unbound: set[str] = set()
+
+    def write(match: re.Match[str]) -> str:
+        codes, prefix = repairs[bisect_right(starts, match.start()) - 1], match["prefix"]
+        if prefix and prefix not in prolog.namespaces and prefix != "xml":
+            unbound.add(prefix)
+            codes.add(IssueCode.UNBOUND_PREFIX)
+            if match.start() in starts:
+                prolog.own_prefix = prefix
+        if match[0][0] == "<":
+            return match[0]
+        # One that is removed may join two parts of a tag: the parser has to refuse it
+        return "".join(f"&#{ord(one)};" for one in resolve_reference(codes, match)) or match[0]
+
+    mended = _COMMON_FAULT.sub(write, text)
+    if not any(repairs) or any(f"xmlns:{prefix}" in text for prefix in unbound):
+        return None
+    return mended, {prefix: prolog.guess_uri(prefix) for prefix in sorted(unbound)}, repairs

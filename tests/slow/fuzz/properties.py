@@ -57,9 +57,9 @@ OF_VALUES = {IssueCode.NAMESPACE, IssueCode.EMPTY, IssueCode.DOCTYPE} | {
 }
 """Issues of what may be well-formed all the same."""
 READ_DIFFERENTLY = {IssueCode.NOT_WELL_FORMED, IssueCode.TRAILING_BYTES, IssueCode.TOO_DEEP}
-"""Noted where expat refuses what could be read all the same; text between records, if leniently.
+"""Noted where expat refuses what could be read all the same; text between records, if mended.
 
-Of a record that is too deep the lenient parser builds no more, and shows less text.
+Of a record that is too deep the mender writes no more, and shows less text.
 """
 
 
@@ -172,31 +172,30 @@ def knows_no_borders(case: Case, reading: Reading, random: Random) -> Iterator[s
 
 
 def reads_alike(case: Case, reading: Reading) -> Iterator[str]:
-    """Pattern, tree and lenient parser agree wherever more than one of them can read.
+    """Pattern, tree and mender agree wherever more than one of them can read.
 
     Without the pattern all events are the same. Without the tree they are too, where it refuses
-    nothing; but for fields inside of fields and records inside of records, where the lenient parser
+    nothing; but for fields inside of fields and records inside of records, where the mender
     believes that an end tag is missing, and what else `is_ambiguous` names.
     """
-    read_broken = batches.BatchReader._read_broken
+    mend = batches.BatchReader._mend
     with (
         mock.patch.object(patterns, "PATTERNS", new=False),
-        mock.patch.object(
-            batches.BatchReader, "_read_broken", autospec=True, side_effect=read_broken
-        ) as spy,
+        mock.patch.object(batches.BatchReader, "_mend", autospec=True, side_effect=mend) as spy,
     ):
         by_tree = read(case)
     if by_tree != reading:
         yield "the pattern is not the tree: " + first_difference(reading, by_tree)
-    if spy.called:  # what the tree refuses is read leniently, with nothing around it
+    # what the tree refuses is mended, with nothing around it
+    if not all(call.kwargs["is_sound"] for call in spy.call_args_list):
         return
     with (
         mock.patch.object(patterns, "PATTERNS", new=False),
         mock.patch.object(tree.TreeReader, "_is_too_much", return_value=True),
     ):
-        lenient = read(case)
-    if _without(lenient) != _without(by_tree) and not is_ambiguous(inflate(case.data)):
-        yield "the tree is not lenient: " + first_difference(by_tree, lenient)
+        mended = read(case)
+    if _without(mended) != _without(by_tree) and not is_ambiguous(inflate(case.data)):
+        yield "the tree is not the mender: " + first_difference(by_tree, mended)
 
 
 def says_what_is_broken(case: Case, reading: Reading) -> Iterator[str]:
@@ -217,7 +216,7 @@ def says_what_is_broken(case: Case, reading: Reading) -> Iterator[str]:
 
 
 def is_ambiguous(data: bytes) -> bool:
-    """Tell whether exact and lenient reading may differ where nothing is broken, naively.
+    """Tell whether exact reading and mending may differ where nothing is broken, naively.
 
     They do where a field begins inside of a field, or a record inside of another; where the end of
     a record stands in a CDATA section, which may be one that is not closed; where a namespace is
