@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 import select
-from enum import Enum, auto
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
@@ -32,6 +31,8 @@ _MOST_HOSTS = 1_000
 """How many hosts are remembered that are out of step."""
 _MOST_HELD = 65_536
 """How many bytes of a head are held back until its end; longer ones go to the parser at once."""
+_BYTES = getattr(select, "POLLIN", 1)
+_END = getattr(select, "POLLHUP", 16) | getattr(select, "POLLRDHUP", 0)
 
 
 class OneAnswer(ResponseHandler):
@@ -49,7 +50,7 @@ class OneAnswer(ResponseHandler):
         self.has_surplus = False
         self.is_told = False
         self._awaits_head = True
-        self._held = bytearray()
+        self._held = b""
         self._body: aiohttp.StreamReader | None = None
 
     def set_response_params(self, **how: Any) -> None:
@@ -65,7 +66,7 @@ class OneAnswer(ResponseHandler):
             data = self._read_heads(data)
             if not data:
                 return
-        if data and not self._awaits_head and self._is_complete():
+        if data and self._is_complete():
             self._refuse(data)
             return
         super().data_received(data)
@@ -82,23 +83,17 @@ class OneAnswer(ResponseHandler):
     def _read_heads(self, data: bytes) -> bytes:
         """Give heads to the parser, each in one piece; return what follows the last one."""
         # Apart from the body: the parser forgets an answer if anything after it is no HTTP.
-        held, searched = self._held, max(0, len(self._held) - 3)
-        held += data
-        begin = 0
-        while self._awaits_head and (end := _END_OF_HEAD.search(held, max(begin, searched))):
-            head = bytes(held[begin : end.end()])
-            begin = end.end()
+        rest, searched = self._held + data, max(0, len(self._held) - 3)
+        self._held = b""
+        while self._awaits_head and (end := _END_OF_HEAD.search(rest, searched)):
+            head, rest, searched = rest[: end.end()], rest[end.end() :], 0
             super().data_received(_merge_lengths(head))
             if self.exception() is not None:
-                break
-        rest = bytes(held[begin:])
-        del held[:]
-        if self.exception() is not None:
-            return b""
+                return b""
         start = rest.lstrip(b"\r\n")[: len(_BEGIN)]
         if not self._awaits_head or len(rest) > _MOST_HELD or not _BEGIN.startswith(start):
             return rest
-        held += rest
+        self._held = rest
         return b""
 
     def feed_data(self, data: Any, size: int = 0) -> None:
@@ -113,53 +108,41 @@ class OneAnswer(ResponseHandler):
         super().feed_data(data, size)
 
     def connection_lost(self, exc: BaseException | None) -> None:
-        """Give to the parser what was held back, which may be no HTTP."""
+        """Give to the parser what was held back, and to a body without an end what cut it."""
         if self._held:
-            held, self._held = bytes(self._held), bytearray()
-            super().data_received(held)
+            super().data_received(self._held)
+        # aiohttp takes a reset for the end of a body that nothing else ends, and half a line of a
+        # text sitemap would become a URL.
+        if exc is not None and self._body is not None and not self._body.is_eof():
+            self._body.set_exception(aiohttp.ClientPayloadError(str(exc)), exc)
         super().connection_lost(exc)
 
     def _refuse(self, data: bytes) -> None:
-        """Close a connection on which something arrives that nobody has asked for."""
+        """Read no more of a connection on which arrives what nobody has asked for."""
         # A server may say 408 to a connection that is idle for long: that is in order.
         self.has_surplus = not _TIMED_OUT.match(data)
         self.force_close()
         if self.transport is not None:
-            self.transport.abort()
+            self.transport.pause_reading()
 
     def has_two_answers(self) -> bool:
-        """Return whether more than the last answer has arrived, in the socket either."""
-        return self.has_surplus or (self._is_complete() and self._peek() is _Arrived.BYTES)
+        """Return whether more than the last answer has arrived."""
+        return self.has_surplus or (self._is_complete() and self._poll() == _BYTES)
 
     def is_idle(self) -> bool:
         """Return whether nothing has arrived since the last answer, nor its end."""
-        return not self.has_surplus and self._peek() is _Arrived.NOTHING
+        return not self.has_surplus and not self.should_close and not self._poll()
 
-    def _peek(self) -> _Arrived:
-        """Return what is in the socket, of which the event loop has not told yet."""
+    def _poll(self) -> int:
+        """Return what is in the socket, of which the event loop has not told yet; 0 for nothing."""
         line = self.transport.get_extra_info("socket") if self.transport is not None else None
         if line is None or line.fileno() < 0:
-            return _Arrived.END
+            return _END
         if not hasattr(select, "poll"):
-            ready, _, _ = select.select([line.fileno()], [], [], 0)
-            return _Arrived.END if ready else _Arrived.NOTHING  # it does not tell which
+            return _BYTES if select.select([line.fileno()], [], [], 0)[0] else 0
         poll = select.poll()
-        poll.register(line.fileno(), select.POLLIN | _ENDS)
-        found = next((mask for _, mask in poll.poll(0)), 0)
-        if not found:
-            return _Arrived.NOTHING
-        return _Arrived.END if found & _ENDS else _Arrived.BYTES
-
-
-class _Arrived(Enum):
-    """What has arrived in a socket."""
-
-    NOTHING = auto()
-    BYTES = auto()
-    END = auto()
-
-
-_ENDS = getattr(select, "POLLHUP", 0) | getattr(select, "POLLRDHUP", 0)
+        poll.register(line.fileno(), _BYTES | _END)
+        return sum(mask for _, mask in poll.poll(0))
 
 
 def _merge_lengths(head: bytes) -> bytes:
@@ -183,15 +166,13 @@ class CleanConnector(aiohttp.TCPConnector):
     def __init__(self, **how: Any) -> None:
         super().__init__(**how)
         self._factory = cast("partial[ResponseHandler]", partial(OneAnswer, loop=self._loop))
-        self._out_of_step: dict[ConnectionKey, bool] = {}
-        """What hosts sent more than their answers -> whether that was told."""
+        self._out_of_step: dict[tuple[str | None, int | None], OneAnswer] = {}
+        """Hosts that have sent more than their answers, and the last connection where they did."""
 
     async def _get(self, key: ConnectionKey, traces: list[Trace]) -> Connection | None:
-        for kept, _ in self._conns.get(key, ()):
-            self._note(key, kept)
         while (line := await super()._get(key, traces)) is not None:
-            protocol = line.protocol
-            if isinstance(protocol, OneAnswer) and protocol.is_idle():
+            is_in_step = (key.host, key.port) not in self._out_of_step
+            if is_in_step and cast("OneAnswer", line.protocol).is_idle():
                 return line
             line.close()
         return None
@@ -199,29 +180,17 @@ class CleanConnector(aiohttp.TCPConnector):
     def _release(
         self, key: ConnectionKey, protocol: ResponseHandler, *, should_close: bool = False
     ) -> None:
-        self._note(key, protocol)
-        should_close = should_close or key in self._out_of_step
-        super()._release(key, protocol, should_close=should_close)
-
-    def _note(self, key: ConnectionKey, protocol: ResponseHandler) -> None:
+        place, known = (key.host, key.port), self._out_of_step
         if isinstance(protocol, OneAnswer) and protocol.has_surplus:
-            self._out_of_step.setdefault(key, protocol.is_told)
-            if len(self._out_of_step) > _MOST_HOSTS:
-                del self._out_of_step[next(iter(self._out_of_step))]
+            known[place] = protocol
+            if len(known) > _MOST_HOSTS:
+                del known[next(iter(known))]
+        super()._release(key, protocol, should_close=should_close or place in known)
 
-    def drop_idle(self, url: URL) -> None:
-        """Close the kept connections to a host, so that its next request gets a new one."""
-        for key in [key for key in self._conns if _is_of(key, url)]:
-            for protocol, _ in self._conns.pop(key):
-                self._note(key, protocol)
-                protocol.close()
-
-    def find_news(self, url: URL) -> bool:
-        """Return once whether a host has sent more than its answers."""
-        news = [key for key, told in self._out_of_step.items() if not told and _is_of(key, url)]
-        self._out_of_step.update(dict.fromkeys(news, True))
-        return bool(news)
-
-
-def _is_of(key: ConnectionKey, url: URL) -> bool:
-    return (key.host, key.port) == (url.raw_host, url.port)
+    def take_surplus(self, url: URL, line: OneAnswer) -> bool:
+        """Return once whether more than answers came on a connection, or before from its host."""
+        told = False
+        for each in (line, self._out_of_step.get((url.raw_host, url.port), line)):
+            if each.has_surplus and not each.is_told:
+                each.is_told = told = True
+        return told

@@ -7,6 +7,7 @@ import errno
 import os
 import socket
 import ssl
+from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
 import aiohttp
@@ -28,23 +29,11 @@ if TYPE_CHECKING:
     from sitemapreader.options import FetchOptions
 
 
-_UNANSWERED = (
-    aiohttp.ServerDisconnectedError,
-    aiohttp.ClientOSError,
-    aiohttp.ClientResponseError,
-)
 _REQUEST_TIMEOUT = 408
 
 
 class _UnansweredError(aiohttp.ClientError):
-    """A connection that gave no answer, or none in HTTP; the cause says how."""
-
-    # Not an exception of aiohttp's own: at those it repeats the request by itself, which neither
-    # the throttle nor the count of attempts would see.
-
-    def __init__(self, *, was_used: bool) -> None:
-        super().__init__()
-        self.was_used = was_used
+    """A connection that was used before, and gave no answer to this request."""
 
 
 class _ConnectedResponse(aiohttp.ClientResponse):
@@ -57,14 +46,20 @@ class _ConnectedResponse(aiohttp.ClientResponse):
         self.line = line = cast("OneAnswer", connection.protocol)
         was_used = line.uses > 1
         try:
-            response = await super().start(connection)
-        except _UNANSWERED as error:
-            line.has_surplus = was_used and isinstance(error, aiohttp.ClientResponseError)
-            raise _UnansweredError(was_used=was_used) from error
+            await super().start(connection)
+        except (
+            aiohttp.ServerDisconnectedError,
+            aiohttp.ClientOSError,
+            aiohttp.ClientResponseError,
+        ) as error:
+            if not was_used:
+                raise
+            line.has_surplus = isinstance(error, aiohttp.ClientResponseError)
+            raise _UnansweredError from error
         # No answer to this request, or one of two: which of them is, nobody knows.
         if was_used and (self.status == _REQUEST_TIMEOUT or line.has_two_answers()):
-            raise _UnansweredError(was_used=True)
-        return response
+            raise _UnansweredError
+        return self
 
 
 _CODES: tuple[tuple[tuple[type[Exception], ...], IssueCode], ...] = (
@@ -158,15 +153,11 @@ class Answer:
         self._response = response
         self._target = target
         self._connector = connector
-        self._had_surplus = False
-        self._end_of_line = _watch_end(response)
 
     async def read(self) -> bytes:
         """Return the next bytes of the body, b"" at the end; raise FetchError if cut."""
         try:
-            piece = await self._response.content.readany()
-            if not piece and (fault := _fault_of(self._end_of_line)):
-                raise aiohttp.ClientPayloadError(str(fault)) from fault
+            return await self._response.content.readany()
         except RuntimeError as error:
             # aiohttp raises this if the connection was lost while nobody was reading.
             line = self._response.connection
@@ -177,31 +168,26 @@ class Answer:
             ) from error
         except _FOREIGN as error:
             raise _make_error(error, self._target, in_body=True) from error
-        return piece
 
     def is_complete(self) -> bool:
         """Return whether the body has been read to its end."""
-        return self._response.content.at_eof()
+        return self._response.content.at_eof() and self._response.content.exception() is None
 
     def take_surplus(self) -> bool:
         """Return once whether the server has sent more than its answers."""
-        line, had = self._response.line, self._had_surplus
-        line.is_told = self._had_surplus = line.has_surplus
-        return self._connector.find_news(self._target.url) or self._had_surplus > had
+        return self._connector.take_surplus(self._target.url, self._response.line)
 
     def take_buffered(self) -> bytes:
         """Return what has arrived and was not read, also after a failure."""
-        # aiohttp raises the failure before it gives what is buffered, so it is removed meanwhile.
         content = self._response.content
-        fault = content.exception()
+        fault, rest = content.exception(), bytearray()
         if fault is None:
             return content.read_nowait()
-        rest = bytearray()
+        # aiohttp raises the failure before it gives what is buffered, so it is removed meanwhile;
+        # reading may bring it back. None is its initial value, which the annotation leaves out.
         while True:
-            # None is its initial value, which the annotation leaves out.
             content.set_exception(None)  # type: ignore[arg-type]
-            piece = content.read_nowait()
-            if not piece:
+            if not (piece := content.read_nowait()):
                 break
             rest += piece
         content.set_exception(fault)
@@ -210,26 +196,6 @@ class Answer:
     async def aclose(self) -> None:
         """Return the connection to the pool, or close it if the body is not finished."""
         self._response.close()
-
-
-def _watch_end(response: aiohttp.ClientResponse) -> asyncio.Future[None] | None:
-    """Return how the connection ends, if nothing else marks the end of the body."""
-    # aiohttp takes a reset for a normal end there, and half a line of a text sitemap would become
-    # a URL. A connection that has ended before this call stays unknown.
-    line, headers = response.connection, response.headers
-    is_framed = "Content-Length" in headers or "Transfer-Encoding" in headers
-    if is_framed or line is None or line.protocol is None:
-        return None
-    end = line.protocol.closed
-    if end is not None:
-        end.add_done_callback(_fault_of)  # retrieves the exception, or asyncio logs it
-    return end
-
-
-def _fault_of(end: asyncio.Future[None] | None) -> BaseException | None:
-    if end is None or not end.done() or end.cancelled():
-        return None
-    return end.exception()
 
 
 class _CheckedAddresses(AbstractResolver):
@@ -277,11 +243,15 @@ class Sessions:
     ) -> None:
         self._options = options
         self._given = resolver
-        self._default: AbstractResolver | None = None
         self._keepalive_seconds = keepalive_seconds
         self._sessions: dict[bool, tuple[aiohttp.ClientSession, _CheckedAddresses]] = {}
         self._is_closed = False
         self._loop: asyncio.AbstractEventLoop | None = None
+
+    @cached_property
+    def resolver(self) -> AbstractResolver:
+        """The resolver of names: the given one, or one that is made in the event loop."""
+        return self._given or aiohttp.DefaultResolver()
 
     def check(self) -> None:
         """Raise RuntimeError if they are closed, or belong to another event loop."""
@@ -293,14 +263,7 @@ class Sessions:
 
     async def look_up(self, host: str, port: int) -> list[ResolveResult]:
         """Return the addresses of a name; raise OSError if there is none."""
-        return await self._get_resolver().resolve(host, port, socket.AF_UNSPEC)
-
-    def _get_resolver(self) -> AbstractResolver:
-        if self._given is not None:
-            return self._given
-        if self._default is None:
-            self._default = aiohttp.DefaultResolver()
-        return self._default
+        return await self.resolver.resolve(host, port, socket.AF_UNSPEC)
 
     async def aclose(self) -> None:
         """Close the sessions."""
@@ -308,8 +271,8 @@ class Sessions:
         while self._sessions:
             _, (session, _) = self._sessions.popitem()
             await session.close()
-        if self._default is not None:
-            await self._default.close()
+        if self._given is None and "resolver" in self.__dict__:
+            await self.resolver.close()
 
     async def get(
         self,
@@ -332,24 +295,18 @@ class Sessions:
         session, known = self._sessions[is_trusted]
         connector = cast("CleanConnector", session.connector)
         known.set(target, addresses)
-        try:
-            while True:
-                try:
-                    response = await session.get(
-                        target.url,
-                        headers=headers,
-                        proxy=self._options.proxy,
-                        allow_redirects=False,
-                    )
-                    return Answer(cast("_ConnectedResponse", response), target, connector)
-                except _UnansweredError as error:
-                    if not error.was_used:
-                        raise (error.__cause__ or error) from None
-                    # The connection was done for, not the server: the request may be repeated at
-                    # once (RFC 9112, section 9.3.1), on a connection of its own.
-                    connector.drop_idle(target.url)
-        except _FOREIGN as error:
-            raise _make_error(error, target) from error
+        while True:
+            try:
+                response = await session.get(
+                    target.url, headers=headers, proxy=self._options.proxy, allow_redirects=False
+                )
+            except _UnansweredError:
+                # The connection was done for, not the server: the request may be repeated at once
+                # (RFC 9112, section 9.3.1). A connection of its own ends that.
+                continue
+            except _FOREIGN as error:
+                raise _make_error(error, target) from error
+            return Answer(cast("_ConnectedResponse", response), target, connector)
 
     def _make_session(self) -> tuple[aiohttp.ClientSession, _CheckedAddresses]:
         known = _CheckedAddresses()
@@ -357,7 +314,7 @@ class Sessions:
             limit=0,  # or waiting for a connection would count as the server's time
             use_dns_cache=False,
             # A proxy is not one of the addresses that are checked.
-            resolver=self._get_resolver() if self._options.proxy else known,
+            resolver=self.resolver if self._options.proxy else known,
             keepalive_timeout=self._keepalive_seconds,
         )
         session = aiohttp.ClientSession(
@@ -370,4 +327,6 @@ class Sessions:
             timeout=aiohttp.ClientTimeout(sock_connect=self._options.connect_seconds),
             read_bufsize=65_536,
         )
+        # Or it would repeat requests by itself, and neither turns nor attempts would count them.
+        session._retry_connection = False  # noqa: SLF001 (there is no option)
         return session, known

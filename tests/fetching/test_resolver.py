@@ -74,7 +74,7 @@ def test_aiodns_resolves_where_it_is_installed() -> None:
         "from sitemapreader import HttpFetcher\n"
         "async def main():\n"
         "    async with HttpFetcher() as fetcher:\n"
-        "        print(type(fetcher.sessions._get_resolver()).__name__)\n"
+        "        print(type(fetcher.sessions.resolver).__name__)\n"
         "asyncio.run(main())\n"
     )
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
