@@ -13,7 +13,7 @@ import attrs
 from sitemapreader.cli.output import find_output_format, get_output_path
 from sitemapreader.cli.parser import UsageError
 from sitemapreader.discovery.context import UrlAllowance
-from sitemapreader.fetch.addresses import AddressPolicy
+from sitemapreader.fetch.client import Trust
 from sitemapreader.options import FetchOptions, Limits
 from sitemapreader.walker.config import SharedArguments, make_config
 
@@ -118,7 +118,7 @@ def _make_options(given: dict[str, Any]) -> FetchOptions:
         values |= {"total_seconds": seconds, "headers_seconds": seconds}
         for name in ("connect_seconds", "idle_seconds"):
             values[name] = min(seconds, getattr(FetchOptions(), name))
-    AddressPolicy(values.get("allow_networks", ()))  # raises ValueError if one is not a network
+    Trust(values.get("allow_networks", ()))  # raises ValueError if one is not a network
     headers = dict(given.get("header_lines", ()))
     if user := given.get("user"):
         headers |= _basic_auth_header(_ask_password(user))

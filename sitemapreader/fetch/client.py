@@ -1,4 +1,4 @@
-"""Fetchers, responses, and the clients by which walks use fetchers.
+"""Fetchers, responses, the clients by which walks use fetchers, and their trust.
 
 Anything that satisfies these two protocols can feed a walk: an HTTP client, a folder, a dict of
 bytes, an archive. Nothing is parsed here.
@@ -6,17 +6,22 @@ bytes, an archive. Nothing is parsed here.
 
 from __future__ import annotations
 
+from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING, Protocol, TypedDict, Unpack, runtime_checkable
+from weakref import WeakSet
 
+from sitemapreader.errors import FetchError
+from sitemapreader.fetch.addresses import is_public, literal_address, read_address
+from sitemapreader.issues import IssueCode
 from sitemapreader.options import FetchOptions, Limits
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Mapping
+    from collections.abc import AsyncIterator, Callable, Iterable, Mapping
     from contextlib import AbstractAsyncContextManager
+    from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 
     from sitemapreader.fetch.hosts import HostBreaker
-    from sitemapreader.fetch.mapping import HostMap
-    from sitemapreader.fetch.urls import CheckRedirect
+    from sitemapreader.fetch.urls import CheckRedirect, HostMap, RequestUrl
 
 _LIMITS, _OPTIONS = Limits(), FetchOptions()
 """The defaults, made once: their checks take a tenth of the walk over a tiny site."""
@@ -153,3 +158,100 @@ def find_settings(
                 f"fetcher=HttpFetcher({name}=...), and not to the walk"
             )
     return own_limits, own_options
+
+
+# -- where clients may go
+
+WEB_PORTS = frozenset({80, 443})
+
+
+class Trust:
+    """Where a client may go: to what is public, allowed, or named by its caller.
+
+    What was named are origins, their ports, and hosts, which need not be public. A host may be
+    private if its first address was private.
+    """
+
+    # A crawler requests URLs that strangers wrote, from a place that may reach more than strangers
+    # can (a metadata service, a router, a database on loopback). A check of names does not protect:
+    # names resolve to whatever their owner likes, and literal addresses never see a resolver. So
+    # literals are checked before each request, and names by the addresses that they have then:
+    # aiohttp is given these, and resolves nothing itself.
+    # A trusted host whose first address was public stays public: else it could be rebound to a
+    # private address later.
+
+    def __init__(self, allow_networks: Iterable[str] = (), allow_ports: Iterable[int] = ()) -> None:
+        self.is_selective = False
+        """Whether headers of the caller are meant for origins that were named only."""
+        self.networks = tuple(map(_read_network, allow_networks))
+        self.ports = {*WEB_PORTS, *allow_ports}
+        self.logins: dict[str, str] = {}
+        """Origin -> its userinfo."""
+        self.kinds: dict[str, bool | None] = {}
+        """Named host -> whether it is private; `None` before the first connection."""
+        self.others: WeakSet[Trust] | set[Trust] = WeakSet()
+        """Of a walk, its fetcher's; of a fetcher, those of the walks that use it now."""
+
+    def branch(self) -> Trust:
+        """Return the trust of a walk: what it adds counts here too, as long as it lives."""
+        walk = Trust()
+        walk.networks = self.networks
+        walk.others = {self}
+        self.others.add(walk)
+        walk.is_selective = self.is_selective = True
+        return walk
+
+    def add(self, url: RequestUrl) -> None:
+        """Trust the host and the port of a URL; its origin is sent the userinfo."""
+        self.kinds.setdefault(url.host, None)
+        self.ports.add(url.port)
+        self.logins[url.origin] = url.userinfo or self.logins.get(url.origin, "")
+
+    @property
+    def _all(self) -> tuple[Trust, ...]:
+        return (self, *self.others)
+
+    def has_host(self, host: str) -> bool:
+        """Return whether a host was named."""
+        return any(host in trust.kinds for trust in self._all)
+
+    def has_origin(self, origin: str) -> bool:
+        """Return whether a URL of this origin was named."""
+        return any(origin in trust.logins for trust in self._all)
+
+    def find_login(self, origin: str) -> str:
+        """Return the userinfo that was named with an origin, or ""."""
+        return next(filter(None, (trust.logins.get(origin) for trust in self._all)), "")
+
+    def check(self, url: RequestUrl) -> None:
+        """Raise FetchError for a port, or an address without a name, that is not allowed."""
+        if not any(url.port in trust.ports for trust in self._all):
+            raise FetchError(IssueCode.BLOCKED_PORT, str(url), f"port {url.port}")
+        literal = literal_address(url.host)
+        if literal is not None and not self.allows(url.host, literal):
+            raise FetchError(IssueCode.BLOCKED_ADDRESS, str(url), literal)
+
+    def allows(self, host: str, address: str) -> bool:
+        """Return whether `address` is allowed for `host`; record a named host's kind."""
+        found = read_address(address)
+        if found is None:
+            return False
+        private, allowed = not is_public(found), False
+        for trust in self._all:  # each of them must see the address
+            if trust.kinds.get(host, private) is None:
+                trust.kinds[host] = private
+            allowed = allowed or bool(trust.kinds.get(host))
+        return not private or allowed or self._is_listed(address, found)
+
+    def _is_listed(self, address: str, found: IPv4Address | IPv6Address) -> bool:
+        written = ip_address(address.partition("%")[0])
+        return any(found in network or written in network for network in self.networks)
+
+
+def _read_network(text: str) -> IPv4Network | IPv6Network:
+    try:
+        return ip_network(text)
+    except ValueError as error:
+        raise ValueError(
+            f"`allow_networks`: {error}; write a network such as '10.0.0.0/8' or 'fd00::/8'"
+        ) from error

@@ -134,7 +134,7 @@ class OneAnswer(ResponseHandler):
         return not self.has_surplus and not self.should_close and not self._poll()
 
     def _poll(self) -> int:
-        """Return what is in the socket, of which the event loop has not told yet; 0 for nothing."""
+        """Return what is in the socket and was not read yet; 0 for nothing."""
         line = self.transport.get_extra_info("socket") if self.transport is not None else None
         if line is None or line.fileno() < 0:
             return _END
@@ -188,7 +188,7 @@ class CleanConnector(aiohttp.TCPConnector):
         super()._release(key, protocol, should_close=should_close or place in known)
 
     def take_surplus(self, url: URL, line: OneAnswer) -> bool:
-        """Return once whether more than answers came on a connection, or before from its host."""
+        """Return once whether more than answers came on a line, or before."""
         told = False
         for each in (line, self._out_of_step.get((url.raw_host, url.port), line)):
             if each.has_surplus and not each.is_told:

@@ -11,33 +11,26 @@ from __future__ import annotations
 import asyncio
 import random
 from base64 import b64encode
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from math import inf
 from typing import TYPE_CHECKING, Self, TypeVar, Unpack
-from weakref import WeakSet
 
 import attrs
 
 from sitemapreader.errors import FetchError
-from sitemapreader.fetch.addresses import (
-    AddressBook,
-    Addresses,
-    AddressPolicy,
-    Trust,
-    TrustSet,
-    literal_address,
-)
 from sitemapreader.fetch.answers import (
     DeadlineClock,
     HttpResponse,
     make_refusal,
     wait_before_retry,
 )
+from sitemapreader.fetch.client import Trust
 from sitemapreader.fetch.hosts import Hosts, LongWaitError, Slot
-from sitemapreader.fetch.mapping import HostMap, HostPairs
 from sitemapreader.fetch.urls import (
     REDIRECTS,
     CheckRedirect,
+    HostMap,
+    HostPairs,
     RedirectChain,
     RequestUrl,
     is_conditional,
@@ -56,7 +49,7 @@ if TYPE_CHECKING:
 
     from sitemapreader.fetch.client import Opening
     from sitemapreader.fetch.hosts import HostBreaker
-    from sitemapreader.fetch.session import Answer
+    from sitemapreader.fetch.session import Addresses, Answer
 
 T = TypeVar("T")
 
@@ -100,18 +93,15 @@ class HttpFetcher:
         keepalive_seconds: float = KEEPALIVE_SECONDS,
         limits: Limits = Limits(),  # noqa: B008 (a frozen value)
     ) -> None:
-        from sitemapreader.fetch.session import Sessions  # noqa: PLC0415 (150 ms)
+        from sitemapreader.fetch.session import AddressBook, Sessions  # noqa: PLC0415 (150 ms)
 
         self.options = options
         self.limits = limits
-        self.policy = AddressPolicy(options.allow_networks, options.allow_ports)
+        self.own_trust = Trust(options.allow_networks, options.allow_ports)
         self.hosts = Hosts(options.per_host, options.delay_seconds)
         self.addresses = Hosts(options.per_address, 0.0)
         self.sessions = Sessions(options, resolver, keepalive_seconds)
-        self.book = AddressBook(self.sessions.look_up, self.policy)
-        self._own_trust = Trust()
-        self._walks: WeakSet[Trust] = WeakSet()
-        self._is_selective = False
+        self.book = AddressBook(self.sessions.look_up)
 
     async def __aenter__(self) -> Self:
         return self
@@ -144,24 +134,7 @@ class HttpFetcher:
 
         What a walk trusts counts for that walk, and for requests outside of walks while it runs.
         """
-        self.add_trust(self._own_trust, url)
-
-    def add_trust(self, trust: Trust, url: str) -> None:
-        """Treat `url` as named by whom a trust belongs to."""
-        self._is_selective = True
-        if trust is not self._own_trust:
-            self._walks.add(trust)
-        try:
-            named = parse_request_url(url)
-        except FetchError:
-            return  # `open` reports why
-        trust.add(named.host, named.port, named.origin, named.userinfo)
-
-    def find_trust(self, walk: Trust | None) -> TrustSet:
-        """Return what a walk trusts, or what requests outside of walks may."""
-        if walk is None:
-            return TrustSet((self._own_trust, *self._walks), is_selective=self._is_selective)
-        return TrustSet((self._own_trust, walk), is_selective=True)
+        _add(self.own_trust, url)
 
     def set_crawl_delay(self, host_url: str, seconds: float) -> None:
         """Keep `seconds` between two requests to a host, as its robots.txt asks.
@@ -188,7 +161,7 @@ class HttpFetcher:
             FetchError: there is no document; `code` says why, and `url` where.
             RuntimeError: the fetcher is closed, or belongs to another event loop.
         """
-        return Exchange(self, url, self.find_trust(None), headers, check_redirect).open()
+        return Exchange(self, url, self.own_trust, headers, check_redirect).open()
 
     @asynccontextmanager
     async def turn(self, url: str) -> AsyncIterator[None]:
@@ -215,13 +188,19 @@ class HttpFetcher:
             slot.release()
 
 
+def _add(trust: Trust, url: str) -> None:
+    trust.is_selective = True
+    with suppress(FetchError):  # `open` reports why
+        trust.add(parse_request_url(url))
+
+
 class WalkClient:
     """A fetcher as one walk uses it: its trust, place in the queue, mapped hosts."""
 
     def __init__(self, fetcher: HttpFetcher, hosts: HostMap) -> None:
         self._fetcher = fetcher
         self._hosts = hosts
-        self._trust = Trust()
+        self._trust = fetcher.own_trust.branch()
         for _, target in hosts.names:  # the caller has typed it
             self.trust(target)
 
@@ -236,7 +215,7 @@ class WalkClient:
 
     def trust(self, url: str) -> None:
         """Trust the place of a URL as `HttpFetcher.trust` does, for this walk."""
-        self._fetcher.add_trust(self._trust, self._hosts.find(url) or url)
+        _add(self._trust, self._hosts.find(url) or url)
 
     def set_crawl_delay(self, host_url: str, seconds: float) -> None:
         """Keep the Crawl-delay of the host that is asked, for all walks."""
@@ -248,9 +227,8 @@ class WalkClient:
         With a breaker, which counts failures, a host that is paused raises FetchError, and so does
         one that asks for a wait of more than a minute.
         """
-        trust = self._fetcher.find_trust(self._trust)
-        exchange = Exchange(self._fetcher, url, trust, requester=self, hosts=self._hosts, **how)
-        return exchange.open()
+        trust, hosts = self._trust, self._hosts
+        return Exchange(self._fetcher, url, trust, requester=self, hosts=hosts, **how).open()
 
 
 @attrs.define(eq=False)
@@ -259,7 +237,7 @@ class Exchange:
 
     _fetcher: HttpFetcher
     _url: str
-    _trust: TrustSet
+    _trust: Trust
     _headers: Mapping[str, str] | None = None
     _check_redirect: CheckRedirect | None = None
     _requester: object = None
@@ -313,9 +291,7 @@ class Exchange:
             self._clock.waited,
             self._fetcher.options,
         )
-        chain = RedirectChain(
-            start, options, self._check_redirect, self._max_redirects, self._hosts
-        )
+        chain = RedirectChain(start, options, self._max_redirects, self._hosts)
         if start.userinfo and start.userinfo != self._trust.find_login(chain.start.origin):
             chain.issues.append(make_issue(IssueCode.USERINFO_REMOVED, url=str(start)))
         try:
@@ -348,27 +324,23 @@ class Exchange:
                 await _discard(answer, slot)
                 raise
             await _discard(answer, slot)
-            await chain.follow_if_allowed(
-                location, status=answer.status, sets_cookie="set-cookie" in answer.headers
-            )
+            sets_cookie = "set-cookie" in answer.headers
+            chain.follow(location, status=answer.status, sets_cookie=sets_cookie)
+            if self._check_redirect is not None:
+                await self._check_redirect(str(chain.name))
 
     async def _acquire_slot(self, chain: RedirectChain) -> Slot:
         """Wait for a slot; for a breaker, raise FetchError instead of a long wait."""
         fetcher, breaker, place, trust = self._fetcher, self._breaker, chain.place, self._trust
         fetcher.sessions.check()
-        if not fetcher.policy.allows_port(place.port, trust.trusts):
-            raise FetchError(IssueCode.BLOCKED_PORT, str(place), f"port {place.port}")
-        literal = literal_address(place.host)
-        if literal is not None and not fetcher.policy.allows(place.host, literal, trust.trusts):
-            raise FetchError(IssueCode.BLOCKED_ADDRESS, str(place), literal)
-
+        trust.check(place)
         slot = Slot(self._requester)
 
         async def join() -> None:
             self._addresses, self._began = (), self._clock.waited
             if fetcher.options.proxy is not None:
                 return
-            found = fetcher.book.find(str(place), place.url.raw_host or "", place.port, trust)
+            found = fetcher.book.find(place, trust)
             self._addresses = await self._wait(found, place, fetcher.options.headers_seconds)
             # One address stands for all names of a server: the first in order.
             address = min(str(each["host"]) for each in self._addresses)
@@ -400,9 +372,11 @@ class Exchange:
             authorization=f"Basic {b64encode(userinfo.encode()).decode()}" if userinfo else "",
         )
         with log_request(str(chain.name)) as request:
-            is_trusted = any(chain.place.host in hosts for hosts in trust.trusts)
             sent = fetcher.sessions.get(
-                chain.place, headers, self._addresses, is_trusted=is_trusted
+                chain.place,
+                headers,
+                self._addresses,
+                is_trusted=trust.has_host(chain.place.host),
             )
             left = fetcher.options.headers_seconds - (self._clock.waited - self._began)
             answer = await self._wait(sent, chain.place, left)

@@ -1,4 +1,4 @@
-"""Requests by aiohttp: sessions, requests, answers, and its errors as FetchErrors."""
+"""Requests by aiohttp: addresses, sessions, answers, errors."""
 
 from __future__ import annotations
 
@@ -7,28 +7,32 @@ import errno
 import os
 import socket
 import ssl
+import time
 from functools import cached_property
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 from aiohttp.http_exceptions import HttpProcessingError
 
 from sitemapreader.errors import LOGIN_STATUSES, FetchError
+from sitemapreader.fetch.addresses import read_address
 from sitemapreader.fetch.connections import CleanConnector, OneAnswer
 from sitemapreader.fetch.urls import RequestUrl, read_headers
 from sitemapreader.issues import IssueCode
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Coroutine, Mapping
 
     from aiohttp.connector import Connection
     from multidict import CIMultiDict
 
-    from sitemapreader.fetch.addresses import Addresses
+    from sitemapreader.fetch.client import Trust
     from sitemapreader.options import FetchOptions
 
 
+Addresses: TypeAlias = "tuple[ResolveResult, ...]"
+"""The addresses of a host that may be connected to, in the order of the resolver."""
 _REQUEST_TIMEOUT = 408
 
 
@@ -196,6 +200,82 @@ class Answer:
     async def aclose(self) -> None:
         """Return the connection to the pool, or close it if the body is not finished."""
         self._response.close()
+
+
+_KEPT_SECONDS = 60
+"""How long the addresses of a name are kept."""
+_MOST_NAMES = 1_000
+
+
+def make_address(name: str, host: str, port: int) -> ResolveResult:
+    """Make an address of a name, as aiohttp's resolvers do."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    return {
+        "hostname": name,
+        "host": host,
+        "port": port,
+        "family": family,
+        "proto": 0,
+        "flags": socket.AI_NUMERICHOST,
+    }
+
+
+class AddressBook:
+    """The addresses of names, as `look_up` finds them; failures are not kept."""
+
+    def __init__(
+        self, look_up: Callable[[str, int], Coroutine[None, None, list[ResolveResult]]]
+    ) -> None:
+        self._look_up = look_up
+        self._found: dict[tuple[str, int], tuple[float, asyncio.Task[list[ResolveResult]]]] = {}
+
+    async def find(self, url: RequestUrl, trust: Trust) -> Addresses:
+        """Return the addresses that a URL may go to; raise FetchError if there is none."""
+        name, host = url.url.raw_host or "", url.host
+        # A final dot says that it is no name of a search domain. RFC 6761, section 6.3: all names
+        # below `localhost` are loopback.
+        asked = "localhost" if host.endswith(".localhost") else host + "." * name.endswith(".")
+        try:
+            if read_address(host) is not None:
+                found = [make_address(host, host, url.port)]
+            else:
+                found = await self._resolve(asked, url.port)
+        except TimeoutError:
+            raise
+        except (OSError, UnicodeError) as error:
+            code = IssueCode.DNS if isinstance(error, OSError) else IssueCode.INVALID_URL
+            said = getattr(error, "strerror", None) or str(error)
+            raise FetchError(code, str(url), said.lower()) from error
+        if not found:
+            raise FetchError(IssueCode.DNS, str(url), "the name has no address")
+        allowed = tuple(each for each in found if trust.allows(host, str(each["host"])))
+        if not allowed:
+            raise FetchError(IssueCode.BLOCKED_ADDRESS, str(url), f"{host} is {found[0]['host']}")
+        return allowed
+
+    async def _resolve(self, host: str, port: int) -> list[ResolveResult]:
+        key, now = (host, port), time.monotonic()
+        until, task = self._found.get(key, (0.0, None))
+        if task is None or until < now:
+            task = asyncio.create_task(self._look_up(host, port))
+            task.add_done_callback(lambda _: self._forget_failure(key))
+            self._found.pop(key, None)
+            self._found[key] = now + _KEPT_SECONDS, task
+            if len(self._found) > _MOST_NAMES:
+                del self._found[next(iter(self._found))]
+        # Others may wait for it as well.
+        return task.result() if task.done() else await asyncio.shield(task)
+
+    def _forget_failure(self, key: tuple[str, int]) -> None:
+        _, task = self._found.get(key, (0.0, None))
+        if task is not None and task.done() and (task.cancelled() or task.exception()):
+            del self._found[key]
+
+    def close(self) -> None:
+        """Wait for no answer any more."""
+        for _, task in self._found.values():
+            task.cancel()
+        self._found.clear()
 
 
 class _CheckedAddresses(AbstractResolver):

@@ -1,4 +1,4 @@
-"""Requests: URLs that were checked, redirects, headers."""
+"""Requests: URLs that were checked, mapped hosts, redirects, headers."""
 
 # One parser, yarl's, decides what the host is. Text that two parsers would read differently is
 # refused: a control character that one parser drops can change the host that another one sees.
@@ -6,9 +6,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 import attrs
 
@@ -19,12 +20,10 @@ from sitemapreader.options import MAX_URL_CHARS, FetchOptions
 from sitemapreader.urls import has_web_scheme, origin_of, parse_url, resolve, url_key
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Mapping
+    from collections.abc import Awaitable, Callable, Iterable
 
     from multidict import CIMultiDict
     from yarl import URL
-
-    from sitemapreader.fetch.mapping import HostMap
 
 CheckRedirect: TypeAlias = "Callable[[str], Awaitable[None]]"
 """Raises FetchError if a redirect must not be followed to a URL."""
@@ -117,6 +116,73 @@ def _invalid(url: str, reason: str) -> FetchError:
     return FetchError(IssueCode.INVALID_URL, _USERINFO.sub("//", url[:4096]), reason)
 
 
+# -- mapped hosts and redirects
+
+HostPairs: TypeAlias = "Mapping[str, str] | Iterable[tuple[str, str]]"
+_WEB_PORTS = (80, 443)
+
+
+class HostMap:
+    """Hosts, and the origins that are asked in their place.
+
+    A staging site lists the URLs of production. Its documents are fetched where they are, and all
+    else (entries, scope, robots.txt, the state, the report) goes by the names that they will have.
+    A host stands for http and https, and for one port if it is written with one.
+
+    Raises TypeError or ValueError for what makes no sense.
+    """
+
+    def __init__(self, hosts: HostPairs = ()) -> None:
+        if isinstance(cast("object", hosts), str | bytes):
+            raise TypeError(
+                "`map_hosts` must be a dict: {'https://www.a.example': 'https://b.a.example'}"
+            )
+        self.targets: dict[tuple[str, int | None], URL] = {}
+        self.names: list[tuple[str, str]] = []
+        for name, target in hosts.items() if isinstance(hosts, Mapping) else hosts:
+            source, url = _read_origin(name), _read_origin(target)
+            known = self.targets.setdefault(_key_of(source), url)
+            if known != url:
+                raise ValueError(f"`map_hosts`: {name} has two targets: {known} and {url}")
+            self.names.append((str(source.origin()), str(url.origin())))
+        for name, target in self.names:
+            if self.find(target):
+                raise ValueError(
+                    f"`map_hosts`: {name} leads to {target}, which is mapped itself: "
+                    "name the host that answers"
+                )
+
+    def __bool__(self) -> bool:
+        return bool(self.targets)
+
+    def find(self, url: str) -> str:
+        """Return the URL to ask for in the place of one, or ""."""
+        parsed = parse_url(url) if self.targets else None
+        target = None if parsed is None else self.targets.get(_key_of(parsed))
+        if parsed is None or target is None:
+            return ""
+        moved = parsed.with_scheme(target.scheme).with_host(target.raw_host or "")
+        return str(moved.with_port(target.explicit_port))
+
+
+def _key_of(url: URL) -> tuple[str, int | None]:
+    return (url.raw_host or "").lower().rstrip("."), None if url.port in _WEB_PORTS else url.port
+
+
+def _read_origin(text: str) -> URL:
+    """Return the scheme, host and port of a text; raise TypeError or ValueError."""
+    if not isinstance(text, str):
+        raise TypeError(f"`map_hosts` has hosts as text, not as {type(text).__name__}")
+    url = text if "://" in text else f"https://{text}"
+    parsed = parse_url(url) if has_web_scheme(url) else None
+    if parsed is None or parsed.raw_path_qs not in ("", "/") or parsed.raw_user or "#" in text:
+        raise ValueError(
+            f"`map_hosts`: {text.rpartition('@')[2]!r} is not a host: write it without a path or a "
+            "login, such as https://staging.example.org"
+        )
+    return parsed
+
+
 class RedirectChain:
     """The redirects of one document: `most`, or as many as the options say.
 
@@ -129,11 +195,10 @@ class RedirectChain:
         self,
         start: RequestUrl,
         options: FetchOptions,
-        check: CheckRedirect | None = None,
         most: int | None = None,
         hosts: HostMap | None = None,
     ) -> None:
-        self._hosts = hosts
+        self._hosts = hosts or HostMap()
         self.name = start
         self.start = self.place = self._find_place(start) or start
         self.same_origin = True
@@ -142,20 +207,18 @@ class RedirectChain:
         self.redirects: list[Redirect] = []
         self._has_strayed = self.place is start
         self._options = options
-        self._check = check
         self._most = options.max_redirects if most is None else most
         self._seen = {self.place.key}
 
     def follow(self, location: str, *, status: int = 301, sets_cookie: bool = False) -> None:
         """Make the `Location` of a redirect the target, or raise FetchError."""
         source, place = self.name, self.place
+        target = location
         try:
             self._go_to(self._read(location))
-        except FetchError:
-            self.redirects.append(Redirect(str(source), location, status, sets_cookie))
-            raise
-        target = str(self.name)
-        self.redirects.append(Redirect(str(source), target, status, sets_cookie))
+            target = str(self.name)
+        finally:
+            self.redirects.append(Redirect(str(source), target, status, sets_cookie))
         if self.place.key in self._seen:
             raise FetchError(IssueCode.REDIRECT_LOOP, str(source), f"to {target}")
         if len(self._seen) > self._most:
@@ -169,14 +232,6 @@ class RedirectChain:
         self.is_permanent = self.is_permanent and status in PERMANENT
         # Never true again: another origin has chosen the URL, even one of the first origin.
         self.same_origin = self.same_origin and self.place.origin == self.start.origin
-
-    async def follow_if_allowed(
-        self, location: str, *, status: int = 301, sets_cookie: bool = False
-    ) -> None:
-        """Follow a redirect; raise FetchError if its target must not be requested."""
-        self.follow(location, status=status, sets_cookie=sets_cookie)
-        if self._check is not None:
-            await self._check(str(self.name))
 
     def find_name(self, url: str) -> str:
         """Return what a URL at the place is called."""
@@ -195,7 +250,7 @@ class RedirectChain:
         self.name, self.place = url, place or url
 
     def _find_place(self, name: RequestUrl) -> RequestUrl | None:
-        place = self._hosts.find(name.text) if self._hosts else ""
+        place = self._hosts.find(name.text)
         return attrs.evolve(parse_request_url(place), userinfo=name.userinfo) if place else None
 
     def _read(self, location: str) -> RequestUrl:

@@ -19,7 +19,7 @@ from sitemapreader.dates import as_since, as_until
 from sitemapreader.discovery import Search
 from sitemapreader.discovery.context import Deadline, UrlAllowance
 from sitemapreader.errors import suggest
-from sitemapreader.fetch.mapping import HostMap
+from sitemapreader.fetch.urls import HostMap
 from sitemapreader.models import Format, SitemapEntry, Via
 from sitemapreader.options import FetchOptions, Limits, one_of
 from sitemapreader.outcomes import Document
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from sitemapreader.dates import When
     from sitemapreader.discovery import Probe
     from sitemapreader.fetch.client import Fetcher
-    from sitemapreader.fetch.mapping import HostPairs
+    from sitemapreader.fetch.urls import HostPairs
     from sitemapreader.readers.records.vocabulary import ExtraFormats
     from sitemapreader.state import State
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from each_case import for_each
 
-from sitemapreader.fetch.addresses import (
-    AddressPolicy,
-    Trust,
-    is_public,
-    literal_address,
-    read_address,
-)
+from sitemapreader.errors import FetchError
+from sitemapreader.fetch.addresses import is_public, literal_address, read_address
+from sitemapreader.fetch.client import Trust
+from sitemapreader.fetch.http import HttpFetcher
+from sitemapreader.fetch.urls import parse_request_url
+from sitemapreader.options import FetchOptions
 
 PUBLIC = (
     "8.8.8.8", "1.1.1.1", "100.63.255.255", "100.128.0.0", "172.15.255.255", "172.32.0.0",
@@ -49,77 +50,73 @@ def test_addresses_that_are_not_public(text: str) -> None:
     assert not is_public(address)
 
 
-@pytest.mark.parametrize(
-    "text", ["", "127.1", "0x7f.1", "2130706433", "127.0.0.1.", "a", "1::2::3"]
-)
-def test_what_is_no_literal_address(text: str) -> None:
-    """Only the canonical forms are addresses; others are left to be refused as hosts."""
-    assert read_address(text) is None
+def test_hosts_that_need_no_resolver() -> None:
+    """Literal addresses in their canonical form, and the names that are loopback by RFC 6761."""
+    assert {literal_address(host) for host in ("localhost", "a.localhost")} == {"127.0.0.1"}
+    assert [literal_address(host) for host in ("::1", "10.0.0.1")] == ["::1", "10.0.0.1"]
+    for host in ("localhost.example", "alocalhost", "", "127.1", "0x7f.1", "2130706433", "1::2::3"):
+        assert literal_address(host) is None, host
 
 
-@pytest.mark.parametrize(
-    ("host", "literal"),
-    [
-        ("localhost", "127.0.0.1"),
-        ("a.localhost", "127.0.0.1"),
-        ("::1", "::1"),
-        ("10.0.0.1", "10.0.0.1"),
-        ("localhost.example", None),
-        ("alocalhost", None),
-    ],
-)
-def test_hosts_that_need_no_resolver(host: str, literal: str | None) -> None:
-    """Literal addresses, and the names that are loopback by RFC 6761."""
-    assert literal_address(host) == literal
+def make_trust(*urls: str, **allowed: Any) -> Trust:
+    trust = Trust(**allowed)
+    for url in urls:
+        trust.add(parse_request_url(url))
+    return trust
 
 
 def test_a_public_start_is_public_for_ever() -> None:
     """What a start resolved to first decides what it may resolve to later (DNS rebinding)."""
-    policy = AddressPolicy()
-    hosts = Trust()
-    hosts.add("site.example", 80)
-    assert policy.allows("site.example", "8.8.8.8", (hosts,))
-    assert not policy.allows("site.example", "10.0.0.1", (hosts,))
-    hosts.add("site.example", 80)
-    assert not policy.allows("site.example", "127.0.0.1", (hosts,))
-    assert policy.allows("site.example", "1.1.1.1", (hosts,))
+    trust = make_trust("http://site.example/")
+    assert trust.allows("site.example", "8.8.8.8")
+    assert not trust.allows("site.example", "10.0.0.1")
+    trust.add(parse_request_url("http://site.example/"))
+    assert not trust.allows("site.example", "127.0.0.1")
+    assert trust.allows("site.example", "1.1.1.1")
 
 
 def test_a_private_start_may_stay_private_and_nobody_else() -> None:
     """The caller's own host may be private; a host that it leads to may not."""
-    policy = AddressPolicy()
-    hosts = Trust()
-    hosts.add("intranet", 80)
-    assert policy.allows("intranet", "10.0.0.1", (hosts,))
-    assert policy.allows("intranet", "10.0.0.2", (hosts,))
-    assert policy.allows("intranet", "8.8.8.8", (hosts,))
-    assert policy.allows("intranet", "10.0.0.1", (hosts,))
-    assert not policy.allows("router", "10.0.0.1", (hosts,))
-    assert policy.allows("cdn.example", "8.8.8.8", (hosts,))
+    trust = make_trust("http://intranet/")
+    for address in ("10.0.0.1", "10.0.0.2", "8.8.8.8", "10.0.0.1"):
+        assert trust.allows("intranet", address)
+    assert not trust.allows("router", "10.0.0.1")
+    assert trust.allows("cdn.example", "8.8.8.8")
+
+
+def test_a_walk_has_the_trust_of_its_fetcher_and_no_other_walk_has_its_own() -> None:
+    """Requests outside of walks may go where those that run may."""
+    own = make_trust("http://shared/")
+    walk, other = own.branch(), own.branch()
+    walk.add(parse_request_url("http://intranet/"))
+    assert walk.allows("shared", "10.0.0.1")
+    assert [trust.allows("intranet", "10.0.0.1") for trust in (walk, other, own)] == [1, 0, 1]
+    del walk
+    assert not own.allows("intranet", "10.0.0.1")
 
 
 def test_networks_that_are_allowed() -> None:
     """`allow_networks` counts for every host, for the address as written and as it is meant."""
-    policy = AddressPolicy(["10.0.0.0/8", "fd00::/8", "64:ff9b::/96"])
-    for address in ("10.1.2.3", "::ffff:10.1.2.3", "fd00::1", "64:ff9b::7f00:1"):
-        assert policy.allows("any", address), address
-    for address in ("11.0.0.1", "8.8.8.8"):
-        assert policy.allows("any", address), address
+    trust = Trust(["10.0.0.0/8", "fd00::/8", "64:ff9b::/96"])
+    for address in ("10.1.2.3", "::ffff:10.1.2.3", "fd00::1", "64:ff9b::7f00:1", "8.8.8.8"):
+        assert trust.allows("any", address), address
+        assert trust.branch().allows("any", address), address
     for address in ("127.0.0.1", "::ffff:127.0.0.1", "fe80::1", "not an address"):
-        assert not policy.allows("any", address), address
+        assert not trust.allows("any", address), address
 
 
 @pytest.mark.parametrize("network", ["10.0.0.1/8", "ten", "", "10.0.0.0/33"])
 def test_a_network_that_is_none_is_misuse(network: str) -> None:
     """A mistake in `allow_networks` is told at once, with the form it should have."""
     with pytest.raises(ValueError, match=r"write a network such as '10\.0\.0\.0/8'"):
-        AddressPolicy([network])
+        HttpFetcher(FetchOptions(allow_networks=(network,)))
 
 
-def test_ports() -> None:
-    """80, 443, a start's and those that are allowed."""
-    policy = AddressPolicy(allow_ports=[8443])
-    hosts = Trust()
-    hosts.add("site.example", 8000)
-    ports = (0, 22, 25, 80, 443, 6379, 8000, 8080, 8443)
-    assert [port for port in ports if policy.allows_port(port, (hosts,))] == [80, 443, 8000, 8443]
+@for_each("port", [0, 22, 25, 6379, 8080])
+def test_ports(port: int) -> None:
+    """80, 443, a start's and those that are allowed; no other."""
+    walk = make_trust("http://a.example:8000/", allow_ports=[8443]).branch()
+    for allowed in (80, 443, 8000, 8443):
+        walk.check(parse_request_url(f"http://b.example:{allowed}/"))
+    with pytest.raises(FetchError, match="port"):
+        walk.check(parse_request_url(f"http://b.example:{port}/"))
