@@ -66,6 +66,8 @@ async def open_document(
                 response = await context.budget.within(stack.enter_async_context(opener), url)
             else:
                 response = _read_kept(kept, url)
+            if not _is_text(response.url):
+                raise FetchError(IssueCode.INVALID_URL, url, "the answer's URL is no text")  # noqa: TRY301
             if check is not None and response.url != url:
                 await check(response.url)
             tally = context.report.tally
@@ -76,6 +78,11 @@ async def open_document(
         context.budget.spend_redirects(len(error.redirects))
         raise
     context.breaker.note_answer(url)
+
+
+def _is_text(url: str) -> bool:
+    """Return whether a URL, of a caller's own fetcher, can be written down."""
+    return url.isascii() or not any("\ud800" <= char <= "\udfff" for char in url)
 
 
 def _read_kept(answer: StoredResponse, url: str) -> Response:

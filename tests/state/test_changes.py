@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from walking import Pages, Walked, at_once, index, urlset, walk_all
 
-from sitemapreader.fetch.local import MemoryFetcher
+from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
 from sitemapreader.models import UrlEntry
 from sitemapreader.state import State
 from sitemapreader.walker import walk, walk_sync
@@ -158,6 +158,28 @@ def test_changes_need_a_state(arguments: dict[str, bool]) -> None:
         walk(sitemaps=[TOP], **arguments)  # type: ignore[arg-type]
 
 
+def write_changes(*records: tuple[str, str]) -> bytes:
+    """Write a change list (ResourceSync) of pairs, a path and what happened."""
+    items = "".join(
+        f'<url><loc>{HOME}{path}</loc><rs:md change="{change}"/></url>' for path, change in records
+    )
+    space = 'xmlns:rs="http://www.openarchives.org/rs/terms/"'
+    body = f'<rs:md capability="changelist"/>{items}</urlset>'
+    return urlset().replace(b"></urlset>", f" {space}>{body}".encode())
+
+
+async def test_what_a_change_list_creates_and_deletes(db: Path) -> None:
+    """While it has both, the URL is unlisted; when the deletion goes, it is new, once."""
+    both = [("a", "created"), ("b", "created"), ("a", "deleted")]
+    told = []
+    for records in (both, [*both, ("c", "created")], both[:2], both[:2], both[:1]):
+        walked = await come({TOP: write_changes(*records)}, db)
+        urls = [event for event in walked.events if isinstance(event, UrlEntry)]
+        told.append({entry.loc[-1]: str(entry.change) for entry in urls})
+    assert told[1:] == [{"c": "new"}, {"a": "new"}, {}, {}]
+    assert told[0] == {"a": "new", "b": "new"}
+
+
 async def test_more_than_one_portion(db: Path) -> None:
     """Nothing depends on how entries are grouped: thousands, in both directions of change."""
     numbers = [f"p/{number}" for number in range(3_210)]
@@ -169,3 +191,20 @@ async def test_more_than_one_portion(db: Path) -> None:
     )
     assert again.report.unlisted == 1_605
     assert unlisted(db) == sorted(f"p/{number}" for number in range(1, 3_210, 2))
+
+
+@pytest.mark.parametrize("where", ["robots.txt", "sitemap.xml", "one.xml"])
+@pytest.mark.parametrize("state", [False, True])
+async def test_an_address_that_is_no_text(db: Path, where: str, state: bool) -> None:
+    """What a fetcher of one's own says of an answer is an Issue, if it cannot be written down."""
+    pages: Pages = {
+        HOME + "robots.txt": f"Sitemap: {HOME}sitemap.xml".encode(),
+        HOME + "sitemap.xml": index(ONE),
+        ONE: urlset(HOME + "a"),
+    }
+    odd = {"etag": '"\udcff"', "last-modified": "\udcff"}
+    url = HOME + (where if state else f"\udcff{where}")
+    pages[HOME + where] = StoredResponse(url, pages[HOME + where], headers=odd)  # type: ignore[arg-type]
+    for _ in range(2):
+        walked = await walk_all(pages, state=at_once(db), changes=True)
+    assert state or "invalid-url" in walked.codes

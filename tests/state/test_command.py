@@ -77,20 +77,6 @@ def test_a_run_that_did_not_compare(site: Path) -> None:
     assert "the last run did not compare: use --changes" in ran.said
 
 
-def test_one_table_of_many_nights(site: Path) -> None:
-    """What is appended without a header is one table with what the first night has written."""
-    words = ["site", "--state", "site.db", "--changes", "--format", "csv", "--fields", "loc,change"]
-    table = run(site, *words).lines
-    publish(site, "2", "3")
-    table += run(site, *words, "--no-header").lines
-    assert table == [
-        "loc,change",
-        "https://example.org/1,new",
-        "https://example.org/2,new",
-        "https://example.org/3,new",
-    ]
-
-
 def test_only_what_is_due(site: Path) -> None:
     """`--revisit` asks for nothing that was just asked for; `--plan` says what is due, and why."""
     words = ["site", "--state", "site.db", "--changes", "--revisit", "1"]
@@ -221,14 +207,6 @@ def test_a_signal_near_the_commit(
     assert "Traceback" not in ran.stderr
     assert run(site, "site", "--state", "site.db", "-o", "urls.txt").code == 0
     assert output.read_text("utf-8") == (both if code else "")
-
-
-def publish_two(folder: Path, *names: str) -> None:
-    """Publish two sitemaps; the second one is missing if nothing is given for it."""
-    (folder / "sitemap.xml").write_bytes(
-        index("https://example.org/a.xml", "https://example.org/b.xml")
-    )
-    publish(folder, *names)
 
 
 @pytest.mark.parametrize("narrow", [["--include", "1$"], ["--exclude", "2$"], ["--limit", "1"]])

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import os
-import pickle
 import sqlite3
 import stat
 import subprocess
 import sys
-import threading
-import time
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -219,41 +216,6 @@ async def test_a_full_disk(db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     again = await walk_all(pages, None, sitemaps=[MAP], state=db, changes=True)
     assert len(again.locs) == 9_000 or again.report.resumed
     assert again.report.complete
-
-
-def test_threads_take_turns(db: Path) -> None:
-    """Reading waits for another thread's query: the two would stop each other in SQLite."""
-    file, begun, ended = StateFile(db), threading.Event(), []
-
-    def work() -> None:
-        with file.guard():
-            begun.set()
-            time.sleep(0.05)
-            ended.append(True)
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    begun.wait()
-    with file.guard():
-        assert ended
-    thread.join()
-    file.close()
-
-
-async def test_nothing_is_pickled(db: Path) -> None:
-    """What is in the file is text, numbers and hashes: reading it runs nothing."""
-    await come(db)
-    with closing(sqlite3.connect(db)) as connection:
-        blobs = [
-            value
-            for (table,) in connection.execute("SELECT name FROM sqlite_schema WHERE type='table'")
-            for row in connection.execute(f"SELECT * FROM {table}")  # noqa: S608 (names of our own)
-            for value in row
-            if isinstance(value, bytes)
-        ]
-    assert len(blobs) > 5
-    for blob in blobs:
-        assert not blob.startswith(pickle.dumps(None)[:2])
 
 
 @pytest.mark.parametrize("kind", ["link", "dangling link", "full", "folder", "pipe"])

@@ -19,14 +19,13 @@ from walking import Pages, Walked, at_once, index, urlset, walk_all
 
 from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
 from sitemapreader.models import UrlEntry
-from sitemapreader.options import FetchOptions
 from sitemapreader.outcomes import FINISHED_BEFORE
 from sitemapreader.state import State
 from sitemapreader.walker import listed as delivery
 from sitemapreader.walker import walk
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
+    from collections.abc import Mapping
 
 HOME = "https://example.org/maps/"
 TOP = f"{HOME}top.xml"
@@ -76,17 +75,6 @@ async def test_what_a_filter_hid_comes_once_it_is_lifted(
 
 
 @pytest.mark.parametrize("changes", [False, True])
-async def test_a_child_whose_index_vouches_for_it_is_read_again(db: Path, changes: bool) -> None:
-    """Neither 304 nor the index's lastmod hides what a filter has kept back."""
-    tagged = StoredResponse(MAPS[0], DATED[MAPS[0]], headers={"etag": '"1"'})  # type: ignore[arg-type]
-    pages: Pages = {TOP: index((MAPS[0], "2020-01-01")), MAPS[0]: tagged}
-    assert await come(pages, db, changes=changes, include="a$") == ["a"]
-    assert await come(pages, db, changes=changes, include="a$") == []
-    assert set(await come(pages, db, changes=changes)) >= {"b", "c", "https://o.net/d"}
-    assert await come(pages, db, changes=changes) == []
-
-
-@pytest.mark.parametrize("changes", [False, True])
 async def test_a_since_that_moves_on_reads_nothing_anew(db: Path, changes: bool) -> None:
     """A later `since` passes less, so an unchanged child stays unread; an earlier one reads it."""
     pages = dict(DATED) | {TOP: index((MAPS[0], "2020-02-02"))}
@@ -99,23 +87,6 @@ async def test_a_since_that_moves_on_reads_nothing_anew(db: Path, changes: bool)
     assert "a" in await come(pages, db, **(first | {"since": date("2019-01-01")}))
 
 
-async def test_unique_lifted(db: Path) -> None:
-    """What `unique` dropped comes when each record is wanted; with changes, what differs."""
-    pages: Pages = {
-        TOP: index(*MAPS),
-        MAPS[0]: urlset((f"{HOME}a", "2020-01-01"), f"{HOME}b"),
-        MAPS[1]: urlset((f"{HOME}a", "2020-02-02"), f"{HOME}b", f"{HOME}%62"),
-    }
-    options = FetchOptions(concurrency=1)
-    for changes, expected in ((False, ["a", "b", "%62"]), (True, ["a", "%62"])):
-        state = db.with_name(f"{changes}.db")
-        common: dict[str, Any] = {"options": options, "changes": changes}
-        assert await come(pages, state, unique=True, **common) == ["a", "b"]
-        assert await come(pages, state, unique=True, **common) == []
-        assert await come(pages, state, **common) == expected
-        assert await come(pages, state, **common) == []
-
-
 async def test_what_a_limit_left_comes(db: Path) -> None:
     """Who takes five URLs and leaves gets all others from the next walk."""
     pages = site(*(f"{HOME}{number}" for number in range(2_000)))
@@ -123,25 +94,6 @@ async def test_what_a_limit_left_comes(db: Path) -> None:
         taken = [(await anext(aiter(entries))).loc for _ in range(5)]
     rest = await come(pages, db)
     assert {loc.removeprefix(HOME) for loc in taken} | set(rest) == set(map(str, range(2_000)))
-
-
-async def test_resumed_under_other_filters(db: Path) -> None:
-    """Nothing is lost, whichever filters the walks had that were stopped."""
-    pages = site(*(f"{HOME}{number}" for number in range(2_000)))
-    came: set[str] = set()
-    for include in ("[02468]$", "[0-8]$", "[0-8]$"):
-        fetcher = MemoryFetcher(pages)
-        async with walk(sitemaps=[TOP], state=db, fetcher=fetcher, include=include) as entries:
-            batches = entries.batches()
-            for _ in range(2):
-                came |= {entry.loc async for entry in _next(batches)}
-    came |= {HOME + loc for loc in await come(pages, db)}
-    assert len(came) == 2_000
-
-
-async def _next(batches: AsyncIterator[list[UrlEntry]]) -> AsyncIterator[UrlEntry]:
-    for entry in await anext(batches, []):
-        yield entry
 
 
 FILTERS: list[dict[str, Any]] = [

@@ -1,54 +1,214 @@
-"""Pages of unlisted URLs are asked: what they answer, and when that counts."""
+"""Pages of unlisted URLs are asked: nothing that lives is gone, whatever its sitemaps do."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import attrs
 import pytest
 from clock import DAY, SetClock
-from walking import ROBOTS, SITE, Pages, at_once, status, urlset
+from walking import ROBOTS, SITE, Pages, at_once, fault, index, status, urlset
 
-from sitemapreader.fetch.local import FolderFetcher, MemoryFetcher
+from sitemapreader.fetch.local import FolderFetcher, MemoryFetcher, StoredResponse
+from sitemapreader.issues import IssueCode
 from sitemapreader.state import State
 from sitemapreader.walker import walk, walk_sync
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
     from pathlib import Path
 
-MAP = f"{SITE}sitemap.xml"
+MAP, ONE, TWO = (f"{SITE}{name}.xml" for name in ("sitemap", "one", "two"))
+CDN, PRIVATE = "https://cdn.example/two.xml", f"{SITE}private/two.xml"
+FEED = '<link rel="alternate" type="application/rss+xml" href="/feed">'
 
 
-def serve(*listed: str, **answers: Any) -> Pages:
-    """List pages; those that are listed live, and so do others with an answer."""
-    live = {SITE + name: answers.get(name, b"A page") for name in {*listed, *answers}}
-    return {ROBOTS: f"Sitemap: {MAP}".encode(), MAP: urlset(*(SITE + n for n in listed))} | live
+def lists(letters: str) -> bytes:
+    return urlset(*(SITE + letter for letter in letters))
 
 
-async def ask(pages: Pages, db: Path, limit: int = 1_000) -> tuple[list[str], list[str]]:
-    """Walk; return the pages that were asked, and those that are gone."""
+def rss(letters: str) -> bytes:
+    items = "".join(f"<item><link>{SITE}{letter}</link></item>" for letter in letters)
+    return f'<rss version="2.0"><channel><title>F</title>{items}</channel></rss>'.encode()
+
+
+def names(*urls: str, rule: str = "") -> Pages:
+    return {ROBOTS: "\n".join([rule, *(f"Sitemap: {url}" for url in urls)]).encode()}
+
+
+@attrs.frozen
+class Found:
+    """What a day's walk asked, and what it told."""
+
+    asked: list[str]
+    gone: list[str]
+    waiting: int
+    unlisted: int
+
+
+async def spend(pages: Pages, state: State, limit: int = 1_000, **arguments: Any) -> Found:
+    """Walk, and ask what is due."""
     fetcher = MemoryFetcher(pages)
-    async with walk(SITE, fetcher=fetcher, state=at_once(db), changes=True) as entries:
+    async with walk(SITE, fetcher=fetcher, state=state, changes=True, **arguments) as entries:
         async for _ in entries:
             pass
         before = len(fetcher.requested)
         gone = [page.loc.removeprefix(SITE) async for page in entries.gone(limit)]
-    assert entries.report.gone == len(gone)
-    return [url.removeprefix(SITE) for url in fetcher.requested[before:]], sorted(gone)
+    report = entries.report
+    assert report.gone == len(gone)
+    asked = [url.removeprefix(SITE) for url in fetcher.requested[before:]]
+    return Found(asked, sorted(gone), report.waiting or 0, report.unlisted or 0)
 
 
-async def test_what_is_gone_is_told_once(db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """404 and 410 of an unlisted page, and nothing else; the other pages are asked again."""
-    clock = SetClock(monkeypatch)
-    assert await ask(serve(*"abcde"), db) == ([], [])
-    answers = {"c": status(410), "d": status(503)}
-    asked, gone = await ask(serve("a", e=b"Alive", **answers), db)
-    assert ({*asked}, gone) == ({*"abcde"}, ["b", "c"])
-    assert await ask(serve("a"), db) == ([], [])  # not due
-    clock.now += DAY
-    asked, gone = await ask(serve("a", e=b"Alive"), db)
-    assert ({*asked}, gone) == ({*"ade"}, ["d"])
-    assert [page.loc[-1] for page in State(db).gone()] == ["b", "c", "d"]
-    assert [row.loc[-1] for row in State(db).unlisted()] == ["b", "c", "d", "e"]
+@attrs.frozen
+class Case:
+    """A site as it is on its first day, and from the second day on, or on the second alone."""
+
+    first: Pages
+    then: Pages
+    between: Pages | None = None
+    first_arguments: dict[str, Any] = attrs.field(factory=dict)
+    unlisted: str = ""
+    """Letters of the pages that no named document lists in the end."""
+
+
+INDEX = index(ONE, TWO)
+CHILDREN = {ONE: lists("a"), TWO: lists("bc")}
+CASES = {
+    "a guess, and then another one is named": Case(
+        {MAP: lists("ab")}, {**names(ONE), MAP: lists("ab"), ONE: lists("b")}, unlisted="a"
+    ),
+    "a guess, while the named one is down": Case(
+        {**names(ONE), ONE: lists("ab")},
+        {**names(ONE), ONE: lists("ab"), MAP: lists("bc")},
+        between={**names(ONE), ONE: status(503, ONE), MAP: lists("bc")},
+        unlisted="c",
+    ),
+    "a guess that fails for two days": Case(
+        {MAP: lists("ab"), f"{SITE}sitemap_index.xml": lists("b")},
+        {f"{SITE}sitemap_index.xml": lists("b"), MAP: b"<html><body>Not found</body></html>"},
+        unlisted="a",
+    ),
+    "a child that moves to another host": Case(
+        {**names(MAP), MAP: INDEX, **CHILDREN},
+        {**names(MAP), MAP: index(ONE, CDN), CDN: lists("bc"), **CHILDREN},
+    ),
+    "a child that moves where robots.txt forbids it": Case(
+        {**names(MAP), MAP: INDEX, **CHILDREN},
+        {
+            **names(MAP, rule="User-agent: *\nDisallow: /private/"),
+            MAP: index(ONE, PRIVATE),
+            PRIVATE: lists("bc"),
+            **CHILDREN,
+        },
+    ),
+    "feeds, and then none": Case(
+        {**names(ONE), ONE: lists("a"), SITE: FEED.encode(), f"{SITE}feed": rss("ab")},
+        {**names(ONE), ONE: lists("a"), SITE: FEED.encode(), f"{SITE}feed": rss("ab")},
+        first_arguments={"feeds": True},
+    ),
+    "all guesses, and then those that are needed": Case(
+        {**names(ONE), ONE: lists("a"), MAP: lists("ab")},
+        {**names(ONE), ONE: lists("a"), MAP: lists("ab")},
+        first_arguments={"probe": "always"},
+        unlisted="b",
+    ),
+    "paths of one's own, and then none": Case(
+        {TWO: lists("ab")},
+        {MAP: lists("a"), TWO: lists("ab")},
+        first_arguments={"extra_paths": ["/two.xml"]},
+        unlisted="b",
+    ),
+}
+
+
+@pytest.mark.parametrize("is_dead", [False, True])
+@pytest.mark.parametrize("name", CASES)
+async def test_what_lives_is_not_gone(
+    db: Path, monkeypatch: pytest.MonkeyPatch, name: str, is_dead: bool
+) -> None:
+    """A page is unlisted only where no named document lists it, and gone if it is dead, too."""
+    clock, case, state = SetClock(monkeypatch), CASES[name], State(db)
+    dead = case.unlisted if is_dead else ""
+    live: Pages = {SITE + letter: b"A page" for letter in {*"abc"} - {*dead}}
+    gone: list[str] = []
+    for day in range(5):
+        pages = case.first if not day else case.between if day == 1 and case.between else case.then
+        arguments = {} if day else case.first_arguments
+        gone += (await spend({**live, **pages}, state, **arguments)).gone
+        clock.now += DAY
+    assert "".join(row.loc[-1] for row in state.unlisted()) == case.unlisted
+    assert "".join(gone) == dead
+
+
+# -- what a page answers
+
+
+class Endless(StoredResponse):
+    """A page that never ends."""
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        while True:
+            yield b"more"
+
+
+MOVED = b'<html><head><meta http-equiv="refresh" content="0; url=/new"></head></html>'
+CIRCLE = fault(IssueCode.TOO_MANY_REDIRECTS, f"{SITE}b")
+
+
+@pytest.mark.parametrize(
+    ("answer", "is_gone"),
+    [
+        (None, True),
+        (status(410), True),
+        (StoredResponse(f"{SITE}b", MOVED, status=404), True),
+        *((status(code), False) for code in (401, 403, 429, 500, 503)),
+        (b"A page", False),
+        (Endless(f"{SITE}b", b""), False),
+        (CIRCLE, False),
+        (fault(IssueCode.TIMEOUT, f"{SITE}b"), False),
+    ],
+    ids=[
+        "404",
+        "410",
+        "404-that-leads-on",
+        "401",
+        "403",
+        "429",
+        "500",
+        "503",
+        "page",
+        "endless",
+        "circle",
+        "silent",
+    ],
+)
+async def test_what_is_gone(db: Path, answer: Any, is_gone: bool) -> None:
+    """404 and 410 are, and nothing else: not a page that never ends, nor redirects in a circle."""
+    live: Pages = {**names(MAP), SITE + "a": b"A page"}
+    await spend({**live, MAP: lists("ab")}, at_once(db))
+    found = await spend(
+        {**live, MAP: lists("a")} | ({} if answer is None else {SITE + "b": answer}), at_once(db)
+    )
+    assert found.gone == (["b"] if is_gone else [])
+    assert "b" in found.asked
+
+
+async def test_it_is_told_once_and_asked_again(db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page that lives is asked on another day, whatever the clock does; a gone one never."""
+    clock, state = SetClock(monkeypatch), at_once(db)
+    live: Pages = {**names(MAP), SITE + "a": b"A page"}
+    await spend({**live, MAP: lists("abc")}, state)
+    found = await spend({**live, MAP: lists("a"), SITE + "c": b"A page"}, state)
+    assert ({*found.asked}, found.gone) == ({*"abc"}, ["b"])
+    for hours in (1, -72, 48):  # of the clock, which is set back meanwhile
+        clock.now += hours * DAY / 24
+        assert (await spend({**live, MAP: lists("a")}, state)).asked == []
+    clock.now += 3 * DAY
+    found = await spend({**live, MAP: lists("a")}, state)
+    assert ({*found.asked}, found.gone) == ({*"ac"}, ["c"])
+    assert [page.loc[-1] for page in state.gone()] == ["b", "c"]
+    assert [row.loc[-1] for row in state.unlisted()] == ["b", "c"]
 
 
 @pytest.mark.parametrize("answer", [status(404), status(503), status(401)])
@@ -56,32 +216,33 @@ async def test_a_control_page_decides(
     db: Path, answer: Exception, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where no listed page lives, nothing is gone that day; a later one asks again."""
-    clock = SetClock(monkeypatch)
-    await ask(serve(*"ab"), db)
-    pages = serve("a", a=answer)
-    assert (await ask(pages, db))[1] == []
+    clock, pages = SetClock(monkeypatch), {**names(MAP), MAP: lists("a")}
+    await spend({**pages, MAP: lists("ab")}, at_once(db))
+    assert (await spend({**pages, SITE + "a": answer}, at_once(db))).gone == []
     clock.now += DAY
-    assert (await ask(serve("a"), db))[1] == ["b"]
-
-
-async def test_a_limit_of_pages(db: Path) -> None:
-    """So many are asked, the rest by the next walks."""
-    names = [f"p{number}" for number in range(25)]
-    await ask(serve("a", *names), db)
-    found = []
-    for _ in range(3):
-        asked, gone = await ask(serve("a"), db, 10)
-        assert len({*asked} - {"a"}) <= 10
-        found += gone
-    assert sorted(found) == sorted(names)
+    assert (await spend({**pages, SITE + "a": b"A page"}, at_once(db))).gone == ["b"]
 
 
 async def test_robots_txt_forbids_asking(db: Path) -> None:
     """What may not be asked is not gone."""
-    await ask(serve(*"ab"), db)
-    rules = f"User-agent: *\nDisallow: /b\nSitemap: {MAP}".encode()
-    asked, gone = await ask(serve("a") | {ROBOTS: rules}, db)
-    assert ("b" in asked, gone) == (False, [])
+    live: Pages = {SITE + "a": b"A page"}
+    await spend({**live, **names(MAP), MAP: lists("ab")}, at_once(db))
+    rules = names(MAP, rule="User-agent: *\nDisallow: /b")
+    found = await spend({**live, **rules, MAP: lists("a")}, at_once(db))
+    assert ("b" in found.asked, found.gone) == (False, [])
+
+
+async def test_a_hundred_thousand_at_once(db: Path) -> None:
+    """So many are asked as the limit says, the rest by the next walks; all are counted."""
+    state, live = at_once(db), {**names(MAP), SITE + "a": b"A page"}
+    many = [f"{SITE}{number}" for number in range(100_000)]
+    await spend({**live, MAP: "\n".join([SITE + "a", *many]).encode()}, state)
+    found = [await spend({**live, MAP: lists("a")}, state, 70) for _ in range(2)]
+    assert found[0].unlisted == 100_000
+    assert [len(each.gone) for each in found] == [70, 70]
+    assert all(len({*each.asked} - {"a"}) == 70 for each in found)
+    assert sum(1 for _ in state.unlisted()) == 100_000
+    assert sum(1 for _ in state.gone()) == 140
 
 
 def test_a_folder_answers_as_its_host_will(tmp_path: Path) -> None:
@@ -89,8 +250,8 @@ def test_a_folder_answers_as_its_host_will(tmp_path: Path) -> None:
     (tmp_path / "about.html").write_text("About")
     (tmp_path / "index.html").write_text("Home")
     given: dict[str, Any] = {"state": at_once(tmp_path / "site.db"), "changes": True}
-    for names in (["", "about", "old"], [""]):
-        (tmp_path / "sitemap.xml").write_bytes(urlset(*(SITE + name for name in names)))
+    for paths in (["", "about", "old"], [""]):
+        (tmp_path / "sitemap.xml").write_bytes(urlset(*(SITE + path for path in paths)))
         with walk_sync(SITE, fetcher=FolderFetcher(tmp_path, SITE), **given) as entries:
             list(entries)
             gone = [(page.loc, page.http_status) for page in entries.gone()]

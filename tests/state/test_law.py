@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from clock import DAY, SetClock
-from walking import ROBOTS, SITE, Pages, Walked, index, moved, status, urlset, walk_all
+from walking import ROBOTS, SITE, Pages, Walked, index, status, urlset, walk_all
 
 from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
 from sitemapreader.issues import IssueCode
-from sitemapreader.options import Limits
 from sitemapreader.state import State
 from sitemapreader.walker import walk
 
@@ -91,13 +90,6 @@ async def test_what_leaves_a_window_is_not_removed(told: Told, write: Any) -> No
     assert await told.walk({TOP: write(4, 5, 6)}) == []
     assert await told.walk({TOP: write(1, 5, 6)}) == []
     assert pages(1)[0] not in told.walked.locs
-
-
-async def test_a_mixed_feed_lists_what_is_new_of_each_part(told: Told) -> None:
-    """An item that is missing between two listed ones may have left its own part of the feed."""
-    assert await told.walk({TOP: rss(9, 5, 3, 1)}) == []
-    assert await told.walk({TOP: rss(10, 9, 3, 1)}) == []
-    assert await told.walk({TOP: rss(10, 9, 3, 1)}) == []
 
 
 @pytest.mark.parametrize("write", [rss, atom])
@@ -223,26 +215,6 @@ async def test_a_new_list_that_stays_empty_is_not_waited_for(told: Told) -> None
     assert removed == ["1"]
 
 
-async def test_a_second_address_of_a_sitemap_is_waited_for_as_an_empty_one(told: Told) -> None:
-    """A new sitemap that redirects to another one holds up the removals for a week at most."""
-    assert await told.walk({TOP: index(TWO), TWO: urlset(*pages(1, 2, 3))}) == []
-    short = urlset(*pages(2, 3))
-    served = {TOP: index(TWO, ONE), ONE: moved(TWO, short), TWO: short}
-    removed = [url for _ in range(10) for url in await told.walk(served)]
-    assert removed == ["1"]
-
-
-@pytest.mark.parametrize("name", ["https://other.example/four.xml", f"{SITE}four.xml"])
-async def test_a_url_that_moved_where_a_walk_does_not_go(told: Told, name: str) -> None:
-    """A new child on another host, or beyond a limit, may have what the others lost."""
-    limits: dict[str, Any] = {"limits": Limits(documents=4)}  # of them the index, ONE, TWO
-    await told.walk({TOP: index(ONE, TWO), ONE: urlset(*pages(1, 2, 3)), TWO: urlset()}, **limits)
-    moved = {TOP: index(ONE, TWO, name), ONE: urlset(*pages(1, 2)), TWO: urlset()}
-    moved |= {name: urlset(*pages(3))}
-    for _ in range(4):
-        assert await told.walk(moved, **limits) == []
-
-
 async def test_a_url_that_moved_into_a_child_that_is_left_out(told: Told) -> None:
     """A walk that follows one child only cannot tell what moved into the other one."""
     await told.walk({TOP: index(ONE, TWO), ONE: urlset(*pages(1, 2, 3)), TWO: urlset(*pages(4))})
@@ -275,83 +247,6 @@ async def test_a_child_that_goes_from_index_to_index(told: Told) -> None:
     assert await told.walk(served) == []
 
 
-async def test_a_new_child_of_an_index_that_broke_off(told: Told) -> None:
-    """Behind the break it may have been for long, so it is waited for as one of the first day."""
-    new = f"{SITE}new.xml"
-
-    def cut(*names: str) -> bytes:
-        return index(*names).replace(b"</sitemapindex>", b"<sitemap><loc>")
-
-    named = b"\n".join(f"Sitemap: {name}".encode() for name in (FEED, ONE))
-    served = {ROBOTS: named, FEED: cut(TWO), TWO: urlset(*pages(11))}
-    assert await told.walk(served | {ONE: urlset(*pages(1, 2, 3))}) == []
-    served |= {ONE: urlset(*pages(2, 3)), new: urlset(*pages(21))}
-    assert await told.walk(served) == []
-    assert await told.walk(served | {FEED: cut(TWO, new)}) == []
-    assert await told.walk(served | {FEED: index(TWO, new)}, HOUR) == []
-
-
-@pytest.mark.parametrize(("indexes", "events"), [(0, 1), (2, 4)])
-async def test_walks_that_are_all_resumed(
-    db: Path, clock: SetClock, indexes: int, events: int
-) -> None:
-    """A site whose every walk is stopped once loses what is gone, and no later than others."""
-    lists = {ONE: urlset(*pages(1, 2, 3)), TWO: urlset(*pages(4, 5, 6))}
-    roots = {TOP: index(ONE), FEED: index(TWO)} if indexes else {}
-
-    def serve(*names: str) -> Pages:
-        named = b"\n".join(f"Sitemap: {name}".encode() for name in (*roots, *names))
-        return {ROBOTS: named, **roots, **lists}
-
-    async def go(served: Pages) -> set[str]:
-        clock.now += DAY
-        fetcher = MemoryFetcher(served)
-        async with walk(SITE, fetcher=fetcher, state=State(db), changes=True) as entries:
-            stopped = 0
-            async for _ in entries.events():
-                stopped += 1
-                if stopped == events:
-                    break
-        clock.now += 60
-        await walk_all(served, state=State(db), changes=True)
-        return {row.loc for row in State(db).unlisted()}
-
-    await go(serve() if indexes else serve(ONE, TWO))
-    lists[TWO] = urlset(*pages(4, 5))
-    served = serve() if indexes else serve(ONE)
-    assert any([await go(served) for _ in range(5)])
-
-
-async def test_what_a_cut_reading_missed_is_missing_when_a_whole_one_says_so(told: Told) -> None:
-    """A URL behind the cut was there that day, and may have moved later, into what is new."""
-    whole = urlset(*pages(1, 2, 3))
-    cut = whole[: whole.rindex(b"<url>") + 9]
-    assert await told.walk({TOP: index(ONE, TWO), ONE: whole, TWO: urlset(*pages(4))}) == []
-    served = {TOP: index(ONE, TWO), ONE: cut, TWO: urlset(*pages(4))}
-    for _ in range(2):
-        assert await told.walk(served) == []
-    served |= {TOP: index(ONE, TWO, FEED), ONE: urlset(*pages(1, 2)), FEED: urlset()}
-    assert await told.walk(served) == []
-    assert await told.walk(served | {FEED: urlset(*pages(3))}) == []
-
-
-@pytest.mark.parametrize("is_indexed", [True, False])
-async def test_a_child_that_is_renamed_after_a_false_drop(told: Told, is_indexed: bool) -> None:
-    """It was dropped by a fault, and then in truth: its new name is waited for, as ever."""
-
-    def served(*names: str) -> Pages:
-        named = b"\n".join(f"Sitemap: {name}".encode() for name in names)
-        return {TOP: index(*names)} if is_indexed else {ROBOTS: named}
-
-    lists = {ONE: urlset(*pages(1, 2)), TWO: urlset(*pages(3))}
-    assert await told.walk(served(ONE, TWO) | lists) == []
-    assert await told.walk(served(TWO) | lists) == []
-    renamed = served(TWO, FEED) | {TWO: lists[TWO]}
-    assert await told.walk(renamed | {FEED: moved(TWO, lists[TWO])}) == []
-    for _ in range(3):
-        assert await told.walk(renamed | {FEED: lists[ONE]}) == []
-
-
 async def test_a_child_that_always_fails_hides_no_drop_for_ever(told: Told) -> None:
     """After a week what an index drops is removed, though a child was never read."""
     broken = f"{SITE}broken.xml"
@@ -360,24 +255,6 @@ async def test_a_child_that_always_fails_hides_no_drop_for_ever(told: Told) -> N
     await told.walk(both)
     gone = [await told.walk(both | {TOP: index(ONE, broken)}) for _ in range(12)]
     assert [url for day in gone for url in day] == ["2"]
-
-
-async def test_a_sitemap_that_moved_to_another_path(told: Told) -> None:
-    """A guessed path that answers 404 names nothing any more: what only it listed is gone."""
-    first, second = f"{SITE}sitemap.xml", f"{SITE}sitemap_index.xml"
-    await told.walk({first: urlset(*pages(1, 2, 3))})
-    now: Pages = {second: urlset(*pages(2, 3))}
-    gone = [await told.walk(now) for _ in range(4)]
-    assert [url for day in gone for url in day] == ["1"]
-
-
-async def test_short_sitemaps_that_are_all_wrong(told: Told) -> None:
-    """Children that are too short to have shrunk are doubted if the whole site lost most."""
-    names = [f"{SITE}c{k}.xml" for k in range(10)]
-    whole = {url: urlset(*pages(*range(20 * k, 20 * k + 15))) for k, url in enumerate(names)}
-    down = dict.fromkeys(names, urlset(SITE))
-    for served in (whole, down, down, whole):
-        assert await told.walk({TOP: index(*names), **served}, 8 * HOUR) == []
 
 
 async def test_a_walk_that_is_resumed_a_day_later(db: Path, clock: SetClock) -> None:
@@ -476,21 +353,6 @@ async def test_a_fault_under_a_new_date_is_not_confirmed_by_that_date(told: Told
     assert await told.walk(serve(4, 99)) == ["2"]
     for _ in range(3):
         assert {*await told.walk(serve(4, *whole))} <= {"3", "99"}
-
-
-async def test_a_document_that_was_another_one_for_a_day(told: Told) -> None:
-    """What its server then says to be unchanged is read once more, and delays nothing for ever."""
-
-    def serve(tag: str, two: bytes, *one: int) -> Pages:
-        answer = StoredResponse(TWO, two, headers={"etag": f'"{tag}"'})
-        return {TOP: index(ONE, TWO), ONE: urlset(*pages(*one)), TWO: answer}
-
-    await told.walk(serve("a", urlset(*pages(4)), 1, 2, 3))
-    await told.walk(serve("b", urlset(*pages(4, 5)), 1, 2, 3))
-    await told.walk(serve("c", "\n".join(pages(4, 5)).encode(), 1, 2, 3))
-    back = serve("d", urlset(*pages(4, 5)), 1, 2)
-    assert await told.walk(back) == []
-    assert await told.walk(back) == ["3"]
 
 
 async def test_another_notation_of_a_moment_is_no_change(told: Told) -> None:

@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 import pytest
-from commands import run, start
+from commands import start
 from scale import SCALE
 from walking import index, urlset
 
@@ -153,13 +153,6 @@ def test_many_broken_pipes(tmp_path: Path, kind: str) -> None:
         check_broken_pipe(tmp_path, sites, kind, records, *changes, pause=rng.choice([0, 0.002]))
 
 
-def test_parquet_and_a_state_are_wrong_usage(tmp_path: Path) -> None:
-    """What cannot be read when it is cut off is refused before anything is fetched."""
-    done = run(".", "--state", "s.db", "--format", "parquet", cwd=tmp_path)
-    assert done.returncode == 2
-    assert "needs -o FILE" in done.stderr
-
-
 # -- what a pipe tells
 
 
@@ -189,19 +182,3 @@ async def test_waiting_for_a_reader(is_socket: bool) -> None:
         os.close(reading)
         with pytest.raises(BrokenPipeError):
             await wait_for_reader(writing)
-
-
-async def test_a_reader_that_takes_nothing() -> None:
-    """While it may still come to read, nothing is committed."""
-    with opened() as (_, writing):
-        os.write(writing, bytes(10))
-        with pytest.raises(TimeoutError):
-            await asyncio.wait_for(wait_for_reader(writing), 0.5)
-
-
-def test_a_reader_that_goes_away_gets_everything_again(tmp_path: Path) -> None:
-    """However much it has read: a run into a pipe is committed as a whole, or not at all."""
-    everything = make_site(tmp_path / "one", 3, 3_000)
-    words = ["one", "--state", "state.db"]
-    read_some(tmp_path, words, b"\n", 8_000)
-    assert set(read_all(tmp_path, words).decode().split()) == everything

@@ -123,17 +123,6 @@ async def test_a_body_that_changed_meanwhile_is_read_from_its_start(db: Path) ->
     assert second.locs[: PER_MAP + 1] == ["https://example.org/new", *locs_of(0)]
 
 
-async def test_a_body_that_only_grew(db: Path) -> None:
-    """A list that has got more at its end is gone on with, if what was read of it is the same."""
-    lines = [f"https://example.org/{number:06}" for number in range(40_000)]
-    text = ["\n".join(lines[:count]).encode() for count in (20_000, 40_000)]
-    url = "https://example.org/list.txt"
-    first = await run({url: text[0]}, db, 2, sitemaps=[url])
-    second = await run({url: text[1]}, db, sitemaps=[url])
-    assert set(first.locs) | set(second.locs) == set(lines)
-    assert len(second.locs) <= 40_000 - ACK_ENTRIES
-
-
 @pytest.mark.parametrize("stop_after", [1, 4, 8])
 async def test_unique_holds_across_a_stop(db: Path, stop_after: int) -> None:
     """A URL that was handed over before the stop does not come again from another sitemap."""

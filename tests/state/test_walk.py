@@ -10,10 +10,9 @@ from clock import DAY, SetClock
 from walking import SITE, Pages, Walked, fault, index, moved, urlset, walk_all
 
 from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
-from sitemapreader.fetch.urls import select_validators
 from sitemapreader.issues import IssueCode
 from sitemapreader.state import State
-from sitemapreader.walker import walk, walk_sync
+from sitemapreader.walker import walk
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
@@ -93,26 +92,6 @@ async def test_what_is_no_entity_tag_is_not_sent(db: Path, etag: str) -> None:
             assert [entry.loc async for entry in entries] == [PAGE.format(number)]
         assert fetcher.validators[TOP] == {}
         assert entries.report.documents[0].etag is None
-
-
-@pytest.mark.parametrize("etag", ['""', '"a"', 'W/"a"', '"*"', '"a,b"', '"é"', '"a\'b\\"'])
-async def test_every_entity_tag_is_sent_as_it_came(db: Path, etag: str) -> None:
-    """Strong or weak, empty, or with odd characters."""
-    fetcher = Asked({TOP: tagged(TOP, page(1), etag)})
-    for turn in range(2):
-        async with walk(sitemaps=[TOP], state=db, fetcher=fetcher) as entries:
-            assert len([entry async for entry in entries]) == (not turn)
-    assert fetcher.validators[TOP] == {"If-None-Match": etag}
-    assert entries.report.documents[0].status == "unchanged"
-
-
-def test_validators_of_an_older_state_are_checked_too() -> None:
-    """A state that was written before may hold any text."""
-    for tag in NO_TAGS:
-        assert select_validators({"If-None-Match": tag, "If-Modified-Since": "yesterday"}) == {}
-    date = "Sun, 02 Feb 2020 10:00:00 GMT"
-    kept = {"If-None-Match": '"1"', "If-Modified-Since": date}
-    assert select_validators(kept) == kept
 
 
 @pytest.mark.parametrize(
@@ -289,14 +268,6 @@ async def test_what_is_not_wanted_is_kept(db: Path) -> None:
     assert fetched(await come(pages, db)) == [TOP]
 
 
-def test_without_await(db: Path) -> None:
-    """A blocking walk remembers as well."""
-    fetcher = MemoryFetcher({TOP: tagged(TOP, page(*range(3_000)))})
-    for expected in (3_000, 0):
-        with walk_sync(sitemaps=[TOP], state=str(db), fetcher=fetcher) as entries:
-            assert sum(1 for _ in entries) == expected
-
-
 class _Breaking(StoredResponse):
     """A body that is cut off."""
 
@@ -360,13 +331,3 @@ async def test_an_honest_index_saves_its_requests(db: Path, clock: SetClock) -> 
             days[url] += 1
         walked = await come(dated(changed, days), db, changes=True)
         assert fetched(walked) == [TOP, *moving]
-
-
-async def test_a_child_that_breaks_off_is_no_lie(db: Path, clock: SetClock) -> None:
-    """A body that ends early says nothing of the date in the index."""
-    pages = dated({}, {})
-    await come(pages, db, changes=True)
-    clock.now += 8 * DAY  # a week is over
-    broken = await come(pages | {CHILDREN[0]: page(0)[:-9]}, db, changes=True)
-    assert broken.outcome(CHILDREN[0])[0] == "partial"
-    assert fetched(await come(pages, db, changes=True)) == [TOP, CHILDREN[0]]
