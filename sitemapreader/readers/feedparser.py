@@ -146,10 +146,10 @@ def add_found(
         return
     stats.retract(events, IssueCode.NOT_A_SITEMAP)
     stats.add_issue(events, IssueCode.FEED_SALVAGED, value=f"{len(answer.found)} entries")
-    is_written = LinkSearch(data.decode("utf-8", "replace")).is_written
+    words = find_written(data.decode("utf-8", "replace"), [entry.link for entry in answer.found])
     written = []
     for entry in answer.found:
-        if is_written(entry.link):
+        if entry.link in words:
             written.append(entry)
         else:  # feedparser guesses at broken links, and no URL may be invented
             stats.drop_record(events, IssueCode.MALFORMED, value=entry.link)
@@ -159,22 +159,14 @@ def add_found(
             events += batch
 
 
-class LinkSearch:
-    """Index of a feed's text, to verify the links that feedparser found in it."""
-
-    def __init__(self, text: str) -> None:
-        self._texts = (text, unescape(text, set()))
-        self._words = {word for each in self._texts for word in _BETWEEN_WORDS.split(each)}
-        self._searches_left = _MAX_SEARCHES
-
-    def is_written(self, link: str) -> bool:
-        """Return whether a link stands in the feed, plain or escaped."""
-        if link in self._words:
-            return True
-        # A link with a blank or a quote is not a single word. Honest feeds have few such links, so
-        # a bound on the slow search harms hostile feeds only.
-        self._searches_left -= 1
-        return self._searches_left >= 0 and any(link in text for text in self._texts)
+def find_written(text: str, links: Iterable[str]) -> set[str]:
+    """Return the links that stand in a feed, plain or escaped."""
+    texts = (text, unescape(text, set()))
+    words = {word for each in texts for word in _BETWEEN_WORDS.split(each)}
+    # A link with a blank or a quote is not a single word. Honest feeds have few such links, so a
+    # bound on the slow search harms hostile feeds only.
+    rest = [link for link in links if link not in words][:_MAX_SEARCHES]
+    return words | {link for link in rest if any(link in each for each in texts)}
 
 
 def write_feed(entries: Iterable[FoundEntry]) -> bytes:

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 
 from sitemapreader import UrlEntry, open_output, to_arrow, to_dataframe
 from sitemapreader.issues import IssueCode
+from sitemapreader.state.rows import hash_record
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -65,3 +66,11 @@ def test_columnar_outputs_have_titles(tmp_path: Path) -> None:
     frame = to_dataframe(iter(entries))
     assert frame["title"][0] == TITLED.title
     assert frame["title"].isna().tolist() == [False, True]
+
+
+def test_a_new_title_is_a_change() -> None:
+    """The state's fingerprint of a record has its title, apart from the fields beside it."""
+    plain = UrlEntry(PAGE, lastmod_text="2026")
+    titled = UrlEntry(PAGE, lastmod_text="2026", title="2026")
+    other = UrlEntry(PAGE, title="2026")
+    assert len({hash_record(entry) for entry in (plain, titled, other)}) == 3

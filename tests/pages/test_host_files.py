@@ -62,13 +62,6 @@ def test_the_first_line_counts_whatever_its_kind() -> None:
     assert [each and each.target for each in found] == ["/one", "/two"]
 
 
-def test_one_page_answers_all() -> None:
-    """An application of one page is known by its rule."""
-    assert HostRedirects("/* /index.html 200").answers_all
-    assert not HostRedirects("/* /new/:splat 301").answers_all
-    assert not HostRedirects("").answers_all
-
-
 def test_headers() -> None:
     """All blocks that match count, in their order; a path may be a whole URL."""
     headers = HostHeaders(

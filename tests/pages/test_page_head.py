@@ -81,19 +81,6 @@ def test_heads_equal_those_of_the_standard() -> None:
         assert (*found, head.title) == read_by_standard(page), page
 
 
-def test_templates_are_passed_over() -> None:
-    """What stands in a template, or in one inside it, is not part of the page."""
-    inner = "<template><link rel=a></template><meta name=robots content=none><p>text"
-    head = read_head(f"<template>{inner}</template><link rel=next href=/x>", URL)
-    assert [link.attributes for link in head.links] == [{"rel": "next", "href": "/x"}]
-    assert head.metas == []
-
-
-def test_the_first_base_counts() -> None:
-    """A second `<base>` changes nothing."""
-    assert read_head("<base href=/x/><base href=/y/>", URL).base == "https://example.org/x/"
-
-
 def test_lines_are_those_of_the_source() -> None:
     """Each element knows its line, whatever stands before it."""
     page = "<!doctype html>\n<!-- a\nb -->\n<title>x\ny</title><link\nrel=a>\r\n\n<meta name=b>"
@@ -102,13 +89,12 @@ def test_lines_are_those_of_the_source() -> None:
     assert [meta.line for meta in head.metas] == [8]
 
 
-def test_long_attributes_end_no_head() -> None:
-    """An icon written out as data is one element, however long it is."""
+def test_what_else_a_head_holds() -> None:
+    """Templates are passed over, the first base counts, no tag is too long, links are bounded."""
+    inner = "<template><link rel=a></template><meta name=robots content=none><p>text"
     icon = f'<link rel=icon href="data:image/png;base64,{"A" * 100_000}">'
-    head = read_head(f"{icon}<meta name=robots content=noindex>", URL)
-    assert head.metas == [({"name": "robots", "content": "noindex"}, 1)]
-
-
-def test_links_are_bounded() -> None:
-    """Ten thousand canonicals are cut to a thousand links."""
+    bases = "<base href=/x/><base href=/y/>"
+    head = read_head(f"<template>{inner}</template>{icon}{bases}<link rel=next>", URL)
+    assert [link.attributes["rel"] for link in head.links] == ["icon", "next"]
+    assert (head.metas, head.base) == ([], "https://example.org/x/")
     assert len(read_head("<link rel=canonical href=/x>" * 10_000, URL).links) == 1_000

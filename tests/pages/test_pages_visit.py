@@ -219,16 +219,6 @@ async def test_time_ends_and_what_is_left_is_not_judged() -> None:
     assert not server.asked
 
 
-async def test_two_at_once_on_a_host() -> None:
-    """A host gets no more requests at once than the fetcher allows, in the order of the list."""
-    options = FetchOptions(max_attempts=1, per_host=2)
-    async with serve_pages() as server:
-        paths = [str(number) for number in range(60)]
-        found = await visit(server, *paths, network=options)
-    assert len(found) == 60
-    assert server.most_at_once <= 2
-
-
 async def test_a_host_that_is_down_is_given_up() -> None:
     """After some failures in a row most pages are not asked for, and none counts as broken."""
     options = FetchOptions(

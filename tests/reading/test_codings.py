@@ -3,31 +3,23 @@
 from __future__ import annotations
 
 import gzip
-import json
-import subprocess
 import sys
 import zlib
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 import brotli
 import pytest
 from answering import Answer, make_index, make_urlset, read_site, serve_site
 from each_case import for_each
 from reading import urlset
-from timing import is_below
 
 from sitemapreader import SitemapReader, UrlEntry
 from sitemapreader.readers.decode.codings import decode_start, read_codings
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 ENTRY = b"<url><loc>https://a.example/%d</loc></url>\n"
 XML = b'<?xml version="1.0"?>\n' + urlset(b"".join(ENTRY % (7_919 * n) for n in range(3_000)))
 SMALL = b'<?xml version="1.0"?>\n' + urlset(b"".join(ENTRY % (n * n) for n in range(40)))
 ROBOTS = b"User-agent: *\nDisallow: /private/\n"
-MIB = 1024 * 1024
 
 
 def to_br(data: bytes) -> bytes:
@@ -89,19 +81,13 @@ CODINGS: dict[str, tuple[tuple[str, ...], bytes, dict[str, int]]] = {
 
 
 @for_each("name", CODINGS)
-@for_each("size", [777, 65_536])
-def test_every_coding_is_taken_off(name: str, size: int) -> None:
+def test_every_coding_is_taken_off(name: str) -> None:
     """Every URL comes out, whatever the header says and however the body is cut."""
     codings, data, codes = CODINGS[name]
-    assert read_all(data, codings, size) == (LOCS, codes)
-
-
-@for_each("name", CODINGS)
-def test_every_coding_comes_byte_by_byte(name: str) -> None:
-    """The same holds for a small body, of which each byte comes alone."""
-    codings, data, _ = CODINGS[name]
-    end = len(data) // 50
-    assert read_all(data[:end], codings, 1) == read_all(data[:end], codings)
+    for size in (777, 65_536):
+        assert read_all(data, codings, size) == (LOCS, codes)
+    start = data[: len(data) // 50]
+    assert read_all(start, codings, 1) == read_all(start, codings)
 
 
 @for_each(
@@ -123,13 +109,10 @@ def test_text_under_a_wrong_header_is_text(text: bytes, coding: str) -> None:
 OTHERS = {
     "compress": (("compress",), b"\x1f\x9d\x90" + bytes(range(200)), "content-encoding"),
     "zstd": (("zstd",), ZSTD, "content-encoding"),
-    "something": (("exi",), b"\x80\x01\x02\x03" * 50, "content-encoding"),
     "no gzip": (("gzip",), b"\0\0\0\0" * 50, "content-encoding"),
     "an image as br": (("br",), b"\x89PNG\r\n\x1a\n\0" + bytes(200), "compression-corrupt"),
     "br that nobody names": ((), BR, "not-a-sitemap"),
     "deflate that nobody names": ((), zlib.compress(XML), "not-a-sitemap"),
-    "bare deflate that nobody names": ((), zlib.compress(XML, wbits=-15), "not-a-sitemap"),
-    "zstd that nobody names": ((), ZSTD, "not-a-sitemap"),
     "three layers": ((), gzip.compress(gzip.compress(GZIP)), "compression-too-many-layers"),
     "three layers, named": (("br",) * 3, to_br(to_br(BR)), "compression-too-many-layers"),
     "the beginning of a header": ((), GZIP[:7], "compression-truncated"),
@@ -160,11 +143,10 @@ def test_a_truncated_body_gives_what_was_decoded(name: str) -> None:
     assert longest > len(LOCS) // 2
 
 
-@for_each("behind", [GZIP[-5:], GZIP[-8:], gzip.compress(b"")[:5]])
-def test_only_the_end_of_the_frame_is_cut(behind: bytes) -> None:
+def test_only_the_end_of_the_frame_is_cut() -> None:
     """Without the whole of its trailer, or with half a header behind, a body is truncated."""
-    data = GZIP.removesuffix(behind) if GZIP.endswith(behind) else GZIP + behind
-    assert read_all(data) == (LOCS, {"compression-truncated": 1})
+    for data in (GZIP[:-5], GZIP[:-8], GZIP + gzip.compress(b"")[:5]):
+        assert read_all(data) == (LOCS, {"compression-truncated": 1})
 
 
 def test_bare_data_that_begins_like_a_zlib_header() -> None:
@@ -278,19 +260,15 @@ async def test_a_site_in_a_coding_nobody_asked_for() -> None:
     assert read.codes == {"robots-disallowed"}
 
 
-@pytest.fixture
-def no_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have no library for br."""
-    for name in ("brotli", "brotlicffi"):
-        monkeypatch.setitem(sys.modules, name, None)
-
-
-@pytest.mark.usefixtures("no_libraries")
 @pytest.mark.parametrize(
     ("coding", "body", "said"), [("br", to_br(XML), "extra `speedups`"), ("zstd", ZSTD, "zstd")]
 )
-async def test_a_coding_that_cannot_be_read_is_named(coding: str, body: bytes, said: str) -> None:
-    """The child is lost by name; its neighbours are read."""
+async def test_a_coding_that_cannot_be_read_is_named(
+    coding: str, body: bytes, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A child is lost by name; rules that cannot be read forbid what nobody named."""
+    for name in ("brotli", "brotlicffi"):
+        monkeypatch.setitem(sys.modules, name, None)
     async with serve_site() as site:
         index = make_index(*(f"{site.base}/{name}.xml" for name in "abc"))
         site.pages |= {
@@ -305,95 +283,10 @@ async def test_a_coding_that_cannot_be_read_is_named(coding: str, body: bytes, s
     assert read.codes == {"content-encoding"}
     assert said in read.value("content-encoding")
     assert read.document("/b.xml").reason == "content-encoding"
-
-
-@pytest.mark.parametrize(
-    ("coding", "body"),
-    [
-        ("br", brotli.compress(ROBOTS)),
-        ("zstd", ZSTD),
-        ("compress", b"\x1f\x9d\x90" + bytes(range(100))),
-    ],
-)
-async def test_a_robots_txt_that_cannot_be_decoded_is_unreachable(
-    coding: str, body: bytes, no_libraries: None
-) -> None:
-    """Nothing that nobody named is fetched: rules that cannot be read are no absent ones."""
-    del no_libraries
     async with serve_site(Answer(make_urlset("https://a.example/1"))) as site:
         site.pages["/robots.txt"] = Answer(body, headers={"Content-Encoding": coding})
         site.pages["/"] = Answer(b"<html></html>")
         read = await read_site(site.base)
         assert set(site.requested) == {"/robots.txt", "/"}
-    assert read.locs == []
     assert {"robots-unreachable", "no-sitemap"} <= read.codes
     assert "content-encoding" in read.value("robots-unreachable")
-
-
-# -- bombs
-
-BOMB_SCRIPT = """
-import json, sys, time
-from sitemapreader.options import Limits
-from sitemapreader.readers import SitemapReader
-codings, data = tuple(sys.argv[1].split(",")), sys.stdin.buffer.read()
-import brotli
-def peak():
-    with open("/proc/self/status") as status:
-        return next(int(line.split()[1]) for line in status if line.startswith("VmHWM")) // 1024
-SitemapReader("https://a.example/", codings=("br",)).feed(brotli.compress(b"<urlset>" * 99))
-before, gap, steps = peak(), 0.0, 0
-reader = SitemapReader("https://a.example/", codings=codings)
-events, start = [], time.thread_time()
-for place in range(0, len(data), 65536):
-    for batch in reader.feed_steps(data[place : place + 65536]):
-        gap = max(gap, time.thread_time() - start)
-        events += batch
-        steps += 1
-        start = time.thread_time()
-for batch in reader.close_steps():
-    steps += 1
-    gap = max(gap, time.thread_time() - start)
-    events += batch
-    start = time.thread_time()
-print(json.dumps({"mb": peak() - before, "gap": gap, "steps": steps,
-                  "codes": [e.code for e in events if hasattr(e, "code")]}))
-"""
-
-
-def flood(size: int) -> bytes:
-    return b"<urlset>" + b" " * size
-
-
-BOMBS: dict[str, tuple[str, Callable[[], bytes]]] = {
-    "br": ("br", lambda: brotli.compress(flood(300 * MIB), quality=5)),
-    "br, largest window": ("br", lambda: brotli.compress(flood(300 * MIB), quality=5, lgwin=24)),
-    "br in br": ("br,br", lambda: brotli.compress(brotli.compress(flood(300 * MIB), quality=5))),
-    "gzip in br": ("br", lambda: brotli.compress(gzip.compress(flood(300 * MIB), 9))),
-}
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(
-    sys.platform != "linux", reason="no /proc, which knows the peak of memory: run it on Linux"
-)
-@pytest.mark.parametrize("name", BOMBS)
-def test_a_bomb_costs_little(name: str) -> None:
-    """Less than 40 MB of memory, in steps of at most 44 ms where 300 MiB at once take seconds."""
-    codings, make = BOMBS[name]
-    bomb = make()
-
-    def longest_step() -> float:
-        done = subprocess.run(
-            [sys.executable, "-c", BOMB_SCRIPT, codings],
-            input=bomb,
-            capture_output=True,
-            check=True,
-            timeout=600,
-        )
-        measured = json.loads(done.stdout)
-        assert measured["mb"] < 40
-        assert "too-large" in measured["codes"]
-        return float(measured["gap"])
-
-    assert is_below(0.2, longest_step)

@@ -21,53 +21,42 @@ def found(markup: str | bytes, *, charset: str | None = None, feeds: bool = Fals
 
 
 ONE = ["https://example.org/s.xml"]
+NAMES_IT = (
+    '<link rel="sitemap" href="/s.xml">',
+    "<link rel='sitemap' type='application/xml' href='/s.xml' />",
+    '<link\n\trel = "nofollow  sitemap"\n href = "../s.xml"\n>',
+    *("<LINK HREF=/s.xml REL=SiteMap>", '<link rel=sitemap href=" /s.xml ">'),
+    '<link title="a > b" rel=sitemap href=/s.xml>',
+    "<link rel=sitemap rel=icon href=/s.xml href=/t.xml>",
+    "<!-- <link rel=sitemap href=/no.xml> --><link rel=sitemap href=/s.xml>",
+    '<script>"<link rel=sitemap href=/no>"</script><link rel=sitemap href=/s.xml>',
+    '<link rel=sitemap href=/s.xml><link rel=sitemap href="HTTPS://example.ORG/s.xml">',
+    "<body><p>x</p><link rel=sitemap href=/s.xml>",
+)
+NAMES_NONE = (
+    *("", '<link rel="sitemap">', '<link rel="sitemap" href="">', '<link rel=sitemap href="/s"'),
+    '<base href="http://"><link rel=sitemap href=s.xml>',
+    '<base href="{{ root }}/"><link rel=sitemap href=s.xml>',
+    *("<link rel=sitemap href='{{ map }}'>", "<linked rel=sitemap href=/no.xml>"),
+    *("<style><link rel=sitemap href=/no>", "<!-- <link rel=sitemap href=/no>"),
+    *('<link rel="sitemaps" href="/no.xml">', '<link rel=sitemap href="http://[::1/">'),
+    '<link rel=sitemap href="javascript:x()">',
+)
 
 
 @for_each(
     "markup, urls",
     [
-        ('<link rel="sitemap" href="/s.xml">', ONE),
-        ("<link rel='sitemap' type='application/xml' href='/s.xml' />", ONE),
-        ("<LINK HREF=/s.xml REL=SiteMap>", ONE),
-        ('<link\n\trel = "nofollow  sitemap"\n href = "../s.xml"\n>', ONE),
-        ('<link rel=sitemap href=" /s.xml ">', ONE),
+        *((markup, ONE) for markup in NAMES_IT),
+        *((markup, []) for markup in NAMES_NONE),
         ('<link rel=sitemap href="/s.xml?a=1&amp;b=2">', ["https://example.org/s.xml?a=1&b=2"]),
-        ('<link title="a > b" rel=sitemap href=/s.xml>', ONE),
-        ("<link rel=sitemap rel=icon href=/s.xml href=/t.xml>", ONE),
-        ('<base href="http://"><link rel=sitemap href=s.xml>', []),
-        ('<base href="{{ root }}/"><link rel=sitemap href=s.xml>', []),
-        ("<link rel=sitemap href='{{ sitemap }}'>", []),
-        (
-            '<link rel=sitemap href=s.xml><base href="https://cdn.net/x/">',
-            ["https://cdn.net/x/s.xml"],
-        ),
+        ("<link rel=sitemap href=s><base href=https://cdn.net/x/>", ["https://cdn.net/x/s"]),
         ("<base href=/a/><base href=/b/><link rel=sitemap href=s>", ["https://example.org/a/s"]),
-        ('<link rel=sitemap href=/s.xml><link rel=sitemap href="HTTPS://example.ORG/s.xml">', ONE),
-        ("<body><p>x</p><link rel=sitemap href=/s.xml>", ONE),
-        ('<link rel=sitemap href="/s.xml"', []),
-        ("<!-- <link rel=sitemap href=/no.xml> --><link rel=sitemap href=/s.xml>", ONE),
-        ('<script>"<link rel=sitemap href=/no.xml>"</script><link rel=sitemap href=/s.xml>', ONE),
-        ("<style><link rel=sitemap href=/no.xml></style>", []),
-        ("<script><link rel=sitemap href=/no.xml>", []),
-        ("<!-- <link rel=sitemap href=/no.xml>", []),
-        ("<linked rel=sitemap href=/no.xml>", []),
-        ('<link rel="sitemaps" href="/no.xml">', []),
-        ('<link rel="sitemap">', []),
-        ('<link rel="sitemap" href="">', []),
-        ('<link rel=sitemap href="javascript:x()">', []),
-        ('<link rel=sitemap href="http://[::1/">', []),
-        ("", []),
     ],
 )
 def test_links(markup: str, urls: list[str]) -> None:
     """A link element gives its sitemap, however it is written, unless it is only quoted."""
     assert found(markup) == urls
-
-
-def test_an_entry_says_where_it_is_from() -> None:
-    """What a page links to carries the page's URL and the way it was found."""
-    (entry,) = read_page_hints(b"<link rel=sitemap href=/s.xml>", PAGE)
-    assert entry == SitemapEntry("https://example.org/s.xml", via=Via.HTML, sitemap=PAGE)
 
 
 @pytest.mark.parametrize(
@@ -102,16 +91,18 @@ def test_feeds(kind: str, taken: bool) -> None:
 def test_encodings(data: bytes, charset: str | None) -> None:
     """The page is read in the encoding that its mark, its header or itself declares."""
     assert found(data, charset=charset) == ["https://example.org/ä.xml"]
-
-
-def test_an_encoding_that_is_not_read() -> None:
-    """A page in an encoding that nobody knows gives nothing, and raises nothing."""
     assert found("<link rel=sitemap href=/s.xml>", charset="utf-7") == []
+    assert found("<link rel=sitemap href=/ä.xml>".encode("latin-1")) == []  # no address
 
 
-def test_no_url_is_invented() -> None:
-    """An address whose bytes do not decode is no address."""
-    assert found("<link rel=sitemap href=/ä.xml>".encode("latin-1")) == []
+def test_an_entry_says_where_it_is_from() -> None:
+    """What a page or a header names carries the page's URL and the way it was found."""
+    (entry,) = read_page_hints(b"<link rel=sitemap href=/s.xml>", PAGE)
+    assert entry == SitemapEntry("https://example.org/s.xml", via=Via.HTML, sitemap=PAGE)
+    value = '</f>; rel=alternate; type="application/atom+xml"'
+    assert read_header_hints(value, PAGE) == []
+    (entry,) = read_header_hints(value, PAGE, feeds=True)
+    assert (entry.loc, entry.via) == ("https://example.org/f", Via.HEADER)
 
 
 @for_each(
@@ -132,14 +123,6 @@ def test_no_url_is_invented() -> None:
 def test_link_header(value: str, urls: list[str]) -> None:
     """A Link header gives the sitemaps it names, whatever else it has."""
     assert [entry.loc for entry in read_header_hints(value, PAGE)] == urls
-
-
-def test_link_header_feeds() -> None:
-    """A feed in the header is taken where feeds are asked for."""
-    value = '</f>; rel=alternate; type="application/atom+xml"'
-    assert read_header_hints(value, PAGE) == []
-    (entry,) = read_header_hints(value, PAGE, feeds=True)
-    assert (entry.loc, entry.via) == ("https://example.org/f", Via.HEADER)
 
 
 def test_there_is_an_end() -> None:

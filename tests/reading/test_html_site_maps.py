@@ -128,24 +128,6 @@ def test_references_in_attributes(value: str, decoded: str) -> None:
     assert reading.locs == [f"https://www.example.org{href.replace(value, decoded)}"]
 
 
-def test_a_reference_that_is_no_character() -> None:
-    """Thousands of digits raise nothing; they stand for nothing in a URL."""
-    digits = "9" * 6_000
-    body = f"{HEAD}<a href=/&#{digits};>x</a><a href=/y>&#{digits[:999]};</a>"
-    reading = golden.read_pieces([body.encode()], PAGE)
-    assert links(reading) == [(golden.HOST + "y", "\ufffd")]
-    assert reading.dropped == 1
-
-
-def test_a_password_is_not_repeated() -> None:
-    """A link with a user in it is dropped, and its Issue leaves the password out."""
-    links = "<a href=https://me:secret@www.example.org/x><a rel=nofollow href=//a:secret@b/>"
-    body = HEAD + links
-    reading = golden.read_pieces([body.encode()], PAGE)
-    assert reading.dropped == 2
-    assert "secret" not in repr(reading.events)
-
-
 def test_a_cut_page_gives_no_half_link() -> None:
     """Where the transfer broke off inside a link, it is dropped; the others are delivered."""
     body = f'{HEAD}<a href="/one">One</a><a href="/two'.encode()
@@ -160,6 +142,25 @@ def test_a_cut_page_gives_no_half_link() -> None:
         )
 
 
+def test_links_that_are_dropped() -> None:
+    """No password is repeated, thousands of digits stand for nothing, and a page is asked for."""
+    digits = "9" * 6_000
+    body = f"{HEAD}<a href=/&#{digits};>x</a><a href=/y>&#{digits[:999]};</a>"
+    body += "<a href=https://me:secret@www.example.org/x><a rel=nofollow href=//a:secret@b/>"
+    reading = golden.read_pieces([body.encode()], PAGE)
+    assert links(reading) == [(golden.HOST + "y", "\ufffd")]
+    assert reading.dropped == 3
+    assert "secret" not in repr(reading.events)
+    (issue,) = read(body.encode(), PAGE)
+    assert isinstance(issue, Issue)
+    assert issue.code is IssueCode.HTML_NOT_SITEMAP
+    assert '{"html"}' in issue.message
+    misused: tuple[Any, ...] = ("html", ["llms"], [1])
+    for formats in misused:
+        with pytest.raises((TypeError, ValueError), match="extra_formats"):
+            SitemapReader(extra_formats=formats)
+
+
 def test_a_document_without_an_address() -> None:
     """Without the page's URL, absolute links of any site are taken, relative ones dropped."""
     body = f"{HEAD}<a href=https://a.example/x>x</a><a href=/y>y</a><a href=//b.example/z>z</a>"
@@ -167,23 +168,6 @@ def test_a_document_without_an_address() -> None:
     assert [e.loc for e in events if isinstance(e, UrlEntry)] == ["https://a.example/x"]
     codes = [e.code for e in events if isinstance(e, Issue)]
     assert codes == [IssueCode.HTML_SITEMAP, IssueCode.MISSING_BASE, IssueCode.MISSING_BASE]
-
-
-def test_a_page_has_to_be_asked_for() -> None:
-    """Without the option nothing is read of a page, and the advice names it."""
-    (issue,) = read(HEAD.encode() + b"<a href=/x>x</a>", PAGE)
-    assert isinstance(issue, Issue)
-    assert issue.code is IssueCode.HTML_NOT_SITEMAP
-    assert '{"html"}' in issue.message
-
-
-@pytest.mark.parametrize(
-    ("formats", "error"), [("html", TypeError), (["llms"], ValueError), ([1], ValueError)]
-)
-def test_misuse(formats: Any, error: type[Exception]) -> None:
-    """What is no extra format is said at once, with what to write."""
-    with pytest.raises(error, match="extra_formats"):
-        SitemapReader(extra_formats=formats)
 
 
 def hostile() -> Iterator[tuple[str, bytes, str]]:

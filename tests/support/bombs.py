@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
+import brotli
 
 from sitemapreader.issues import Issue
 from sitemapreader.options import Limits
@@ -66,6 +67,7 @@ class Bomb:
     mb: float = 50
     numbered: int = 0
     pack: int = 0
+    br: int = 0
     level: int = 9
     whole: bool = False
     good: str = "all"
@@ -79,6 +81,8 @@ class Bomb:
         pieces: Iterable[bytes] = chain([start], self._flood(), [end])
         for _ in range(self.pack):
             pieces = _pack(pieces, self.level)
+        for _ in range(self.br):
+            pieces = _pack_as_br(pieces)
         return [b"".join(pieces)] if self.whole else pieces
 
     def _flood(self) -> Iterator[bytes]:
@@ -95,6 +99,12 @@ def _pack(pieces: Iterable[bytes], level: int) -> Iterator[bytes]:
     packer = zlib.compressobj(level, wbits=31)
     yield from filter(None, map(packer.compress, pieces))
     yield packer.flush()
+
+
+def _pack_as_br(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    packer = brotli.Compressor(quality=5)
+    yield from filter(None, map(packer.process, pieces))
+    yield packer.finish()
 
 
 BOMBS = {
@@ -166,7 +176,9 @@ def read_bomb(name: str) -> Reading:
 
 
 def _read(bomb: Bomb) -> Reading:
-    reader = SitemapReader(f"{HOST}sitemap.xml", limits=Limits(entries=bomb.entries))
+    reader = SitemapReader(
+        f"{HOST}sitemap.xml", limits=Limits(entries=bomb.entries), codings=("br",) * bomb.br
+    )
     reading, pieces = Reading(), bomb.make()
     start, before = _cpu_seconds(), _reset_peak_mb()
     for piece in pieces:

@@ -175,33 +175,28 @@ class BrotliStream:
         # SECURITY: older versions cannot bound the output of a call: 1 kB may become 600 MB at once
         if not hasattr(self._stream, "can_accept_more_data"):
             raise DecompressionError(IssueCode.CONTENT_ENCODING, MISSING_BROTLI)
-        self._out = bytearray()
-        """What was decoded and not handed on yet, less than a step."""
 
     def feed(self, data: bytes) -> Iterator[bytes]:
         """Decode `data`; yield the output, or raise DecompressionError."""
+        out = bytearray()
         for start in range(0, len(data), _INPUT_BYTES):
             piece, has_more = data[start : start + _INPUT_BYTES], True
             while has_more:
                 try:
                     part = self._stream.process(piece, output_buffer_limit=_OUTPUT_BYTES)
                 except self._error:
-                    yield bytes(self._out)
+                    yield bytes(out)
                     raise DecompressionError(IssueCode.COMPRESSION_CORRUPT, "br") from None
-                self._out += part
+                out += part
                 # The library may have consumed the whole piece and still hold back output.
                 piece, has_more = b"", not self._stream.can_accept_more_data()
                 has_more |= len(part) >= _OUTPUT_BYTES
-                if len(self._out) >= _OUTPUT_BYTES:
-                    yield self._take_output()
-        yield self._take_output()
+                if len(out) >= _OUTPUT_BYTES:
+                    yield bytes(out)
+                    out.clear()
+        yield bytes(out)
 
     def close(self) -> None:
         """Raise DecompressionError if the data ended too early."""
         if not self._stream.is_finished():
             raise DecompressionError(IssueCode.COMPRESSION_TRUNCATED, "br")
-
-    def _take_output(self) -> bytes:
-        out = bytes(self._out)
-        self._out.clear()
-        return out

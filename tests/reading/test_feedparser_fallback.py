@@ -23,7 +23,7 @@ from sitemapreader.options import Limits
 from sitemapreader.readers import feedparser as fallback
 from sitemapreader.readers.feedparser import (
     FeedparserAnswer,
-    LinkSearch,
+    find_written,
     read_answer,
     run_feedparser,
 )
@@ -170,29 +170,15 @@ def test_a_process_that_only_waits_is_ended_too(
     assert stuck.started[0].returncode == -signal.SIGKILL
 
 
-def test_a_salvaged_feed_is_a_window() -> None:
-    """A feed beyond repair may list the latest posts only, as any feed may."""
-    reader = SitemapReader(SITE)
-    reader.feed(BROKEN)
-    reader.close()
-    assert (reader.stats.delivered, reader.is_window) == (1, True)
-
-
-@pytest.mark.parametrize("python", [None, "", "/opt/app/crawler", "C:/uwsgi.exe"])
+@pytest.mark.parametrize("python", [None, "", "/opt/app/crawler", "C:/uwsgi.exe", "frozen"])
 def test_no_other_program_is_started(
     python: str | None, processes: Processes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where Python is part of another program, that is not started; the feed is an Issue."""
-    monkeypatch.setattr(sys, "executable", python)
-    assert unread([e for e in read(BROKEN) if isinstance(e, Issue)]) == [None]
-    assert processes.started == []
-
-
-def test_a_frozen_program_is_not_started_again(
-    processes: Processes, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Not even if its name is that of Python."""
-    monkeypatch.setattr(sys, "frozen", True, raising=False)
+    if python == "frozen":  # not even if its name is that of Python
+        monkeypatch.setattr(sys, "frozen", True, raising=False)
+    else:
+        monkeypatch.setattr(sys, "executable", python)
     assert unread([e for e in read(BROKEN) if isinstance(e, Issue)]) == [None]
     assert processes.started == []
 
@@ -239,19 +225,6 @@ def test_a_feed_that_is_not_given_to_feedparser_is_an_issue(processes: Processes
     assert processes.started == []
 
 
-def test_links_with_blanks_are_found_a_limited_number_of_times() -> None:
-    """A link is looked up among the words; looking through all of the text has a bound."""
-    search = LinkSearch("<link>https://a.b/1</link><link>/x y</link><link>/a?b&amp;c</link>")
-    assert search.is_written("https://a.b/1")
-    assert search.is_written("/a?b&c")
-    assert search.is_written("/x y")
-    assert not search.is_written("https://a.b/2 3")
-    for _ in range(fallback._MAX_SEARCHES):
-        search.is_written("/x y")
-    assert not search.is_written("/x y")
-    assert search.is_written("https://a.b/1")
-
-
 def test_entries_of_the_fallback_are_read_as_others_are() -> None:
     """Relative links are resolved, dates are parsed, what is no URL is dropped, all with Issues."""
     feed = (
@@ -268,6 +241,15 @@ def test_entries_of_the_fallback_are_read_as_others_are() -> None:
     codes = {e.code for e in events if isinstance(e, Issue)}
     assert {IssueCode.RELATIVE_LOC, IssueCode.UNSUPPORTED_SCHEME, IssueCode.LASTMOD} <= codes
     assert reader.stats.records == reader.stats.delivered + reader.stats.dropped
+
+
+def test_links_with_blanks_are_found_a_limited_number_of_times() -> None:
+    """A link is looked up among the words; looking through all of the text has a bound."""
+    text = "<link>https://a.b/1</link><link>/x y</link><link>/a?b&amp;c</link>"
+    links = ["https://a.b/1", "/a?b&c", "/x y", "https://a.b/2 3"]
+    assert {link for link in links if link in find_written(text, links)} == {*links[:3]}
+    flood = [f"/no {number}" for number in range(fallback._MAX_SEARCHES)]
+    assert "/x y" not in find_written(text, [*flood, "/x y"])
 
 
 # -- a walk
@@ -302,24 +284,6 @@ async def test_a_walk_that_is_left_takes_its_process_along(stuck: Processes) -> 
     assert time.monotonic() - left < STUCK_SECONDS / 2
     assert stuck.running() == []
     assert len(stuck.started) == 1
-
-
-async def test_a_walk_whose_task_is_cancelled_takes_its_process_along(
-    stuck: Processes,
-) -> None:
-    """A caller's time-out ends the walk and the process with it."""
-
-    async def consume() -> None:
-        await walk_feeds([BROKEN])
-
-    task = asyncio.ensure_future(consume())
-    await stuck.wait()
-    task.cancel()
-    left = time.monotonic()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    assert time.monotonic() - left < STUCK_SECONDS / 2
-    assert stuck.running() == []
 
 
 def test_a_blocking_walk_that_is_left_takes_its_process_along(stuck: Processes) -> None:
@@ -382,9 +346,10 @@ async def test_hostile_feeds_in_one_walk(processes: Processes) -> None:
 
 
 def test_a_salvaged_feed_is_not_called_unknown_as_well() -> None:
-    """A feed that the fallback reads has one Issue, which says so, and its items."""
+    """It has one Issue, which says so, and its items, the latest alone as any feed may."""
     reader = SitemapReader("https://example.org/feed")
     events = [*reader.feed(BROKEN), *reader.close()]
+    assert (reader.stats.delivered, reader.is_window) == (1, True)
     assert [event.code for event in events if isinstance(event, Issue)] == [IssueCode.FEED_SALVAGED]
     assert [event.loc for event in events if isinstance(event, UrlEntry)] == [
         "https://example.org/1"

@@ -32,54 +32,52 @@ def codes(text: str | bytes) -> list[str]:
 ONE = ["https://example.org/s.xml"]
 
 
+B = ["https://b.net/2"]
+TWO = [*ONE, *B]
+
+
 @for_each(
     "text, urls",
     [
-        ("Sitemap: https://example.org/s.xml", ONE),
-        ("sitemap:https://example.org/s.xml\r\n", ONE),
-        ("SITEMAP : https://example.org/s.xml", ONE),
-        ("Site-map: https://example.org/s.xml", ONE),
-        ("Sitemaps: https://example.org/s.xml", ONE),
-        ("Sitemap https://example.org/s.xml", ONE),
-        ("  \tSitemap: https://example.org/s.xml  ", ONE),
-        ("User-agent: x\nDisallow: /\nSitemap: https://example.org/s.xml\nAllow: /", ONE),
-        ("Sitemap: https://example.org/s.xml # ours", ONE),
-        ("Sitemap: https://example.org/s.xml#ours", ONE),
-        ("# Sitemap: https://example.org/s.xml", []),
-        ("Sitemap: # https://example.org/s.xml", []),
-        ("Sitemap:", []),
-        ("Sitemapped: https://example.org/s.xml", []),
-        ("X-Sitemap: https://example.org/s.xml", []),
-        ("a\rSitemap: https://example.org/s.xml\rb", ONE),
-        ("Sitemap: /s.xml", ONE),
-        ("Sitemap: s.xml", ONE),
-        ("Sitemap: //cdn.example.net/s.xml", ["https://cdn.example.net/s.xml"]),
-        ("Sitemap: HTTPS://Example.org/S.xml", ["HTTPS://Example.org/S.xml"]),
-        ("Sitemap: https://example.org/s.xml\nsitemap: HTTPS://EXAMPLE.org:443/s.xml", ONE),
-        (
-            "Sitemap: https://b.net/2\nSitemap: https://b.net/1",
-            ["https://b.net/2", "https://b.net/1"],
+        *(
+            (text.replace("URL", ONE[0]), ONE)
+            for text in (
+                *("Sitemap: URL", "sitemap:URL\r\n", "SITEMAP : URL", "Site-map: URL"),
+                "Sitemap URL",
+                *("  \tSitemaps: URL  ", "Sitemap: URL # ours", "a\rSitemap: URL#ours\rb"),
+                *("User-agent: x\nDisallow: /\nSitemap: URL\nAllow: /", "Sitemap: /s.xml"),
+                *("Sitemap: URL\nsitemap: HTTPS://EXAMPLE.org:443/s.xml", "Sitemap: s.xml"),
+                *("Sitemap: <URL>", 'Sitemap: "URL"', "Sitemap: 'URL' # ours", "Sitemap: “URL”"),
+                *("Sitemap: `/s.xml`", 'Sitemap: URL"'),
+            )
         ),
-        ("Sitemap: ftp://example.org/s.xml", []),
-        ("Sitemap: javascript:alert(1)", []),
-        ("Sitemap: {{ site.url }}/sitemap.xml", []),
-        ("Sitemap: /robots.txt", []),
-        ("Sitemap: <https://example.org/s.xml>", ONE),
-        ('Sitemap: "https://example.org/s.xml"', ONE),
-        ("Sitemap: 'https://example.org/s.xml' # ours", ONE),
-        ("Sitemap: “https://example.org/s.xml”", ONE),
-        ("Sitemap: `/s.xml`", ONE),
-        ('Sitemap: https://example.org/s.xml"', ONE),
-        ("Sitemap: https://example.org/s.xml https://b.net/2", [*ONE, "https://b.net/2"]),
-        ("Sitemap: https://example.org/s.xml,https://b.net/2", [*ONE, "https://b.net/2"]),
-        ("Sitemap: <https://example.org/s.xml>;  <https://b.net/2>", [*ONE, "https://b.net/2"]),
-        ("Sitemap: https://example.org/s.xml Sitemap: http://b.net/2", [*ONE, "http://b.net/2"]),
-        ("Sitemap: https://b.net/?u=https://c.net/", ["https://b.net/?u=https://c.net/"]),
-        ("Sitemap: https://b.net/?u=1,https://c.net/", ["https://b.net/?u=1,https://c.net/"]),
-        ("Sitemap: https://b.net/it's", ["https://b.net/it's"]),
-        ("Sitemap: https://b.net/a,b.xml", ["https://b.net/a,b.xml"]),
-        ("Sitemap: <%= url %>", []),
-        ("", []),
+        *(
+            (text, [])
+            for text in (
+                *("", "Sitemap:", "Sitemap: # https://b.net/", "# Sitemap: https://b.net/"),
+                *("Sitemapped: https://b.net/", "X-Sitemap: https://b.net/"),
+                *("Sitemap: ftp://example.org/s.xml", "Sitemap: javascript:alert(1)"),
+                *("Sitemap: {{ site.url }}/sitemap.xml", "Sitemap: <%= url %>"),
+                "Sitemap: /robots.txt",
+            )
+        ),
+        ("Sitemap: https://b.net/2\nSitemap: https://example.org/s.xml", [*B, *ONE]),
+        ("Sitemap: https://example.org/s.xml https://b.net/2", TWO),
+        ("Sitemap: https://example.org/s.xml,https://b.net/2", TWO),
+        ("Sitemap: <https://example.org/s.xml>;  <https://b.net/2>", TWO),
+        ("Sitemap: https://example.org/s.xml Sitemap: https://b.net/2", TWO),
+        ("Sitemap: //cdn.example.net/s.xml", ["https://cdn.example.net/s.xml"]),
+        *(
+            (f"Sitemap: {url}", [url])
+            for url in (
+                *("HTTPS://Example.org/S.xml", "https://b.net/?u=https://c.net/"),
+                *(
+                    "https://b.net/?u=1,https://c.net/",
+                    "https://b.net/it's",
+                    "https://b.net/a,b.xml",
+                ),
+            )
+        ),
     ],
 )
 def test_sitemap_lines(text: str, urls: list[str]) -> None:
@@ -93,28 +91,35 @@ def test_sitemap_lines(text: str, urls: list[str]) -> None:
         ("Sitemap: https://example.org/s.xml", []),
         ("Sitemap: /s.xml", ["relative-loc"]),
         ("Sitemap: mailto:me@example.org", ["unsupported-scheme"]),
-        ("Sitemap: <https://example.org/s.xml>", ["untidy-line"]),
         ('Sitemap: "/a.xml"', ["untidy-line", "relative-loc"]),
         ("Sitemap: https://a.net/1 https://b.net/2", ["untidy-line"]),
-        ("Sitemap: http://[::1/s.xml\nSitemap: //[::1/x", ["invalid-url"]),
-        ("Sitemap: {% url %}", ["template"]),
+        *((f"Sitemap: {url}", ["invalid-url"]) for url in ("//[::1/x", "https://", "https:///x")),
+        *(
+            (f"Sitemap: {url}", ["template"])
+            for url in (
+                "{% url %}",
+                "https://a.b/${x}.xml",
+                "https://a.b/<?x",
+                "https://a.b/{{ n }}",
+            )
+        ),
         ("Sitemap: https://example.org/my map.xml", ["url-characters"]),
+        ("Sitemap: https://me:secret@example.org/s.xml", ["userinfo-removed"]),
         ("Sitemap: https://example.org/robots.txt", ["cycle"]),
         ("Sitemap: https://example.org/" + "a" * 8_192, ["field-too-long"]),
-        ("<!DOCTYPE html><html>Sitemap: /s.xml", ["robots-not-text"]),
-        ("\n \n<html>", ["robots-not-text"]),
-        (b"\x1f\x8b\x08 gzip", ["robots-not-text"]),
-        ('{"error": "not found", "sitemap": "/s.xml"}', ["robots-not-text"]),
-        ('[\n  "User-agent: *"\n]', ["robots-not-text"]),
-        ("404 page not found\n", ["robots-not-text"]),
-        ("Fatal error: Uncaught Error in /www/index.php:3", ["robots-not-text"]),
-        ("\ufeffService unavailable", ["robots-not-text"]),
-        ("body { color: red }\n" * 400, ["robots-not-text"]),
+        *(
+            (text, ["robots-not-text"])
+            for text in (
+                *("<!DOCTYPE html><html>Sitemap: /s.xml", "\n \n<html>", b"\x1f\x8b\x08 gzip"),
+                *('{"error": "not found", "sitemap": "/s.xml"}', '[\n  "User-agent: *"\n]'),
+                *("404 page not found\n", "\ufeffService unavailable", b"Sitemap: /s\0.xml"),
+                *("Fatal error: Uncaught Error in /www/index.php:3", "body { color: red }\n" * 400),
+            )
+        ),
         ("# nothing here\n\n  \n", []),
         ("404 page not found\nUser-agent: *", []),
         ("License: https://example.org/l.xml", []),
         ("Disallow", []),
-        (b"Sitemap: /s\0.xml", ["robots-not-text"]),
         (b"Sitemap: https://example.org/s.xml\n" + b"#" * ROBOTS_MAX_BYTES, ["robots-too-large"]),
     ],
 )
@@ -187,22 +192,6 @@ def test_rules(text: str, allowed: str, forbidden: str | None) -> None:
     assert forbidden is None or not robots.can_fetch("https://example.org" + forbidden, OURS)
 
 
-def test_each_robot_has_its_rules() -> None:
-    """One file can be asked for several robots in turn."""
-    robots = parse_robots(b"User-agent: a\nDisallow: /a\nUser-agent: b\nDisallow: /b", URL)
-    for _ in range(2):
-        assert not robots.can_fetch("https://example.org/a", "a/1")
-        assert robots.can_fetch("https://example.org/b", "a/1")
-        assert not robots.can_fetch("https://example.org/b", "Mozilla/5.0 (compatible; b/2)")
-        assert robots.can_fetch("https://example.org/a", "Mozilla/5.0 (compatible; b/2)")
-
-
-@pytest.mark.parametrize("url", ["http://[::1", "https://example.org/\ud800"])
-def test_what_cannot_be_parsed_is_not_allowed(url: str) -> None:
-    """A URL on which a parser would raise is answered with no, not with an exception."""
-    assert not parse_robots(b"User-agent: *\nDisallow: /x y", URL).can_fetch(url, OURS)
-
-
 @pytest.mark.parametrize(
     ("value", "seconds"),
     [
@@ -222,20 +211,15 @@ def test_crawl_delay(value: str, seconds: float | None) -> None:
     assert robots.crawl_delay(OURS) == seconds
 
 
-def test_no_rules_is_the_default() -> None:
-    """A robots.txt that is not there allows all, asks for no delay and lists nothing."""
-    robots = Robots()
-    assert robots.can_fetch("https://example.org/", OURS)
-    assert robots.crawl_delay(OURS) is None
-    assert not robots.lists("https://example.org/s.xml")
-
-
 def test_rules_that_protego_chokes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     """If the parser of rules raises, nothing is allowed; the Sitemap lines are ours anyway."""
 
     def choke(_: str) -> None:
         raise ValueError("as the test wants it")
 
+    robots = parse_robots(b"User-agent: *\nDisallow: /x y\nSitemap: /s.xml", URL)
+    for url in ("http://[::1", "https://example.org/\ud800"):
+        assert not robots.can_fetch(url, OURS)
     monkeypatch.setattr("protego.Protego.parse", choke)
     robots = parse_robots(b"User-agent: *\nDisallow: /x\nSitemap: /s.xml", URL)
     assert not robots.can_fetch("https://example.org/", OURS)
@@ -243,26 +227,22 @@ def test_rules_that_protego_chokes_on(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_lists_any_spelling() -> None:
-    """What a file lists it lists in every spelling of the URL."""
+    """What a file lists it lists in every spelling of the URL; none lists, or forbids, nothing."""
+    none = Robots()
+    assert none.can_fetch("https://example.org/", OURS)
+    assert (none.crawl_delay(OURS), none.lists("https://example.org/s.xml")) == (None, False)
     robots = parse_robots(b"Sitemap: /a/../s.xml", URL)
     assert robots.lists("https://EXAMPLE.org:443/s.xml#top")
     assert not robots.lists("https://example.org/s.xml?x")
 
 
-def test_at_most_a_thousand_sitemaps() -> None:
-    """The first thousand Sitemap lines are taken, and it is said that there are more."""
-    robots = parse_robots(b"".join(b"Sitemap: http://a.b/%d\n" % n for n in range(1_005)), URL)
+def test_there_is_an_end() -> None:
+    """A thousand Sitemap lines are taken, ten Issues of a code kept; the others are counted."""
+    robots = parse_robots(b"".join(b"Sitemap: /%d\n" % n for n in range(1_005)), URL)
     assert len(robots.sitemaps) == 1_000
-    assert [(issue.code, issue.value) for issue in robots.issues] == [
-        (IssueCode.ROBOTS_TOO_LARGE, "5 Sitemap lines past the first 1000")
-    ]
-
-
-def test_repeated_issues_are_counted() -> None:
-    """The first ten Issues of a code are kept whole, all of them are counted."""
-    robots = parse_robots(b"".join(b"Sitemap: /%d\n" % n for n in range(25)), URL)
-    assert len(robots.issues) == 10
-    assert robots.counts == {IssueCode.RELATIVE_LOC: 25}
+    assert robots.counts == {IssueCode.RELATIVE_LOC: 1_000, IssueCode.ROBOTS_TOO_LARGE: 1}
+    assert len(robots.issues) == 11
+    assert robots.issues[-1].value == "5 Sitemap lines past the first 1000"
 
 
 @pytest.mark.parametrize("complete", [True, False])
@@ -321,25 +301,6 @@ def test_nothing_raises(data: bytes) -> None:
     assert all(entry.loc.lower().startswith(("http://", "https://")) for entry in robots.sitemaps)
 
 
-# -- files that nobody here wrote
-
-
-@pytest.mark.parametrize(
-    ("value", "code"),
-    [
-        ("https://a.b/${x}.xml", IssueCode.TEMPLATE),
-        ("https://a.b/<?x.xml", IssueCode.TEMPLATE),
-        ("https://a.b/{{ name }}.xml", IssueCode.TEMPLATE),
-        ("https://", IssueCode.INVALID_URL),
-        ("https:///sitemap.xml", IssueCode.INVALID_URL),
-    ],
-)
-def test_a_line_is_as_good_as_a_loc(value: str, code: IssueCode) -> None:
-    """What would be refused as a loc is not asked for as a sitemap."""
-    robots = parse_robots(f"Sitemap: {value}\n".encode(), "https://a.b/robots.txt")
-    assert (robots.sitemaps, dict(robots.counts)) == ((), {code: 1})
-
-
 # -- rules of robots.txt: which group is ours, and what its rules say, in bounded work
 
 
@@ -385,18 +346,28 @@ def test_precedence(rules: str, allowed: str, forbidden: str | None) -> None:
 
 # -- agents and groups
 
+NOBODY = ('"GPTBot"', "'*'", ".*bot.*", "Яндекс", "機器人", "(all)", "", "/", "**", "®Bot")
+EVERYBODY = ("*", "* ", "*  # all", "* and others")
+ASKED = ["us/1 (+https://us.example)", "GPTBot/1.0", "Mozilla/5.0 (compatible; bot/2)"]
+US = ("us", "US/2.0", "us*", "*us", "Us; it", "us (our robot)")
+
 
 @for_each(
-    "value", ['"GPTBot"', "'*'", ".*bot.*", "Яндекс", "機器人", "(all)", "", "/", "**", "®Bot"]
+    "values, agents",
+    [
+        (NOBODY, []),
+        (EVERYBODY, ASKED),
+        (US, ASKED[:1]),
+    ],
 )
-def test_a_value_that_is_no_token_names_nobody(value: str) -> None:
-    """A User-agent value without a product token is for no robot, least of all for every one."""
-    robots = parse(f"User-agent: {value}\nDisallow: /\n")
-    for agent in ("us/1", "GPTBot/1.0", "Bot", "bot"):
-        assert robots.can_fetch(f"{SITE}/x", agent), agent
+def test_whom_a_value_names(values: tuple[str, ...], agents: list[str]) -> None:
+    """A value without a product token names nobody, a star with anything behind it everybody."""
+    for value in values:
+        robots = parse(f"User-agent: {value}\nDisallow: /\n")
+        assert [each for each in ASKED if not robots.can_fetch(f"{SITE}/x", each)] == agents, value
 
 
-@pytest.mark.parametrize("value", ['"GPTBot"', "Яндекс", ""])
+@for_each("value", ['"GPTBot"', "Яндекс", ""])
 def test_such_a_value_ends_and_begins_groups(value: str) -> None:
     """Its rules are not those of the group before, and it shares those of the names beside it."""
     after = parse(f"User-agent: *\nDisallow: /a\nUser-agent: {value}\nDisallow: /b\n")
@@ -406,42 +377,26 @@ def test_such_a_value_ends_and_begins_groups(value: str) -> None:
     assert not beside.can_fetch(f"{SITE}/a", "us")
 
 
-@pytest.mark.parametrize("value", ["*", "* ", "*  # all", "* and others"])
-def test_a_star_names_everybody(value: str) -> None:
-    """Also with something behind it, as Google's parser has it."""
-    assert not parse(f"User-agent: {value}\nDisallow: /\n").can_fetch(f"{SITE}/x", "us")
+OTHER_LINES = ("Content-Signal: x", "Host: x", "Noindex: /", "X", "Sitemap: /s")
+LINES_OF_GROUPS = ("Disallow:", "Allow: /y", "Crawl-delay: 1")
 
 
-@pytest.mark.parametrize("value", ["us", "US/2.0", "us*", "*us", "Us; it", "us (our robot)"])
-def test_a_token_may_have_something_around_it(value: str) -> None:
-    """A version, a comment or wildcards leave a name a name; nobody else is meant."""
-    robots = parse(f"User-agent: {value}\nDisallow: /\n")
-    assert not robots.can_fetch(f"{SITE}/x", "us/1 (+https://us.example)")
-    assert robots.can_fetch(f"{SITE}/x", "other/1")
+def test_which_lines_end_a_group() -> None:
+    """Rules end the names of theirs (RFC 9309, section 2.2.4); other lines change nothing."""
+    for lines, is_of_a in ((OTHER_LINES, True), (LINES_OF_GROUPS, False)):
+        for line in lines:
+            robots = parse(f"User-agent: a\n{line}\nUser-agent: b\nDisallow: /\n")
+            assert robots.can_fetch(f"{SITE}/x", "a") is not is_of_a, line
+            assert not robots.can_fetch(f"{SITE}/x", "b")
 
 
-@pytest.mark.parametrize("line", ["Content-Signal: x", "Host: x", "Noindex: /", "X", "Sitemap: /s"])
-def test_an_unknown_line_ends_no_group(line: str) -> None:
-    """RFC 9309, section 2.2.4: other lines must not change which rules are whose."""
-    robots = parse(f"User-agent: a\n{line}\nUser-agent: b\n{line}\nDisallow: /\n")
-    assert not robots.can_fetch(f"{SITE}/x", "a")
-    assert not robots.can_fetch(f"{SITE}/x", "b")
-
-
-@pytest.mark.parametrize("line", ["Disallow:", "Allow: /y", "Crawl-delay: 1"])
-def test_a_line_of_a_group_ends_its_agents(line: str) -> None:
-    """The next User-agent line begins another group."""
-    robots = parse(f"User-agent: a\n{line}\nUser-agent: b\nDisallow: /\n")
-    assert robots.can_fetch(f"{SITE}/x", "a")
-    assert not robots.can_fetch(f"{SITE}/x", "b")
-
-
-def test_names_of_equal_length_are_no_lottery() -> None:
-    """Of two groups that both name an agent, the same one counts in every process."""
+def test_the_longest_name_counts_in_every_process() -> None:
+    """Of two groups that both name an agent, the same one counts, whatever the order of names."""
     robots = parse("User-agent: aaa\nDisallow: /a\nUser-agent: bbb\nDisallow: /b\n")
     for agent in ("aaa bbb", "bbb aaa"):
         assert robots.can_fetch(f"{SITE}/a", agent)
         assert not robots.can_fetch(f"{SITE}/b", agent)
+    assert not robots.can_fetch(f"{SITE}/a", "Mozilla/5.0 (compatible; aaa/2)")
 
 
 # -- work
@@ -449,8 +404,6 @@ def test_names_of_equal_length_are_no_lottery() -> None:
 WORDS = [f"{a}{b}xy" for a in "cdefgh" for b in "ijklmn"]
 WORST = {
     "almost": ([f"/*{'a' * n}b{'a' * n}{k}" for k in range(70) for n in range(4, 90)], "a"),
-    "long": ([f"/*{'a' * 49}b{'a' * 49}"] * 100, "a"),
-    "some": ([f"/*{'a' * 15}b{'a' * 15}"] * 100, "a"),
     "longer": ([f"/*{'a' * 500}b{'a' * 500}"] * 15, "a"),
     "numbers": ([f"/*{n}*b" for n in range(45_000)], "0123456789"),
     "shuffled": (
@@ -458,9 +411,7 @@ WORST = {
         "/".join(WORDS),
     ),
     "letters": ([f"/*{'*'.join('abcdefghij')}*{n}" for n in range(5_000)], "abcdefghij"),
-    "few letters": ([f"/*{'*'.join('abcdefghij')}*{n}" for n in range(100)], "abcdefghij"),
     "one rule": (["/" + "*a" * 4_090 + "b"], "a"),
-    "nested": ([f"/{'a' * n}" for n in range(1, 1_000)], "a"),
     "prefixes": ([f"/x/{n}" for n in range(40_000)], "x/y"),
     "escapes": ([f"/*%61{n}" for n in range(10_000)], "%41"),
     "dollars": ([f"/*{n}$" for n in range(2_000)], "1$"),
@@ -498,12 +449,3 @@ def test_a_file_of_nothing_but_stars_is_not_compiled(monkeypatch: pytest.MonkeyP
     robots.prepare("us")
     assert robots.find_refusal(f"{SITE}/", "us") is IssueCode.ROBOTS_TOO_COMPLEX
     assert robots.can_fetch(f"{SITE}/robots.txt", "us")
-
-
-def test_a_long_needle_counts_more_than_a_short_one() -> None:
-    """As many stars are fine before a word, and not before a text that takes long to find."""
-    url = f"{SITE}/{'a' * 4_000}"
-    words = rules_of(" ".join(f"-/*word{n}" for n in range(100)))
-    texts = rules_of(" ".join(f"-/*{'a' * 80}b{n}" for n in range(100)))
-    assert words.can_fetch(url, "us")
-    assert texts.find_refusal(url, "us") is IssueCode.ROBOTS_TOO_COMPLEX
