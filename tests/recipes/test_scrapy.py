@@ -14,6 +14,7 @@ import attrs
 import package
 import pytest
 from aiohttp import web
+from each_case import for_each
 from serving import listen
 from walking import index, urlset
 
@@ -187,51 +188,82 @@ async def crawl(site: Site, folder: Path, *spiders: str) -> dict[str, Crawled]:
     }
 
 
+BROKEN_PAGES = {"/a?x=1&y=2", "/relative", "/caf%C3%A9", "/last"}
+PAGES = BROKEN_PAGES | {"/z1", "/z2", "/t1", "/t2", "/f1", "/d1", "/p1"}
+LOST = ["body-cut", "connect", "http-status", "invalid-url", "no-sitemap", "timeout", "too-large"]
+EXPECTED: dict[str, tuple[set[str], dict[str, int] | None, dict[str, int]]] = {
+    # SitemapSpider finds one page of eleven here, and another that is none, and says nothing of it.
+    "theirs": ({"/p1", "/a?x=1=2"}, {}, {}),
+    "ours": (
+        PAGES,
+        {
+            "bare-ampersand": 1,
+            "feed-salvaged": 1,
+            "html-entity": 1,
+            "invalid-url": 2,
+            "leading-bytes": 1,
+            "relative-loc": 1,
+            "template": 1,
+            "truncated": 1,
+        },
+        # records = pages, children, one page and one child that are no URLs
+        {"documents": 7, "dropped": 1, "records": len(PAGES) + 8 + 2},
+    ),
+    # Rules choose callbacks, follow chooses sitemaps, the filter drops, alternates are taken.
+    "ruled": ({"/de/1", "/product/1"}, {}, {"downloader/request_count": 4}),
+    "few": ({"/many/0", "/many/1", "/many/2"}, {}, {}),
+    "limited": ({f"/many/{number}" for number in range(5)}, {"too-large": 1}, {}),
+    # Next pages of a feed are read, up to a limit and on its host.
+    "paged": (
+        {f"/post/{number}" for number in (0, 1, 2, 10, 11)},
+        None,
+        {"issues/feed-has-more": 2},
+    ),
+    "retrying": ({"/in-the-end"}, {}, {"retry/count": 2}),
+    "obedient": (PAGES - {"/p1"}, None, {"issues/robots-disallowed": 1}),
+    "unlucky": (
+        set(),
+        dict.fromkeys(LOST, 1),
+        {"httperror/response_ignored_status_count/410": 1},
+    ),
+    "lossy": ({"/c1", "/c2"}, {"truncated": 1}, {}),
+}
+"""What comes of spiders: paths of pages, Issues by their codes, and some stats."""
+
+
 @pytest.fixture(scope="module")
 def crawled(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Crawled]:
     """Run all spiders at once, as a process of Scrapy can."""
-    return asyncio.run(crawl_once(tmp_path_factory.mktemp("scrapy")))
+
+    async def crawl_once() -> dict[str, Crawled]:
+        async with serve() as site:
+            folder = tmp_path_factory.mktemp("scrapy")
+            return await crawl(site, folder, *EXPECTED, "prompt", "on-disk")
+
+    return asyncio.run(crawl_once())
 
 
-async def crawl_once(folder: Path) -> dict[str, Crawled]:
-    async with serve() as site:
-        return await crawl(site, folder, *SPIDERS)
+@for_each("name", EXPECTED)
+def test_what_comes_of_a_spider(crawled: dict[str, Crawled], name: str) -> None:
+    """Every page is requested once, everything lost is an Issue, and the rest is Scrapy's."""
+    paths, issues, stats = EXPECTED[name]
+    found = crawled[name]
+    assert found.paths == paths
+    assert len(found.pages) == len(paths)
+    assert issues in (None, found.issues)
+    for stat, value in stats.items():
+        assert value == found.stats.get(stat, found.stats.get(f"sitemapreader/{stat}"))
 
 
-SPIDERS = (
-    *("theirs", "ours", "ruled", "few", "prompt", "limited"),
-    *("on-disk", "retrying", "obedient", "unlucky", "lossy", "paged"),
-)
-BROKEN_PAGES = {"/a?x=1&y=2", "/relative", "/caf%C3%A9", "/last"}
-PAGES = BROKEN_PAGES | {"/z1", "/z2", "/t1", "/t2", "/f1", "/d1", "/p1"}
-
-
-@pytest.mark.slow
-def test_ours_crawls_what_theirs_loses(crawled: dict[str, Crawled]) -> None:
-    """Of one site SitemapSpider finds one page of eleven; ours all, and no URL that is not one."""
-    theirs, ours = crawled["theirs"], crawled["ours"]
-    assert theirs.paths & PAGES == {"/p1"}
-    assert ours.paths == PAGES
-    assert len(ours.pages) == len(PAGES)
-
-
-def test_what_was_wrong_is_counted(crawled: dict[str, Crawled]) -> None:
-    """The stats have each Issue by its code, and records = entries + dropped."""
-    ours = crawled["ours"]
-    assert ours.issues == {
-        "bare-ampersand": 1,
-        "feed-salvaged": 1,
-        "html-entity": 1,
-        "invalid-url": 2,
-        "leading-bytes": 1,
-        "relative-loc": 1,
-        "template": 1,
-        "truncated": 1,
-    }
-    children, unfit_pages = 8, 1
-    assert ours.stats["sitemapreader/documents"] == 7
-    assert ours.stats["sitemapreader/dropped"] == 1
-    assert ours.stats["sitemapreader/records"] == len(PAGES) + children + unfit_pages + 1
+def test_callbacks_and_dates(crawled: dict[str, Crawled]) -> None:
+    """A rule names the callback of a page, whose request has the entry, through a disk as well."""
+    assert crawled["ruled"].pages == [
+        ("/de/1", "german", "2026-02-03"),
+        ("/product/1", "product", "2026-02-03"),
+    ]
+    stored = crawled["on-disk"]
+    assert ("/product/1", "parse", "2026-02-03") in stored.pages
+    assert stored.stats["scheduler/dequeued/disk"] == 7
 
 
 def test_what_was_wrong_is_in_the_log(crawled: dict[str, Crawled]) -> None:
@@ -244,103 +276,10 @@ def test_what_was_wrong_is_in_the_log(crawled: dict[str, Crawled]) -> None:
     assert any(line.startswith("INFO: leading-bytes: ") for line in lines)
 
 
-def test_the_attributes_mean_what_they_mean_in_scrapy(crawled: dict[str, Crawled]) -> None:
-    """Rules choose callbacks, follow chooses sitemaps, the filter drops, alternates are taken."""
-    ruled = crawled["ruled"]
-    assert ruled.pages == [
-        ("/de/1", "german", "2026-02-03"),
-        ("/product/1", "product", "2026-02-03"),
-    ]
-    assert ruled.stats["downloader/request_count"] == 4
-
-
-def test_a_filter_that_stops_ends_the_reading(crawled: dict[str, Crawled]) -> None:
-    """Who takes three entries has three pages, and most of the document is never read."""
-    few = crawled["few"]
-    assert few.paths == {"/many/0", "/many/1", "/many/2"}
-    assert few.stats["sitemapreader/records"] < 1_000
-
-
 def test_pages_come_before_the_sitemap_is_read(crawled: dict[str, Crawled]) -> None:
-    """The first page's callback runs while part of a sitemap of 70,000 URLs is still unread."""
+    """The first page's callback runs before the rest is read, and who stops reads no more."""
     ((path, read, _),) = crawled["prompt"].pages
     assert path == "/huge/0"
     assert 0 < int(read) < 70_000
     assert crawled["prompt"].stats["sitemapreader/records"] == 70_000
-
-
-def test_limits_are_the_spiders(crawled: dict[str, Crawled]) -> None:
-    """`sitemap_limits` bounds a document, and what is past it is an Issue."""
-    limited = crawled["limited"]
-    assert len(limited.pages) == 5
-    assert limited.issues == {"too-large": 1}
-
-
-def test_pages_of_feeds_are_followed(crawled: dict[str, Crawled]) -> None:
-    """Next pages of a feed are read, up to a limit and on its host; then an Issue says so."""
-    paged = crawled["paged"]
-    assert paged.paths == {f"/post/{number}" for number in (0, 1, 2, 10, 11)}
-    assert paged.issues["feed-has-more"] == 2
-
-
-def test_requests_can_wait_on_disk(crawled: dict[str, Crawled]) -> None:
-    """With JOBDIR requests are pickled with their entries, and come back whole."""
-    stored = crawled["on-disk"]
-    assert ("/product/1", "parse", "2026-02-03") in stored.pages
-    assert stored.stats["scheduler/dequeued/disk"] == 7
-
-
-def test_scrapy_retries_sitemaps(crawled: dict[str, Crawled]) -> None:
-    """A sitemap that answers 503 twice is asked for again by Scrapy, and is no Issue."""
-    retrying = crawled["retrying"]
-    assert retrying.paths == {"/in-the-end"}
-    assert retrying.stats["retry/count"] == 2
-    assert retrying.issues == {}
-
-
-def test_scrapy_keeps_to_robots(crawled: dict[str, Crawled]) -> None:
-    """With ROBOTSTXT_OBEY a forbidden sitemap is not requested, and that is an Issue."""
-    obedient = crawled["obedient"]
-    assert obedient.paths == PAGES - {"/p1"}
-    assert obedient.issues["robots-disallowed"] == 1
-
-
-def test_a_sitemap_that_does_not_come_is_an_issue(crawled: dict[str, Crawled]) -> None:
-    """Whatever keeps a sitemap from coming has its code, and Scrapy's own stats have it as well."""
-    unlucky = crawled["unlucky"]
-    assert unlucky.pages == []
-    assert unlucky.issues == {
-        "body-cut": 1,
-        "connect": 1,
-        "http-status": 1,
-        "invalid-url": 1,
-        "no-sitemap": 1,
-        "timeout": 1,
-        "too-large": 1,
-    }
-    assert unlucky.stats["httperror/response_ignored_status_count/410"] == 1
-    assert "http-status: " in unlucky.log
-    assert "[410]" in unlucky.log
-
-
-def test_a_body_that_broke_off_is_read(crawled: dict[str, Crawled]) -> None:
-    """Where Scrapy is told to take such bodies, the records that came whole are crawled."""
-    lossy = crawled["lossy"]
-    assert lossy.paths == {"/c1", "/c2"}
-    assert lossy.issues == {"truncated": 1}
-
-
-@pytest.mark.slow  # two crawls of its own, each a process that imports Scrapy
-def test_sitemaps_come_from_the_cache(tmp_path: Path) -> None:
-    """A second crawl with Scrapy's HTTP cache gives the same pages without one request."""
-    first, second = asyncio.run(crawl_twice(tmp_path))
-    assert first.requested
-    assert second.requested == []
-    assert second.paths == first.paths == PAGES
-
-
-async def crawl_twice(folder: Path) -> tuple[Crawled, Crawled]:
-    async with serve() as site:
-        first = (await crawl(site, folder, "cached"))["cached"]
-        second = (await crawl(site, folder, "cached"))["cached"]
-    return first, second
+    assert crawled["few"].stats["sitemapreader/records"] < 1_000

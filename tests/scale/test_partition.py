@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import subprocess
 import sys
 import threading
@@ -89,7 +88,6 @@ def read_all(output: Path, run: ScaleRun) -> None:
     finish(str(output), run)
 
 
-@pytest.mark.slow
 def test_rows_and_statuses_are_the_truth(web: WebServer, tmp_path: Path) -> None:
     """Good hosts, hosts without a sitemap and poisoned ones: each has its row, none disturbs."""
     kinds = {scale_web.find_kind(number): number for number in reversed(range(3_000))}
@@ -188,6 +186,33 @@ def test_urls_that_are_gone_have_rows(tmp_path: Path, monkeypatch: pytest.Monkey
             locs = duckdb.execute("SELECT loc FROM 'latest.parquet' ORDER BY loc").fetchall()
             if is_settled:
                 assert locs == [(f"{urls[0]}/{name}",) for name in listed.split()]
+
+
+def test_pages_are_asked_whether_they_are_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With `gone`, a daily run asks the pages of unlisted URLs: one that is gone has a row."""
+    listed, clock = 4, SetClock(monkeypatch, time.time())
+
+    async def answer(request: Request) -> Response:
+        if request.path == "/sitemap.xml":
+            return Response(body=urlset(listed, f"http://{request.host}"))
+        is_page = request.path[1:].isdecimal() and request.path != "/3"  # 2 is alive, 3 is gone
+        return Response(status=200 if is_page else 404)
+
+    with serving(answer) as urls:
+        ports = (int(urls[0].rpartition(":")[2]),)
+        fetch = FetchOptions(allow_ports=ports, allow_networks=("127.0.0.0/8",), max_attempts=1)
+        for listed in (4, 2, 2, 2):
+            clock.now += DAY
+            options = ScaleOptions(fetch=fetch, gone=5)
+            run = begin_run(str(tmp_path), plan(urls, str(tmp_path)), options)
+            read_all(tmp_path, run)
+            if listed == 2 and (rows := read_rows(tmp_path, run.folder)):
+                break
+    changes = {(row["change"], row["loc"][-2:]) for row in rows.to_pylist()}
+    assert changes == {("unlisted", "/2"), ("unlisted", "/3"), ("gone", "/3")}
+    assert (status(str(tmp_path)).unlisted, status(str(tmp_path)).gone) == (2, 1)
 
 
 def test_hosts_that_failed_wait(web: WebServer, tmp_path: Path) -> None:
@@ -317,43 +342,6 @@ def test_any_order_and_repetition_gives_the_same(web: WebServer, tmp_path: Path)
     check_first_day(tmp_path, run.folder, 4, FEW)
 
 
-@pytest.mark.slow
-def test_a_storage_that_fails_at_any_call_loses_nothing(
-    web: WebServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whichever write fails, the attempt raises before its commit, and the next one is exact."""
-    failing, calls = 0, 0
-
-    def refuse(name: str) -> None:
-        method = getattr(Storage, name)
-
-        def call(storage: Storage, path: object, *given: object) -> object:
-            nonlocal calls
-            calls += 1
-            if calls == failing:
-                raise OSError(28, "No space left on device")
-            return method(storage, path, *given)
-
-        monkeypatch.setattr(Storage, name, call)
-
-    for name in ("create", "upload"):
-        refuse(name)
-    raised, number = True, 0
-    while raised:
-        number += 1
-        output = tmp_path / str(number)
-        run = begin(web, output, range(4), partitions=1)
-        calls, failing, raised = 0, number, False
-        try:
-            run_partition(str(output), run.folder, 0)
-        except OSError:
-            raised = True
-        failing = 0
-        read_all(output, run)
-        check_first_day(output, run.folder, 1, range(4))
-    assert number > 4  # attempt, state, rows, commit
-
-
 def run_in_process(output: Path, run: ScaleRun, partition: int, *, deadly_write: int = 0) -> int:
     """Run a partition in a process of its own; return how that ended."""
     program = (
@@ -365,7 +353,6 @@ def run_in_process(output: Path, run: ScaleRun, partition: int, *, deadly_write:
     return subprocess.run(command, env=environment, timeout=120, check=False).returncode
 
 
-@pytest.mark.slow
 def test_a_process_killed_at_any_write_loses_nothing(web: WebServer, tmp_path: Path) -> None:
     """Killed at each point between attempt and commit, the next attempt is exact."""
     numbers = range(1, 6) if SCALE > 1 else (2, 3, 4)  # state, rows, commit
@@ -379,7 +366,6 @@ def test_a_process_killed_at_any_write_loses_nothing(web: WebServer, tmp_path: P
         check_first_day(output, run.folder, 1, FEW)
 
 
-@pytest.mark.slow
 def test_a_host_that_kills_its_process_is_named(
     web: WebServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -402,7 +388,6 @@ def test_a_host_that_kills_its_process_is_named(
     assert {row["status"] for row in rows.values()} <= {"complete", "none", "failed", "partial"}
 
 
-@pytest.mark.slow
 @retried
 async def test_a_host_that_stops_its_process_is_named(
     web: WebServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -421,7 +406,7 @@ async def test_a_host_that_stops_its_process_is_named(
     assert set(ends.values()) <= {"complete", "none"}
 
 
-@pytest.mark.parametrize("damage", ["lost", "cut", "flipped", "random"])
+@pytest.mark.parametrize("damage", ["lost", "flipped"])
 def test_a_damaged_state_is_read_as_new(web: WebServer, tmp_path: Path, damage: str) -> None:
     """The state of the run before may be anything: all rows come again, and the commit says why."""
     first = begin(web, tmp_path, range(4), partitions=1)
@@ -431,12 +416,7 @@ def test_a_damaged_state_is_read_as_new(web: WebServer, tmp_path: Path, damage: 
     path = tmp_path / before[0].name_state(first.folder)
     content = path.read_bytes()
     middle = len(content) // 2
-    path.write_bytes(
-        {
-            "cut": content[:middle],
-            "flipped": content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :],
-        }.get(damage, os.urandom(2_000))
-    )
+    path.write_bytes(content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :])
     if damage == "lost":
         path.unlink()
     second = begin_run(str(tmp_path), None, web.make_options(), retry=True)
@@ -471,39 +451,3 @@ def test_options_of_strangers_open_nothing(web: WebServer, tmp_path: Path) -> No
     rows = read_statuses(tmp_path, run.folder, run.listed.partitions)
     assert len(rows) == len(sites)
     assert {row["status"] for row in rows.values()} == {"failed"}
-
-
-@pytest.mark.parametrize(
-    ("ports", "networks", "reason"),
-    [
-        ((1, 0), ("127.0.0.0/8",), "blocked-port"),
-        ((1, 1), ("127.0.0.1/32",), "blocked-address"),
-    ],
-    ids=["port of the sitemap", "address of the sitemap"],
-)
-def test_hosts_that_options_refused_are_read_when_they_are_allowed(
-    tmp_path: Path, ports: tuple[int, int], networks: tuple[str, ...], reason: str
-) -> None:
-    """A run that may not connect to its hosts puts none of them off for the next one."""
-    places: list[str] = []
-
-    async def answer(request: Request) -> Response:
-        if request.path == "/robots.txt":
-            return Response(text=f"Sitemap: {places[1]}/other.xml")
-        if request.path != "/other.xml":
-            return Response(status=404)
-        return Response(body=urlset(1, places[0]))
-
-    output = str(tmp_path)
-    with serving(answer, ["127.0.0.1", "127.0.0.2"]) as urls:
-        places += urls
-        open_ports = tuple(int(url.rpartition(":")[2]) for url in urls)
-        some = tuple(port for port, is_open in zip(open_ports, ports, strict=True) if is_open)
-        strict = ScaleOptions(fetch=FetchOptions(allow_ports=some, allow_networks=networks))
-        read_all(tmp_path, begin_run(output, plan([urls[0]], output), strict))
-        (row,) = iterate_statuses(output)
-        assert (row["status"], row["reason"], row["not_before"]) == ("failed", reason, None)
-        loose = FetchOptions(allow_ports=open_ports, allow_networks=("127.0.0.0/8",))
-        read_all(tmp_path, begin_run(output, None, ScaleOptions(fetch=loose)))
-        (row,) = iterate_statuses(output)
-        assert (row["status"], row["entries"]) == ("complete", 1)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 import threading
 from typing import TYPE_CHECKING
 
@@ -156,20 +155,3 @@ def test_a_full_disk_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.Mon
         storage.create("b", b"new")
     assert [path.name for path in (tmp_path / "output").iterdir()] == ["a"]
     assert storage.read("a") == b"old"
-
-
-def test_what_is_flushed_may_be_written_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Windows flushes a file to the disk only through a descriptor that may write to it."""
-    flushed = []
-
-    def sync(descriptor: int) -> None:
-        os.write(descriptor, b"")
-        flushed.append(os.fstat(descriptor).st_size)
-
-    monkeypatch.setattr(os, "fsync", sync)
-    storage = Storage(str(tmp_path))
-    storage.create("created", b"1")
-    (tmp_path / "local").write_bytes(b"123")
-    storage.upload(tmp_path / "local", "uploaded")
-    assert flushed == [1, 3]
-    assert storage.read("uploaded") == b"123"

@@ -127,14 +127,6 @@ class OnDisk(Ours):
     custom_settings = {"JOBDIR": f"{FOLDER}/job"}  # noqa: RUF012 (Scrapy's way)
 
 
-class Cached(Ours):
-    name = "cached"
-    custom_settings = {  # noqa: RUF012 (Scrapy's way)
-        "HTTPCACHE_ENABLED": True,
-        "HTTPCACHE_DIR": f"{FOLDER}/cache",
-    }
-
-
 class Retrying(Ours):
     name = "retrying"
     sitemap_urls = (f"{BASE}/flaky.xml",)
@@ -184,7 +176,7 @@ class Paged(Ours):
 
 
 SPIDERS: list[type[Collector]] = [
-    Theirs, Ours, Ruled, Few, Prompt, Limited, OnDisk, Cached, Retrying, Obedient, Unlucky, Lossy,
+    Theirs, Ours, Ruled, Few, Prompt, Limited, OnDisk, Retrying, Obedient, Unlucky, Lossy,
     Paged,
 ]  # fmt: skip
 
