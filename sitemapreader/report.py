@@ -52,6 +52,11 @@ _CUT_SHORT = (
     IssueCode.HOST_REFUSES,
 )
 """Issues that leave open whether there is a sitemap."""
+_FIGURES = (
+    *("undated", "future", "sampled_from", "bytes_raw", "resumed"),
+    *("unlisted", "waiting", "left", "gone"),
+)
+"""The attributes of a report that are numbers, besides `entries`."""
 _MOST_HOSTS = 100
 """Hosts of listed URLs that are counted."""
 
@@ -93,10 +98,9 @@ class Report:
         self.counts: Counter[IssueCode] = Counter()
         self.statuses: Counter[Status] = Counter()
         self.left_out: Counter[str] = Counter()
-        self.entries = self.undated = self.future = 0
-        self.sampled_from: int | None = None
-        self.bytes_raw = 0
+        self.entries = self.undated = self.future = self.bytes_raw = 0
         self.resumed = False
+        self.sampled_from: int | None = None
         self.unlisted: int | None = None
         self.waiting: int | None = None
         self.left: int | None = None
@@ -146,14 +150,16 @@ class Report:
             f"{self.entries} URLs",
             f"documents: {', '.join(statuses) or 'none'}",
         ]
-        if self.unlisted is not None:
-            parts.append(f"{self.unlisted} unlisted")
-        if self.waiting:
-            parts.append(f"{self.waiting} waiting")
-        if self.left:
-            parts.append(f"{self.left} left their feed")
-        if self.gone is not None:
-            parts.append(f"{self.gone} gone")
+        parts += [
+            f"{number} {what}"
+            for number, what, is_told in (
+                (self.unlisted, "unlisted", self.unlisted is not None),
+                (self.waiting, "waiting", self.waiting),
+                (self.left, "left their feed", self.left),
+                (self.gone, "gone", self.gone is not None),
+            )
+            if is_told
+        ]
         codes = sorted(self.counts.items(), key=lambda pair: (-pair[0].severity, -pair[1]))
         if codes:
             named = [f"{count} {code}" for code, count in codes[:_MAX_NAMED_CODES]]
@@ -188,15 +194,7 @@ class Report:
             "complete": self.complete,
             "outcome": attrs.asdict(self.outcome) | {"status": str(self.outcome.status)},
             **self.count(),
-            "undated": self.undated,
-            "future": self.future,
-            "sampled_from": self.sampled_from,
-            "bytes_raw": self.bytes_raw,
-            "resumed": self.resumed,
-            "unlisted": self.unlisted,
-            "waiting": self.waiting,
-            "left": self.left,
-            "gone": self.gone,
+            **{name: getattr(self, name) for name in _FIGURES},
             "left_out": dict(self.left_out),
             "documents": [document.to_dict() for document in self.documents],
             "issues": [issue.to_dict() for issue in self.issues],
@@ -276,7 +274,6 @@ class Report:
         if document.is_left_out:
             self.left_out[reason] += 1
         self._lost |= document.is_lost
-        self.tally.note_document(document)
         # An index may list millions of sitemaps that are not fetched: those are kept up to a limit.
         if status in _NOT_FETCHED and not (document.final_url and document.http_status):
             if not self._unfetched_left:
@@ -306,7 +303,6 @@ class Report:
         self.left_out[reason] += number
         if reason not in NOTHING_LOST:
             self._lost = True
-            self.tally.reason = self.tally.reason or reason
 
     @contextmanager
     def ensure_outcome(self, document: Document) -> Iterator[Document]:
@@ -337,17 +333,7 @@ class SiteTally:
     its URLs was listed."""
     elsewhere: Counter[str] = attrs.field(factory=Counter)
     """How many URLs were listed on which other hosts until then."""
-    reason: str = ""
-    """Why the first document was lost."""
-    has_urls: bool = False
-    """Whether a document listed any, or a filter left one unread: no filter changes a status."""
     _home: str = ""
-    _documents: int = 0
-    _requests: int = 0
-    _is_known: bool = False
-    _is_unanswered: bool = False
-    _http_status: int | None = None
-    _retry_after: float | None = None
     _began: float = attrs.field(factory=time.monotonic)
     _seconds: float | None = None
 
@@ -389,58 +375,54 @@ class SiteTally:
         if self.changed is not None:
             self.changed += get_column(rows, "change").count(Change.CHANGED)
 
-    def note_document(self, document: Document) -> None:
-        """Count a document that has its outcome."""
-        self._requests += document.tries
-        if document.retry_after_seconds is not None:
-            self._retry_after = max(self._retry_after or 0.0, document.retry_after_seconds)
-        if document.role is Role.SITEMAP and document.status in _READ:
-            self._documents += 1
-        if is_known(document):
-            self._is_known = True
-        if document.listed or document.reason in FILTERED:
-            self.has_urls = True
-        if document.is_lost:
-            self.reason = self.reason or document.reason
-            self._http_status = self._http_status or document.http_status
-            self._is_unanswered |= not document.is_answered
-
     def make_outcome(self, report: Report) -> SiteOutcome:
         """Return the outcome of the walk, as it stands."""
-        status = self._judge(report)
+        documents = report.documents
+        lost = [document for document in documents if document.is_lost]
+        status = _judge(report, lost)
+        others = sum(d.role is not Role.SITEMAP and d.status in _READ for d in documents)
+        statuses = (document.http_status for document in lost if document.http_status)
+        waits = (document.retry_after_seconds for document in documents)
         return SiteOutcome(
             self.site,
             status,
-            reason="" if status.is_whole else self._find_reason(status, report.counts),
-            http_status=None if status.is_whole else self._http_status,
+            reason="" if status.is_whole else _find_reason(status, report, lost),
+            http_status=next(statuses, None),
             entries=report.entries,
             changed=self.changed,
             unlisted=report.unlisted,
             gone=report.gone,
-            documents=self._documents,
-            requests=self._requests,
+            documents=sum(report.statuses[each] for each in _READ) - others,
+            requests=sum(document.tries for document in documents),
             bytes=report.bytes_raw,
             seconds=time.monotonic() - self._began if self._seconds is None else self._seconds,
             crawl_delay=self.crawl_delay,
-            retry_after=self._retry_after,
+            retry_after=max((wait for wait in waits if wait is not None), default=None),
             address=self.address,
         )
 
-    def _judge(self, report: Report) -> SiteStatus:
-        counts = report.counts
-        if report.complete:
-            is_same = self._is_known and not (report.entries or report.unlisted or report.gone)
-            return SiteStatus.UNCHANGED if is_same else SiteStatus.COMPLETE
-        if report.entries or self._is_known or self.has_urls:
-            return SiteStatus.PARTIAL
-        is_open = self._is_unanswered or any(counts[code] for code in _CUT_SHORT)
-        has_none = counts[IssueCode.NO_SITEMAP] and not is_open
-        return SiteStatus.NONE if has_none else SiteStatus.FAILED
 
-    def _find_reason(self, status: SiteStatus, counts: Counter[IssueCode]) -> str:
-        """Return the first error that is not a consequence, or why a document was lost."""
-        if status is SiteStatus.NONE:
-            return str(IssueCode.NO_SITEMAP)
-        errors = [code for code in counts if code.severity is Severity.ERROR and counts[code]]
-        causes = [code for code in errors if code is not IssueCode.NO_SITEMAP]
-        return str(next(iter(causes), None) or self.reason or next(iter(errors), ""))
+def _judge(report: Report, lost: list[Document]) -> SiteStatus:
+    counts, reasons = report.counts, +report.left_out
+    known = report.statuses[Status.UNCHANGED] > 0 or any(map(is_known, report.documents))
+    if report.complete:
+        is_same = known and not (report.entries or report.unlisted or report.gone)
+        return SiteStatus.UNCHANGED if is_same else SiteStatus.COMPLETE
+    # no filter changes a status: it may have left unread what lists URLs
+    has_urls = not reasons.keys().isdisjoint(FILTERED) or any(d.listed for d in report.documents)
+    if report.entries or known or has_urls:
+        return SiteStatus.PARTIAL
+    is_open = not all(d.is_answered for d in lost) or any(counts[code] for code in _CUT_SHORT)
+    has_none = counts[IssueCode.NO_SITEMAP] and not is_open
+    return SiteStatus.NONE if has_none else SiteStatus.FAILED
+
+
+def _find_reason(status: SiteStatus, report: Report, lost: list[Document]) -> str:
+    """Return the first error that is not a consequence, or why a document was lost."""
+    if status is SiteStatus.NONE:
+        return str(IssueCode.NO_SITEMAP)
+    counts = report.counts
+    errors = [code for code in counts if code.severity is Severity.ERROR and counts[code]]
+    causes = [code for code in errors if code is not IssueCode.NO_SITEMAP]
+    skipped = (reason for reason in +report.left_out if reason not in NOTHING_LOST)
+    return str(next(iter((*causes, *(each.reason for each in lost), *skipped, *errors)), ""))
