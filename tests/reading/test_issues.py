@@ -30,25 +30,6 @@ def test_every_code_is_explained(regenerate: bool) -> None:
     assert DETAILS.read_text(encoding="utf-8") == details()
 
 
-def test_codes_are_unique_and_plain() -> None:
-    """A code is its constant's name in kebab-case, and stands in the table once."""
-    codes = list(IssueCode)
-    assert len(codes) == len(set(codes)) == len(IssueCode.__members__)
-    for name, code in IssueCode.__members__.items():
-        assert re.fullmatch(r"[a-z]+(-[a-z]+)*", code)
-        assert code == name.lower().replace("_", "-")
-
-
-@for_each("code", IssueCode)
-def test_every_code_says_what_happened_and_what_to_do(code: IssueCode) -> None:
-    """Each row has a severity, a meaning and an advice: parts of one sentence, without an end."""
-    assert isinstance(code.severity, Severity)
-    for text in (code.meaning, code.advice):
-        assert text
-        assert text == text.strip(" .:")
-        assert text.isprintable()
-
-
 def test_every_code_is_raised_somewhere() -> None:
     """No row of the table is dead: each is named in the package outside of the table."""
     named = {
@@ -61,24 +42,6 @@ def test_every_code_is_raised_somewhere() -> None:
         and node.value.id == "IssueCode"
     }
     assert set(IssueCode.__members__) - named == set()
-
-
-def test_a_code_compares_as_text() -> None:
-    """A user compares codes with plain strings, and prints them as such."""
-    issue = make_issue(IssueCode.MALFORMED, "https://www.example.org/sitemap.xml", line=7)
-    assert issue.code == "malformed"
-    assert f"{issue.code}" == "malformed"
-    assert issue.severity is Severity.ERROR
-    assert issue.severity > Severity.WARNING > Severity.INFO
-
-
-def test_an_issue_is_made_with_its_sentence() -> None:
-    """An Issue says what happened and what to do, and carries its place and text as given."""
-    issue = make_issue(IssueCode.LASTMOD, "s", line=3, url="u", value="soon")
-    assert issue.message == (
-        "a lastmod is not a date of the protocol: write a W3C datetime, such as 2026-01-31"
-    )
-    assert (issue.sitemap, issue.line, issue.url, issue.value) == ("s", 3, "u", "soon")
 
 
 @for_each(
@@ -105,16 +68,35 @@ def test_foreign_text_is_escaped(text: str, shown: str) -> None:
     assert excerpt(text) == shown
 
 
-def test_foreign_text_is_cut() -> None:
-    """A long text is cut, and one sees that it was."""
+def test_codes_are_plain() -> None:
+    """A code is its constant's name in kebab-case, with parts of one sentence without an end."""
+    codes = list(IssueCode)
+    assert len(codes) == len(set(codes)) == len(IssueCode.__members__)
+    for name, code in IssueCode.__members__.items():
+        assert code == name.lower().replace("_", "-")
+        assert re.fullmatch(r"[a-z]+(-[a-z]+)*", code)
+        assert isinstance(code.severity, Severity)
+        for text in (code.meaning, code.advice):
+            assert text == text.strip(" .:")
+            assert text.isprintable()
+            assert text
+
+
+def test_an_issue() -> None:
+    """It says what happened and what to do, compares as text, and has no password; it is cut."""
+    issue = make_issue(IssueCode.LASTMOD, "https://me:p@ss@a.example/", line=3, url="u", value="v")
+    assert issue.message == (
+        "a lastmod is not a date of the protocol: write a W3C datetime, such as 2026-01-31"
+    )
+    assert (issue.code, f"{issue.code}") == ("lastmod", "lastmod")
+    assert (issue.sitemap, issue.line, issue.url, issue.value) == (
+        "https://a.example/",
+        3,
+        "u",
+        "v",
+    )
+    assert Severity.ERROR > issue.severity > Severity.INFO
+    long = make_issue(IssueCode.LONG_LOC, url="http://me@a/b@c" + "u" * 5000, value="v" * 5000)
+    assert long.url == ("http://a/b@c" + "u" * 5000)[:2048] + "…"
+    assert long.value == "v" * MAX_EXCERPT + "…"
     assert excerpt("x" * MAX_EXCERPT) == "x" * MAX_EXCERPT
-    assert excerpt("x" * 1_000_000) == "x" * MAX_EXCERPT + "…"
-    issue = make_issue(IssueCode.LONG_LOC, url="u" * 5000, value="v" * 5000)
-    assert issue.url == "u" * 2048 + "…"
-    assert issue.value == "v" * MAX_EXCERPT + "…"
-
-
-def test_a_password_is_left_behind() -> None:
-    """Issues are printed and stored; whom the URL belonged to is of no interest there."""
-    issue = make_issue(IssueCode.NO_SITEMAP, "https://me:p@ss@example.org/", url="http://me@a/b@c")
-    assert (issue.sitemap, issue.url) == ("https://example.org/", "http://a/b@c")

@@ -31,13 +31,13 @@ those of one command, and [the shell](shell.md) explains the most important ones
 | option | commands | what it does |
 |---|---|---|
 """
+MANY = {"--html-sitemap"}
+"""Options without a value that make a list."""
 LEAVING = {"--help", "--version"}
 """Options that print something and end the program; `test_leaving` has them."""
 
 VALUES: dict[str, tuple[str, object]] = {
     "--input-file": ("sites.txt", ["sites.txt"]),
-    "--site": ("", "site"),
-    "--sitemap": ("", "sitemap"),
     "--base-url": ("https://a.example/", "https://a.example/"),
     "--since": ("2026-01-31", "2026-01-31 00:00:00+00:00"),
     "--until": ("2026-01", "2026-01-31 23:59:59.999999+00:00"),
@@ -47,35 +47,23 @@ VALUES: dict[str, tuple[str, object]] = {
     "--include": ("a", [re.compile("a")]),
     "--exclude": ("b", [re.compile("b")]),
     "--limit": ("3", 3),
-    "--unique": ("", True),
     "--sample": ("3", 3),
     "--language": ("en,de", ("en", "de")),
     "--expand": ("alternates", "alternates"),
-    "--bom": ("", True),
     "--count-by": ("folder", "folder"),
     "--seed": ("7", 7),
     "--state": ("site.db", "site.db"),
-    "--changes": ("", True),
-    "--exit-code": ("", True),
     "--pace": ("2.5", 2.5),
     "--for": ("8h", timedelta(hours=8)),
-    "--initial": ("", True),
     "--kinds": ("new,changed", ("new", "changed")),
-    "--unlisted": ("", True),
-    "--gone": ("", True),
     "--revisit": ("3", 3),
     "--gone-pages": ("3", 3),
     "--plan": ("3", 3),
     "--fields": ("loc,title", ("loc", "title")),
-    "--null": ("", True),
-    "--no-header": ("", False),
     "--report": ("sites.csv", "sites.csv"),
     "--shard": ("3/16", (2, 16)),
     "--probe": ("few", "few"),
-    "--feeds": ("", True),
     "--map-host": ("a.example=b.example", [("a.example", "b.example")]),
-    "--no-robots": ("", False),
-    "--html-sitemap": ("", ["html"]),
     "--depth": ("3", 3),
     "--site-timeout": ("90", 90),
     "--max-time": ("90", timedelta(seconds=90)),
@@ -93,8 +81,6 @@ VALUES: dict[str, tuple[str, object]] = {
     "--user": ("me:secret", "me:secret"),
     "--allow-network": ("10.0.0.0/8", ["10.0.0.0/8"]),
     "--allow-port": ("8080", [8080]),
-    "--quiet": ("", True),
-    "--verbose": ("", True),
     "--urls": ("gsc.csv", "gsc.csv"),
     "--pages": ("400", 400),
     "--was": ("old.xml", "old.xml"),
@@ -107,22 +93,16 @@ VALUES: dict[str, tuple[str, object]] = {
     "--rules": ("rules/", "rules/"),
     "--baseline": ("known.json", "known.json"),
     "--write-baseline": ("known.json", "known.json"),
-    "--list-rules": ("", True),
     "--explain": ("url-fragment", "url-fragment"),
     "--examples": ("5", 5),
     "--hits": ("hits.csv", "hits.csv"),
     "--database": ("audit.duckdb", "audit.duckdb"),
     "--key-file": ("key.txt", "key.txt"),
     "--endpoint": ("https://a.example/now", "https://a.example/now"),
-    "--dry-run": ("", True),
-    "--all": ("", True),
-    "--full": ("", True),
-    "--retry": ("", True),
-    "--failed": ("", True),
     "--scheduler": ("tls://10.0.0.5:8786", "tls://10.0.0.5:8786"),
     "--workers": ("3", 3),
 }
-"""Option -> a value as it is typed ("" for none), and as a command gets it."""
+"""Option that takes a value -> one as it is typed, and as a command gets it."""
 DIFFERING: dict[str, dict[str, object]] = {
     "--format": {"discover": "jsonl", "tree": "json", "audit": "sarif", "compare": "json"},
     "--output": {"audit": ["urls.jsonl"]},
@@ -171,7 +151,7 @@ def list_options(parser: Parser) -> Iterator[argparse.Action]:
 
 
 CASES = [
-    (name, flag, action.option_strings[-1], action.dest)
+    (name, flag, action.option_strings[-1], action)
     for name, command in COMMANDS.items()
     for action in list_options(command.make_parser())
     for flag in action.option_strings
@@ -179,36 +159,39 @@ CASES = [
 ]
 
 
+OPERANDS = {
+    **dict.fromkeys(("newest", "submit", "watch"), "a.example"),
+    "mcp": "folder",
+    "state": "site.db",
+    "compare": "before.json after.json",
+}
+NEEDED = {
+    "submit": "--state site.db --key-file key.txt",
+    "watch": "--state site.db",
+    "scale": "--output crawl",
+}
+"""Command -> operands, and options, without which it is wrong usage."""
+
+
 def test_each_option_has_its_case() -> None:
-    """No option is removed, or added, without this table."""
-    assert {long for _, _, long, _ in CASES} == VALUES.keys() | DIFFERING.keys()
+    """No option with a value is removed, or added, without this table."""
+    assert {long for *_, long, a in CASES if a.nargs != 0} == VALUES.keys() | DIFFERING.keys()
 
 
-@for_each("name, flag, long, dest", CASES)
-def test_an_option_is_understood(name: str, flag: str, long: str, dest: str) -> None:
+@for_each("name, flag, long, action", CASES)
+def test_an_option_is_understood(name: str, flag: str, long: str, action: argparse.Action) -> None:
     """Each command gets the value of each of its options, written short or long."""
-    if long in DIFFERING:
+    typed, expected = VALUES.get(long, ("", action.const))
+    if action.nargs == 0:
+        expected = [expected] if long in MANY else expected
+    elif long in DIFFERING:
         typed = "jsonl" if long == "--format" else "urls.jsonl"
         expected = DIFFERING[long].get(name, typed)
         typed = expected if isinstance(expected, str) else typed
-    else:
-        typed, expected = VALUES[long]
-    words = [flag, typed] if typed else [flag]
-    if name in ("submit", "watch") and long != "--state":
-        words += ["--state", "site.db"]
-    if name == "submit":
-        words += ["--key-file", "key.txt"] if long != "--key-file" else []
-    if name == "scale" and long != "--output":
-        words += ["--output", "crawl"]
-    words += {
-        "newest": ["a.example"],
-        "mcp": ["folder"],
-        "submit": ["a.example"],
-        "watch": ["a.example"],
-        "state": ["site.db"],
-        "compare": ["before.json", "after.json"],
-    }.get(name, [])
-    value = getattr(COMMANDS[name].make_parser().parse(words), dest)
+    # of an option that is given twice, the last one counts
+    words = [*NEEDED.get(name, "").split(), flag, *filter(None, [typed])]
+    parsed = COMMANDS[name].make_parser().parse([*words, *OPERANDS.get(name, "").split()])
+    value = getattr(parsed, action.dest)
     assert (str(value) if long in ("--since", "--until") else value) == expected
 
 

@@ -118,15 +118,3 @@ def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str)
     opened = StateFile(db)
     assert opened.connection.execute("SELECT * FROM site").fetchall() == []
     opened.close()
-
-
-@pytest.mark.parametrize("text", ["", "[]", '{"token": "a", "files": [["t", "precious", "b"]]}'])
-@pytest.mark.parametrize("name", ["all.db-output", ".urls.csv.00ff.old"])
-def test_files_of_others_beside_it(tmp_path: Path, name: str, text: str) -> None:
-    """What lies beside the state and the output is neither believed nor touched."""
-    precious, planted = tmp_path / "precious", tmp_path / name
-    precious.write_text("precious", "utf-8")
-    planted.write_text(text.replace("precious", str(precious)), "utf-8")
-    before = planted.read_bytes()
-    StateFile(tmp_path / "all.db").close()
-    assert (precious.read_text("utf-8"), planted.read_bytes()) == ("precious", before)
