@@ -89,18 +89,6 @@ def test_errors_are_those_of_mending(broken: bytes) -> None:
         assert code in issues(events)
 
 
-def test_an_instruction_beside_fields_hides_none() -> None:
-    """An instruction between fields, or in an extra, leaves the others as they are."""
-    (entry,) = check_ways(
-        urlset(
-            record(b"<?a?><loc>http://a.b/1</loc><x:y>1<?b c?>2</x:y><?d?><priority>1</priority>")
-        )
-    )
-    assert isinstance(entry, UrlEntry)
-    assert (entry.loc, entry.priority) == ("http://a.b/1", 1.0)
-    assert [extra.text for extra in entry.extras] == ["12"]
-
-
 def test_an_instruction_within_a_url() -> None:
     """A loc that an instruction stands in is not complete; the Issue says what is there."""
     (issue,) = check_ways(urlset(record(b"<loc>http://a.b/<?p?>1</loc><priority>1</priority>")))
@@ -126,12 +114,6 @@ def test_a_brace_in_a_namespace() -> None:
     ]
     assert isinstance(entry, UrlEntry)
     assert entry.extras[0].namespace == "u%7D"
-
-
-def test_a_stray_loc_of_an_undeclared_prefix() -> None:
-    """A prefix that records were written with means the same outside of them."""
-    data = b"<s:urlset><s:url><s:loc>http://a.b/1</s:loc></s:url><s:loc>http://a.b/2</s:loc></s:urlset>"
-    assert locs(read(data)) == ["http://a.b/1", "http://a.b/2"]
 
 
 # -- fields longer than the limit, in records that the tree reads
@@ -169,17 +151,3 @@ def test_a_long_text_gives_the_same_however_it_is_read(fields: bytes) -> None:
     events = read(data, field_chars=60)
     assert events == read_by_tree(data, field_chars=60)
     assert len(locs(events)) >= 2
-
-
-def test_a_long_field_is_named_by_its_line() -> None:
-    """The Issue of a long field has the line on which it begins; the others keep their values."""
-    data = urlset(url(b"\n" + VIDEO.replace(b"<video:d", b"\n<video:d") % LONG) + url(b""))
-    events = read_by_tree(data, field_chars=60)
-    first = events[1]
-    assert isinstance(first, UrlEntry)
-    assert [(video.title, video.description, video.tags) for video in first.videos] == [
-        ("T", None, ("A & B",))
-    ]
-    assert [(e.code, e.line) for e in events if isinstance(e, Issue)] == [
-        (IssueCode.FIELD_TOO_LONG, 3)
-    ]

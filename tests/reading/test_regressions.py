@@ -1,23 +1,16 @@
-"""Inputs that once made the fast, the exact and the lenient reader differ, or held them up."""
+"""Inputs that once made the ways of reading differ, or held them up."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
 from unittest import mock
 
 import pytest
 from each_case import for_each
 from reading import FEED, check_ways, issues, locs, read, read_by_tree, url, urlset
-from timing import is_linear
 
 from sitemapreader.issues import Issue, IssueCode
 from sitemapreader.models import Image, UrlEntry
 from sitemapreader.readers import reader as sitemap_reader
-from sitemapreader.readers.xml.tree import TreeReader
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 
 IMAGE = b"<image:image><image:loc>http://i/1</image:loc>"
 
@@ -109,51 +102,20 @@ def test_what_is_no_character(lost: str) -> None:
     assert IssueCode.MALFORMED in issues(events)
 
 
-def test_a_blank_in_a_namespace() -> None:
-    """A reference to a tab in the root's namespace is a tab in the records' too."""
-    assert locs(read(b'<urlset xmlns="http://x&#9;y"><url><loc>http://a.b/1</loc></url></urlset>'))
-
-
-FLOODS: dict[str, Callable[[int], bytes]] = {
-    "stray end tags": lambda size: b"<url><loc>" + b"</x>" * size + b"</loc></url>",
-    "many pieces": lambda size: url(b"".join(b"<a%d>x</a%d>y" % (n, n) for n in range(size // 3))),
-    "elements of a long namespace": lambda size: (
-        b'<url xmlns:p="' + b"u" * 10_000 + b'"><loc>http://a.b/1</loc>' + b"<p:a/>" * size
-    ),
-    "many declarations, none of which ends": lambda size: (
-        b"<url><loc>http://a.b/1</loc><a " + b"xmlns" * size + b"/></url>"
-    ),
-    "a long namespace": lambda size: (
-        b'<url xmlns:p="' + b"u" * size * 3 + b'"><loc>http://a.b/1</loc>' + b"<p:a/>" * 500
-    ),
-}
-
-
-@pytest.mark.parametrize("name", FLOODS)
-def test_time_is_linear(name: str) -> None:
-    """Floods of what once took time in the square of their size take it in proportion."""
-    small, large = (urlset(FLOODS[name](size)) for size in (1_500, 6_000))
-    assert is_linear(read, small, large)
-
-
-@pytest.mark.parametrize("is_heavy", [False, True])
-def test_records_in_a_namespace_of_their_own(is_heavy: bool) -> None:
+def test_records_in_a_namespace_of_their_own() -> None:
     """A url whose namespace nobody knows is a url, and it is said once that it should be known."""
     record = b'<url xmlns="urn:%d"><loc>http://a.b/%d</loc></url>'
     records = b"".join(record % (number, number) for number in range(5)) + url(b"")
     for data in (urlset(records), b"<urlset>" + records + b"</urlset>"):
-        with mock.patch.object(TreeReader, "_is_too_much", return_value=is_heavy):
-            events = read_by_tree(data)
+        events = read_by_tree(data)
         assert locs(events) == [f"http://a.b/{number}" for number in (0, 1, 2, 3, 4, 1)]
         codes = [event.code for event in events if isinstance(event, Issue)]
         assert codes == [IssueCode.NAMESPACE]
 
 
-@pytest.mark.parametrize("is_heavy", [False, True])
-def test_a_record_behind_an_empty_root_is_seen(is_heavy: bool) -> None:
+def test_a_record_behind_an_empty_root_is_seen() -> None:
     """An empty root inside of a feed takes nothing away: a broken entry behind it is dropped."""
-    with mock.patch.object(TreeReader, "_is_too_much", return_value=is_heavy):
-        events = read(b'<feed><title/><urlset a=""/><entry </entry>')
+    events = read(b'<feed><title/><urlset a=""/><entry </entry>')
     codes = [IssueCode.NESTED_ROOT, IssueCode.MISSING_LOC, IssueCode.NOT_WELL_FORMED]
     assert issues(events) == codes
 
@@ -171,44 +133,6 @@ def test_no_reference_goes_on_in_a_section(loc: bytes) -> None:
     """What a CDATA section interrupts is no reference, to any reader."""
     record = b"<url><loc>" + loc + b"</loc></url>"
     check_ways(urlset(record * 5))
-
-
-def test_no_line_ends_across_a_section() -> None:
-    """A return at the end of a section and the feed behind it are two ends of lines."""
-    title = b"<image:title><![CDATA[a\r]]>\nb</image:title></image:image>"
-    events = check_ways(urlset(url(IMAGE + title) * 3))
-    images = [event.images for event in events if isinstance(event, UrlEntry)]
-    assert images == [(Image("http://i/1", "a\n\nb"),)] * 3
-
-
-@pytest.mark.parametrize("depth", [5, 6, 32])
-def test_depth_in_feeds(depth: int) -> None:
-    """What is deeper than is read is so in fast reading as well, to the element."""
-    for more in (-1, 0, 1):
-        inner = b"<a>" * (depth + more) + b"</a>" * (depth + more)
-        item = b"<item><link>http://a.b/1</link>" + inner + b"</item>"
-        check_ways(b"<rss><channel>" + item + b"</channel></rss>", record_depth=depth)
-
-
-NAMED = b"<item><link>http://a.b/1</link><dc:date>2026-01-01</dc:date></item>"
-RENAMED = {
-    "a-root-in-an-extension": urlset(
-        url(IMAGE + b"</image:image>") * 400
-        + b'<urlset xmlns="http://www.google.com/schemas/sitemap-image/1.1"/>'
-        + url(IMAGE + b"</image:image>") * 800
-    ),
-    "a-default-that-comes-late": b'<rss xmlns:dc="http://purl.org/dc/elements/1.1/"><channel>'
-    + NAMED * 500
-    + b'<x xmlns="http://purl.org/dc/elements/1.1/"/>'
-    + NAMED * 1_500
-    + b"</channel></rss>",
-}
-
-
-@pytest.mark.parametrize("name", RENAMED)
-def test_names_that_change_their_meaning(name: str) -> None:
-    """What a name stands for is looked up anew once the document has said otherwise."""
-    check_ways(RENAMED[name])
 
 
 def test_records_behind_a_fast_batch_are_not_lost() -> None:
@@ -233,14 +157,6 @@ def test_the_protocol_s_limit_is_behind_its_entry() -> None:
         events = check_ways(urlset(b"<url><loc>http://a/</loc></url>" * 5_600))
     assert isinstance(events[5_001], Issue)
     assert events[5_001].code is IssueCode.OVER_PROTOCOL_LIMIT
-
-
-def test_lines_that_end_with_a_return() -> None:
-    """An Issue has the same line where lines end with a return alone."""
-    lines = url(b"") * 150 + (url(b"") + b"\r") * 5
-    odd = url(b"").replace(b"</url>", b"</url >") + b"<url></url >"
-    events = check_ways(urlset(lines + odd))
-    assert [event.line for event in events if isinstance(event, Issue)] == [6]
 
 
 PAGE = '<html xmlns="http://www.w3.org/1999/xhtml"><head><title>Log in</title></head><body><form>'

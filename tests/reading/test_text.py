@@ -74,13 +74,6 @@ def test_a_bare_url_is_kept(url: str) -> None:
     assert (locs(events), issues(events)) == ([A, url], [])
 
 
-@pytest.mark.parametrize("line", [f"{A}>", f'{A}"', f"{A}”", f"{A}`"])
-def test_a_line_says_the_same_beside_any_other(line: str) -> None:
-    """What the other lines are makes no difference to a line."""
-    for other in (A, "no URL", f"<{A}>"):
-        assert locs(read(f"{A}\n{line}\n{other}\n".encode()))[:2] == [A, A]
-
-
 def test_every_line_is_accounted_for() -> None:
     """A line of two URLs has two records, and a document of columns is one with all its URLs."""
     reader = SitemapReader()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import pickle
-from concurrent.futures import ThreadPoolExecutor
 
 import attrs
 import pytest
@@ -65,14 +64,6 @@ def test_each_part_has_its_value() -> None:
     assert entry.date == entry.news.publication_date
 
 
-def test_whichever_is_asked_for_first() -> None:
-    """The order in which attributes are asked for does not matter."""
-    for name in ("images", "videos", "news", "alternates", "extras", "title"):
-        one, other = read_entry(), read_entry()
-        assert getattr(one, name) == getattr(other, name)
-        assert one == other
-
-
 @pytest.mark.parametrize(
     "make",
     [copy.copy, copy.deepcopy, attrs.evolve, lambda entry: pickle.loads(pickle.dumps(entry))],  # noqa: S301 (our own)
@@ -99,14 +90,6 @@ def test_an_attribute_that_nobody_has() -> None:
         with pytest.raises(AttributeError, match="'UrlEntry' object has no attribute 'picture'"):
             entry.picture  # type: ignore[attr-defined]  # noqa: B018 (it raises)
     assert not hasattr(read_entry(), "_picture")
-
-
-def test_threads_see_the_same() -> None:
-    """Threads that ask at the same time get equal values."""
-    entries = [read_entry() for _ in range(50)]
-    with ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(lambda entry: (entry.images, entry.alternates), entries * 8))
-    assert len({repr(each) for each in found}) == 1
 
 
 def test_parts_with_a_very_long_reference_are_read() -> None:
@@ -158,13 +141,3 @@ def test_blanks_around_the_url_of_a_link(blank: str) -> None:
     assert isinstance(entry, UrlEntry)
     assert entry.alternates == (Alternate("https://a.example/x y", "de"),) * 3
     assert issues(said) == [IssueCode.EXTENSION] * 3
-
-
-def test_names_of_late_extras_are_counted() -> None:
-    """The limit of names is the same whichever way extras are read."""
-    records = "".join(
-        f"<url><loc>https://a.example/</loc><mobile:n{number}/></url>" for number in range(20)
-    )
-    for names in (5, 19, 20):
-        document = urlset(records.encode())
-        assert read(document, names=names) == read_by_tree(document, names=names)

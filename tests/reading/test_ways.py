@@ -1,4 +1,4 @@
-"""Pattern, tree, lenient parser: a record says the same whichever of them reads it."""
+"""Pattern and tree: a record says the same whichever of them reads it."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from random import Random
 
 import pytest
 from each_case import for_each
-from reading import check_ways, issues, locs, read, url, urlset
+from reading import FEED, check_ways, issues, locs, url, urlset
 from scale import SCALE
 
 from sitemapreader.issues import Issue, IssueCode
-from sitemapreader.models import Alternate, Image, UrlEntry, Video
+from sitemapreader.models import UrlEntry
 
 IMAGES = (
     "<image:image><image:loc>https://i.example/%d.jpg</image:loc></image:image>",
@@ -95,35 +95,6 @@ def test_limits_hold_for_patterns() -> None:
     assert any(isinstance(event, Issue) for event in check_ways(links, attributes=2))
 
 
-def test_the_values_of_columns() -> None:
-    """What the columns of one record with all kinds of extensions come to, written out."""
-    fields = [*IMAGES, VIDEOS[0], *LINKS]
-    text = "".join(field % 1 for field in fields)
-    [entry] = read(urlset(f"<url><loc>https://a.example/</loc>{text}</url>".encode()))
-    assert isinstance(entry, UrlEntry)
-    assert entry.images == (
-        Image("https://i.example/1.jpg"),
-        Image("https://i.example/1", "a\n title", license="https://l.example/"),
-        Image("https://i.example/1.png"),
-    )
-    assert entry.videos == (Video(id="t1", duration=12, tags=("a", "b")),)
-    assert entry.alternates == (
-        Alternate("https://a.example/de/1", "de"),
-        Alternate("https://a.example/print/1", media="print"),
-        Alternate("https://a.example/1", "fr"),
-    )
-
-
-@pytest.mark.parametrize("quote", ["'", '"'])
-@pytest.mark.parametrize("link", ["rel='' href='https://a/'", "", "href=''", "rel='self'"])
-def test_odd_links_many_times(link: str, quote: str) -> None:
-    """A link that is odd in every record of many has its Issue in every one."""
-    link = link.replace("'", quote)
-    check_ways(urlset(f"<url>{LOC}<xhtml:link {link}/></url>".encode() * 30))
-    entry = f"<entry><link {link}/><link href={quote}https://a.example/{quote}/></entry>"
-    check_ways(f"<feed xmlns='http://www.w3.org/2005/Atom'>{entry * 30}</feed>".encode())
-
-
 ALTERNATE = '<xhtml:link rel="alternate" hreflang="de" href="https://a.example/de/%d"/>'
 PICTURE = "<image:image><image:loc>https://i.example/%d</image:loc></image:image>"
 ALIKE = {
@@ -167,38 +138,39 @@ def test_one_odd_thing_anywhere(name: str, odd: bytes) -> None:
         check_ways(data[:place] + odd + data[place + gone :])
 
 
-def test_a_name_with_another_meaning() -> None:
-    """Once a root inside the root binds a prefix anew, the same markup is another."""
-    records = url(b"<x:image><x:loc>https://i.example/</x:loc></x:image>") * 1_000
-    image = b"http://www.google.com/schemas/sitemap-image/1.1"
-    again = b'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" xmlns:x="%b">' % image
-    check_ways(urlset(records + again + records + b"</urlset>"))
+ITEM = b"<item><link>https://a.example/</link></item>"
+LINK_IN_ENTRY = b"<entry><link %b/><link href='https://a.example/'/></entry>"
+ATTRIBUTES = (
+    b"rel='' href='https://a/'",
+    b"",
+    b'href=""',
+    b"rel='self'",
+    b'href="https://a/&#10;"',
+)
+IMAGE = url(b"<x:image><x:loc>https://i.example/</x:loc></x:image>") * 1_000
+AGAIN = (
+    b'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
+    b' xmlns:x="http://www.google.com/schemas/sitemap-image/1.1">'
+)
+MANY = {
+    "an-empty-item": b"<rss><channel>" + ITEM * 5 + b"<item/>" + ITEM * 5 + b"</channel></rss>",
+    "a-prefix-that-is-bound-anew": urlset(IMAGE + AGAIN + IMAGE + b"</urlset>"),
+    "no-character": urlset(url(b"") * 20 + url(b"").replace(b"/1<", b"/&#2;<") + url(b"") * 20),
+    **{f"links-{n}": urlset(url(b"<xhtml:link %b/>" % a) * 30) for n, a in enumerate(ATTRIBUTES)},
+    **{f"atom-{n}": FEED + LINK_IN_ENTRY % a * 30 + b"</feed>" for n, a in enumerate(ATTRIBUTES)},
+    **{
+        f"behind-the-root-{n}": urlset(url(b"")) + behind
+        for n, behind in enumerate(
+            (b"<!-- a", b"<!-- a -- b -->", b"x<!-- a -->", b"<!-- a --><url/>")
+        )
+    },
+}
 
 
-@pytest.mark.parametrize("blank", [b"\t", b"\n", b"&#10;"])
-def test_blanks_in_attributes(blank: bytes) -> None:
-    """A line end in an attribute is a blank, but not if it is written as a reference."""
-    check_ways(urlset(url(b'<xhtml:link rel="alternate" href="https://a/%b"/>' % blank) * 50))
-
-
-def test_no_references_to_what_is_no_character() -> None:
-    """Among many good references the one that XML forbids is found."""
-    bad = url(b"").replace(b"/1<", b"/&#2;<")
-    check_ways(urlset(url(b"") * 20 + bad + url(b"") * 20))
-    assert any(isinstance(event, Issue) for event in read(urlset(bad)))
-
-
-def test_an_empty_record_is_none_of_the_next() -> None:
-    """A record without anything in it stands for itself, and has its Issue."""
-    item = b"<item><link>https://a.example/</link></item>"
-    check_ways(b"<rss><channel>" + item * 5 + b"<item/>" + item * 5 + b"</channel></rss>")
-    check_ways(urlset(url(b"") * 5 + b"<url/>" + url(b"") * 5))
-
-
-@pytest.mark.parametrize("behind", ["<!-- a", "<!-- a -- b -->", "x<!-- a -->", "<!-- a --><url/>"])
-def test_other_text_behind_the_root_is_no_comment(behind: str) -> None:
-    """What is no whole comment behind the root is read as it is in long documents."""
-    check_ways(urlset(url(b"")) + behind.encode())
+@for_each("name", MANY)
+def test_odd_records_among_many(name: str) -> None:
+    """What is odd among records that are alike, or behind them, is what the tree makes of it."""
+    assert check_ways(MANY[name])
 
 
 def test_a_small_document_keeps_every_limit() -> None:

@@ -301,8 +301,6 @@ class BatchReader:
 
     def _is_at_end(self) -> bool:
         """Return whether nothing is left but the end tags of what is open."""
-        if self.prolog.closed or self.prolog.has_nested_root:
-            return False
         names = [*reversed(self.prolog.wrappers), self.prolog.root]
         return is_end(self._pending, self._position, names)
 

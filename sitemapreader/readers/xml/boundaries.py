@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import deque
 from functools import lru_cache
-from itertools import count, pairwise
+from itertools import count
 from typing import TYPE_CHECKING, TypeAlias
 
 from sitemapreader.readers.records.vocabulary import KNOWN_TAGS, OWN, Names
@@ -22,7 +22,6 @@ from sitemapreader.readers.xml.characters import (
     HIDDEN,
     ILLEGAL,
     SECTION_START,
-    are_sound,
 )
 
 if TYPE_CHECKING:
@@ -261,23 +260,6 @@ def pass_nothing(text: str, position: int) -> int:
             return position
         position = end + len(COMMENT_END)
     return position
-
-
-def find_unsound(text: str, spans: list[Span], end: int) -> tuple[set[int], int, int]:
-    """Find the records that are not sound, up to a comment that is not well-formed.
-
-    Returns their places, the number of all records before that comment, and where these end.
-    """
-    unsound = set()
-    for place, ((start, behind), (following, _)) in enumerate(pairwise([*spans, (end, end)])):
-        if are_sound(text[start:following]):
-            continue
-        has_comment = text[behind:following].strip()
-        if not (has_comment and are_sound(text[start:behind])):
-            unsound.add(place)
-        if has_comment and pass_nothing(text, behind) < following:
-            return unsound, place + 1, behind
-    return unsound, len(spans), end
 
 
 @lru_cache(maxsize=16)

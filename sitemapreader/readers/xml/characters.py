@@ -55,7 +55,6 @@ ODD_REFERENCE = re.compile(
 """A reference that XML does not know, or a bare `&`."""
 _ODD_CHARACTERS = (_LOST, "\ufffe", "\uffff")
 _SOUND_REFERENCE = re.compile("&([^;]++);")
-_BLANKS = re.compile("\r\n|[\t\r\n]")
 _NO_CHARACTER = "\0"
 """Stands in no text of XML."""
 
@@ -103,14 +102,6 @@ def decode(text: str) -> str:
     pieces = _SECTION.split(text)  # every second one is what a section holds
     pieces[::2] = map(_resolve_references, pieces[::2])
     return "".join(pieces)
-
-
-def decode_attributes(values: Collection[str]) -> Collection[str]:
-    """Decode values of attributes that are sound (XML 1.0, section 3.3.3)."""
-    joined = "".join(values)
-    if any(mark in joined for mark in "\t\n\r"):
-        values = [_BLANKS.sub(" ", value) for value in values]
-    return decode_many(values) if "&" in joined else values
 
 
 def _resolve_references(text: str) -> str:

@@ -35,7 +35,7 @@ from sitemapreader.readers.records.vocabulary import (
     parse_priority,
 )
 from sitemapreader.readers.stats import ReadStats
-from sitemapreader.readers.xml.boundaries import find_unsound, pass_nothing
+from sitemapreader.readers.xml.boundaries import pass_nothing
 from sitemapreader.readers.xml.characters import SECTION, are_sound, decode_many
 from sitemapreader.readers.xml.grammar import (
     BORDER,
@@ -133,21 +133,17 @@ class PatternReader:
         if end - start > (longest := self._limits.field_chars):
             for column in found[:-1]:
                 odd.update(place for place, one in enumerate(column) if len(one) > longest)
-        spans: list[Span] = []
         is_sound = are_sound(read)
         if odd or not is_sound:
-            spans = _find_spans(pattern, text, start, end)
             if not is_sound:
-                unsound, size, end = find_unsound(text, spans, end)
-                read, spans, found = text[start:end], spans[:size], [one[:size] for one in found]
-                odd = {place for place in odd if place < size} | unsound
+                spans = enumerate(_find_spans(pattern, text, start, end))
+                odd.update(place for place, span in spans if not are_sound(text[slice(*span)]))
             found = [_blank(column, odd) for column in found]
         columns = Columns(read)
         entries = self._make_entries(words, columns, found, sitemap)
         if not (odd := odd | columns.odd):
             return [(entries, [])], end
-        spans = spans or _find_spans(pattern, text, start, end)
-        return _part(entries, spans, odd), end
+        return _part(entries, _find_spans(pattern, text, start, end), odd), end
 
     def _find_columns(self, words: Words, text: str, start: int) -> tuple[Texts, str]:
         """Find the records from a place on; return a column a group, and the rest."""
@@ -391,9 +387,13 @@ def _blank(column: Sequence[str], odd: set[int]) -> list[str]:
 
 
 def _find_spans(pattern: re.Pattern[str], text: str, start: int, end: int) -> list[Span]:
-    """Return where records begin and end, without the comments behind them."""
-    last = pattern.groups - 1
-    return [(match.start(), match.end(last)) for match in pattern.finditer(text, start, end)]
+    """Return where records begin and end, with broken comments behind them."""
+    spans = []
+    for match in pattern.finditer(text, start, end):
+        record_end = match.end(pattern.groups - 1)
+        is_sound = pass_nothing(text, record_end) >= match.end()
+        spans.append((match.start(), record_end if is_sound else match.end()))
+    return spans
 
 
 def _part(entries: Events, spans: list[Span], odd: set[int]) -> list[Part]:

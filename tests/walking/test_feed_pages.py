@@ -12,7 +12,7 @@ from answering import Answer, Reading, Site, read_site, serve_site
 from reading import check_ways
 from walking import status, walk_all
 
-from sitemapreader import Change, Extra, IssueCode, Limits, SitemapReader, UrlEntry, walk, walk_many
+from sitemapreader import Change, IssueCode, Limits, UrlEntry, walk, walk_many
 from sitemapreader.fetch import MemoryFetcher
 from sitemapreader.state import State
 
@@ -143,20 +143,6 @@ async def test_pages_count_as_documents() -> None:
     assert len(blog.asked) < 5
     assert "budget-documents" in reading.codes
     assert not reading.report.complete
-
-
-async def test_a_tree_of_pages_is_bounded() -> None:
-    """Pages that lead to two others each are counted together."""
-
-    async def fork(request: web.Request) -> Answer:
-        here = request.path
-        other = f"<link rel='prev-archive' href='{here}b'/>"
-        return feed("", [here], next_page(f"{here}a") + other)
-
-    async with serve_site(fork) as site:
-        reading = await read_site(None, sitemaps=[f"{site.base}/f"], limits=Limits(feed_pages=20))
-    assert sum(path.startswith("/f") for path in site.requested) == 20
-    assert "feed-has-more" in reading.codes
 
 
 @pytest.mark.parametrize("size", [1, 2, 3])
@@ -311,18 +297,6 @@ async def test_a_page_that_failed_is_asked_again(db: Path) -> None:
     assert blog.asked == [1, 11, 21, 31, 41, 51]
 
 
-async def test_a_page_that_was_not_reached_is_asked_for(db: Path) -> None:
-    """Posts that moved behind the end of a walk come with the next one, though the head stays."""
-    async with serve_site() as site:
-        blog = Blog(site, count(40), size=10)
-        await blog.walk(db, changes=True)
-        blog.posts = [*(f"new-{each}.html" for each in range(15)), *blog.posts]
-        short = await blog.walk(db, changes=True, limits=Limits(feed_pages=1))
-        assert names(short) == blog.posts[:10]
-        again = await blog.walk(db, changes=True)
-    assert {*names(again)} >= {*blog.posts[10:15]}
-
-
 async def test_pages_are_not_trusted_for_ever(db: Path) -> None:
     """After `revalidate_after` each page is asked whether it has changed."""
     async with serve_site() as site:
@@ -439,28 +413,6 @@ def test_a_deleted_url_is_none_of_the_site(prefix: str) -> None:
     assert told(events) == [("a", Change.NEW), ("b", Change.CHANGED)]
     issues = [event for event in events if not isinstance(event, UrlEntry)]
     assert [getattr(issue, "code", "") for issue in issues] == [IssueCode.DELETED] * 2
-
-
-def test_every_record_is_accounted_for() -> None:
-    """Records are delivered or dropped, whether deleted ones are asked for or not."""
-    for keeps_deleted, counts in ((False, (4, 2, 2)), (True, (4, 4, 0))):
-        reader = SitemapReader(SITEMAP, keeps_deleted=keeps_deleted)
-        events = reader.feed(CHANGES) + reader.close()
-        stats = reader.stats
-        assert (stats.records, stats.delivered, stats.dropped) == counts
-        assert stats.counts[IssueCode.DELETED] == stats.dropped
-    assert told(events)[2:] == [("c", Change.UNLISTED), ("d", Change.UNLISTED)]
-
-
-def test_what_is_said_besides_is_kept() -> None:
-    """Hash, length, type and links are extras, with their attributes."""
-    entry = check_ways(CHANGES)[0]
-    assert isinstance(entry, UrlEntry)
-    facts, link = entry.extras
-    assert facts == Extra(TERMS, "md", "", facts.attributes)
-    assert facts.attributes["hash"] == "md5:1584abdf8ebdc9802ac0c6a7402c03b6"
-    assert (facts.attributes["length"], facts.attributes["type"]) == ("8876", "text/html")
-    assert link.attributes == {"rel": "duplicate", "pri": "1", "href": f"{HOME}m/a"}
 
 
 @pytest.mark.parametrize(

@@ -76,6 +76,8 @@ BROKEN = {
     "wrapper-behind-the-last": wrap(end=b"<w></urlset>"),
     "wrappers-crossed": wrap(b"<w><v></w></v>"),
     "end-tag-with-attributes": wrap(end=b"</urlset a='1'>"),
+    "end-tag-twice": wrap(end=b"</urlset></urlset>"),
+    "end-tag-before-a-record": rss(b"<channel>" + ITEM + b"</rss>", b"</channel></rss>"),
     "end-tag-of-another": wrap(end=b"</URLSET>"),
     "end-tag-not-closed": wrap(end=b"</urlset"),
     "less-than": wrap(b"<"),
@@ -196,16 +198,6 @@ def test_a_healthy_record_beside_a_broken_one(kind: str, healthy: str, broken: s
         assert others == alone * records.count(sound)
 
 
-def test_many_broken_records_among_healthy_ones() -> None:
-    """Every healthy record is read exactly, wherever the broken ones stand."""
-    odd = b"<url><loc>http://a.b/1 2</loc><lastmod><loc>x</loc></lastmod></url>"
-    for distance in (2, 3, 7, 30):
-        records = [url(b"<q:y/>") if at % distance == 0 else odd for at in range(120)]
-        events = read(URLSET + b"".join(records) + b"</urlset>")
-        assert len(locs(events)) == 120
-        assert locs(events).count("http://a.b/1 2") == records.count(odd)
-
-
 @pytest.mark.parametrize("where", ["between", "within"])
 @pytest.mark.parametrize("count", [2, 3_000])
 def test_an_instruction_that_nothing_ends(where: str, count: int) -> None:
@@ -229,11 +221,3 @@ def test_a_comment_that_nothing_ends(typo: bytes) -> None:
     assert locs(read(within)) == ["http://a.b/1"] * 2
     cut = read(start + url(b""))
     assert (locs(cut), issues(cut)) == (["http://a.b/1"], [IssueCode.TRUNCATED])
-
-
-@pytest.mark.parametrize("line_end", ["\n", "\r\n", "\r"])
-def test_lines_are_counted_from_the_first(line_end: str) -> None:
-    """The head has lines as well, however they end."""
-    lines = ["<?xml version='1.0'?>", "<urlset>", "<url><loc>/a</loc></url>", "</urlset>"]
-    events = read(line_end.join(lines).encode())
-    assert {event.line for event in events if isinstance(event, Issue)} == {None, 3}

@@ -77,19 +77,6 @@ def test_long_names_are_not_kept() -> None:
     assert LONG not in "".join(map(str, kept))
 
 
-def test_long_names_are_counted() -> None:
-    """Too many long names of extras end the reading, as short ones do."""
-    records = b"".join(
-        b"<url><loc>http://a.b/%d</loc><x:%s%d>t</x:%s%d></url>"
-        % (number, b"n" * 3_000, number, b"n" * 3_000, number)
-        for number in range(6)
-    )
-    assert len(locs(read(urlset(records), names=6))) == 6
-    events = read(urlset(records), names=3)
-    assert IssueCode.TOO_MANY_NAMES in issues(events)
-    assert len(locs(events)) < 6
-
-
 # -- an element that binds a namespace and is not closed costs its own record, and no other
 
 
@@ -167,15 +154,6 @@ def test_the_records_behind_are_delivered(kind: str, binder: str) -> None:
         assert cut == events
 
 
-@pytest.mark.parametrize("kind", FRAMES)
-def test_several_such_records(kind: str) -> None:
-    """Records that all hold the same element lose nothing when two of them are cut in it."""
-    whole = b'<x xmlns="urn:x"><y>1</y></x>'
-    insides = [whole, b'<x xmlns="urn:x"><y>', whole, b'<x xmlns="urn:x">', whole, whole]
-    events = read(document(kind, insides, broken=frozenset({1, 3})))
-    assert locs(events) == urls(range(6))
-
-
 @for_each("damage", [b"&", b"<e:y>", b"</e:y>", b"\x01"])
 @for_each("kind", FRAMES)
 def test_namesakes_in_a_broken_record_are_no_records(kind: str, damage: bytes) -> None:
@@ -198,14 +176,6 @@ def test_a_cut_document_gives_no_namesakes(kind: str, cut: bytes) -> None:
     events = read(start[: start.rindex(inside) + len(inside)])
     assert locs(events) == urls(range(2))
     assert IssueCode.TRUNCATED in issues(events)
-
-
-def test_across_large_records() -> None:
-    """The records behind are delivered, too, where more is pending than a record may have."""
-    insides = [b"<y>t</y>" * 10 for _ in range(200)]
-    insides[3] = b'<x xmlns="urn:x"><y>'
-    data = document("urlset", insides, broken=frozenset({3}))
-    assert locs(read(data, record_bytes=5_000)) == urls(range(200))
 
 
 def test_many_such_records() -> None:
