@@ -67,15 +67,11 @@ async def fetch(fetcher: FolderFetcher, url: str) -> bytes:
     [
         ("a.xml", b"a"),
         ("a.xml#part", b"a"),
-        ("a.xml?v=1", b"a"),
         ("%61.xml", b"a"),
         ("blog/../a.xml", b"a"),
-        ("./a.xml", b"a"),
         ("//a.xml", b"a"),
         ("in.xml", b"a"),
         ("blog/b.xml", b"b"),
-        ("blog%2Fb.xml", b"b"),
-        ("blog", b"index"),
         ("blog/", b"index"),
         ("blog/?x", b"index"),
         ("empty/x.xml", b""),
@@ -83,10 +79,8 @@ async def fetch(fetcher: FolderFetcher, url: str) -> bytes:
         ("list.xml?page=2", b"page 2"),
         ("list.xml?page=3", b"list"),
         ("list.xml?tag=%C3%A4", b"tag"),
-        ("with%20space.xml", b"space"),
         ("with space.xml", b"space"),
         ("%C3%A4.xml", b"umlaut"),
-        ("ä.xml", b"umlaut"),
     ],
 )
 async def test_the_file_of_a_url(path: str, content: bytes, site: Path) -> None:
@@ -98,29 +92,22 @@ async def test_the_file_of_a_url(path: str, content: bytes, site: Path) -> None:
     "url",
     [
         BASE + "b.xml",
-        BASE + "A.xml/../nothing",
         BASE,
-        BASE + "empty/",
         BASE + "a.xml/b",
-        BASE + "%00",
         BASE + "a.xml%00.html",
         BASE + "x" * 5000,
         BASE + "loop",
         # outside of the folder
-        BASE + "../site-secret.xml",
         BASE + "%2e%2e/site-secret.xml",
         BASE + "..%2fsite-secret.xml",
         BASE + "blog/%2e%2e/%2e%2e/site-secret.xml",
         BASE + "out.xml",
         BASE + "outside/site-secret.xml",
-        BASE + "%2Fetc/passwd",
         BASE + "/etc/passwd",
         # elsewhere
         "http://site.example/a.xml",
-        "https://site.example:8443/a.xml",
         "https://www.site.example/a.xml",
         "file:///etc/passwd",
-        "",
         "https://[::1",
     ],
 )
@@ -132,19 +119,13 @@ async def test_urls_without_a_file(url: str, site: Path) -> None:
     assert caught.value.http_status == 404
 
 
-async def test_other_origins_are_named_as_the_reason(site: Path) -> None:
-    """The error says that the URL is not part of the folder."""
-    with pytest.raises(FetchError, match="not part of the folder"):
-        await fetch(FolderFetcher(site, BASE), "https://www.site.example/a.xml")
-
-
 async def test_a_base_with_a_path(site: Path) -> None:
     """What lies below the base's path is looked for; what lies beside it is not there."""
     fetcher = FolderFetcher(str(site), "https://site.example:443/some/path")
     assert fetcher.base_url == "https://site.example/some/path/"
     assert await fetch(fetcher, "https://site.example/some/path/a.xml") == b"a"
     for path in ("/a.xml", "/some/a.xml", "/some/pathology/a.xml", "/some/path/../a.xml"):
-        with pytest.raises(FetchError):
+        with pytest.raises(FetchError, match="not part of the folder"):
             await fetch(fetcher, "https://site.example" + path)
 
 
@@ -219,13 +200,6 @@ async def test_two_versions_of_one_second_have_two_tags(site: Path) -> None:
     assert len(tags) == 2
 
 
-async def test_an_error_of_the_reader_is_its_own(site: Path) -> None:
-    """An OSError that is raised while a file is open does not become a 404."""
-    with pytest.raises(BlockingIOError):
-        async with FolderFetcher(site, BASE).open(BASE + "a.xml"):
-            raise BlockingIOError
-
-
 async def test_a_disk_that_fails() -> None:
     """A read error in the middle is BODY_CUT, after what could be read."""
 
@@ -249,30 +223,18 @@ async def test_a_disk_that_fails() -> None:
     ("files", "base"),
     [
         ({}, "http://localhost/"),
-        ({"robots_txt": b"Sitemap: https://r.example:8443/s.xml"}, "https://r.example:8443/"),
         (
             {
-                "robots_txt": b"\xef\xbb\xbfSITEMAP :\thttps://R.example/x\r\nSitemap: http://z/",
+                "robots_txt": b"# Sitemap: http://no/\nSitemap: /s.xml\nSITEMAP :\thttps://R.example:84/x\r\n",
                 "sitemap_xml": LOC,
             },
-            "https://r.example/",
+            "https://r.example:84/",
         ),
-        (
-            {"robots_txt": b"# Sitemap: http://no/\nSitemap: /s.xml\nsite-map: http://yes/"},
-            "http://yes/",
-        ),
-        ({"robots_txt": b"User-agent: *\n", "sitemap_xml": LOC}, "https://first.example/"),
         ({"robots_txt": b"Sitemap: http://[::1\n", "sitemap_xml": LOC}, "https://first.example/"),
-        ({"sitemap_xml_gz": gzip.compress(LOC)}, "https://first.example/"),
         ({"sitemap_xml_gz": gzip.compress(LOC)[:-12]}, "https://first.example/"),
-        ({"sitemap_xml": gzip.compress(LOC)}, "https://first.example/"),
         ({"sitemap_xml": b"\x1f\x8bnot gzip"}, "http://localhost/"),
-        ({"sitemap_xml": LOC.replace(b"loc", b"s:LOC")}, "https://first.example/"),
-        (
-            {"a_xml": b"<loc><![CDATA[ http://cdata.example/]]></loc>"},
-            "http://cdata.example/",
-        ),
-        ({"deep__down__s_xml": LOC}, "https://first.example/"),
+        ({"deep__down__s_xml": LOC.replace(b"loc", b"s:LOC")}, "https://first.example/"),
+        ({"a_xml": b"<loc><![CDATA[ http://cdata.example/]]></loc>"}, "http://cdata.example/"),
         # a namespace is no URL of the site, nor is one in the middle of a text
         ({"a_xml": b"<urlset xmlns='http://www.sitemaps.org/'\nx='http://x/'/>"}, "http://localhost/"),
         ({"note_txt": b"see http://elsewhere.example/"}, "http://localhost/"),
@@ -294,19 +256,15 @@ def test_the_base_url_does_not_come_from_outside(tmp_path: Path) -> None:
     assert FolderFetcher(tmp_path / "site").base_url == "http://localhost/"
 
 
-@pytest.mark.parametrize("base", ["site.example", "ftp://site.example/", "https://", "/folder"])
-def test_a_base_that_is_none_is_misuse(base: str, tmp_path: Path) -> None:
-    """A mistake is told at once."""
-    with pytest.raises(ValueError, match="base_url must be an http or https URL"):
-        FolderFetcher(tmp_path, base)
-
-
-def test_a_folder_that_is_none_is_misuse(tmp_path: Path) -> None:
-    """A file or nothing at all is not a folder, and the message names what reads a file."""
+def test_a_folder_or_a_base_that_is_none_is_misuse(tmp_path: Path) -> None:
+    """It is told at once, and the message names what reads a file."""
     (tmp_path / "file").write_bytes(b"")
     for name in ("file", "nothing"):
         with pytest.raises(NotADirectoryError, match=r"read\(\)"):
             FolderFetcher(tmp_path / name)
+    for base in ("site.example", "ftp://site.example/", "https://", "/folder"):
+        with pytest.raises(ValueError, match="base_url must be an http or https URL"):
+            FolderFetcher(tmp_path, base)
 
 
 URL = "https://example.org/sitemap.xml"
@@ -340,12 +298,8 @@ async def test_a_version_that_one_has_is_not_sent_again(
     assert fetcher.requested == [URL, URL]
 
 
-async def test_bytes_have_no_version() -> None:
-    """A page without headers is always sent."""
+async def test_bytes_have_no_version_and_what_is_not_stored_is_a_404() -> None:
+    """A page without headers is always sent, whatever is asked."""
     assert await fetch_page(MemoryFetcher({URL: BODY}), {"If-None-Match": "*"}) == (200, BODY)
-
-
-async def test_what_is_not_stored_is_a_404() -> None:
-    """Every other URL is one, whatever is asked."""
     with pytest.raises(FetchError, match="404"):
         await fetch_page(MemoryFetcher({}), {"If-None-Match": "*"})

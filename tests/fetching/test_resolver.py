@@ -44,28 +44,6 @@ async def test_a_private_address_from_a_resolver_is_refused() -> None:
         assert server.connections == 0
 
 
-async def test_a_resolver_is_asked_once_for_a_name() -> None:
-    """The addresses of a name are kept for a minute, over new connections."""
-    async with FaultServer() as server:
-        options = FetchOptions(allow_ports=(server.port,), allow_networks=("127.0.0.0/8",))
-        resolver = NamedAddresses()
-        async with HttpFetcher(options, resolver=resolver, keepalive_seconds=0.001) as fetcher:
-            for name in ("one.test", "two.test", "one.test"):
-                async with fetcher.open(f"http://{name}:{server.port}/ok") as response:
-                    assert b"".join([piece async for piece in response.chunks()]) == DOCUMENT
-                    assert response.address in {"127.0.0.1", ""}
-                await asyncio.sleep(0.01)
-        assert sorted(resolver.asked) == ["one.test", "two.test"]
-
-
-async def test_a_name_that_does_not_resolve() -> None:
-    """An error of a resolver is the Issue of a name that is not known."""
-    async with HttpFetcher(
-        FetchOptions(max_attempts=1), resolver=NamedAddresses(lambda _: "")
-    ) as fetcher:
-        assert await open_and_fail(fetcher, "http://nowhere.test/") == IssueCode.DNS
-
-
 @pytest.mark.skipif(find_spec("pycares") is None, reason="no pycares: pip install .[speedups]")
 def test_aiodns_resolves_where_it_is_installed() -> None:
     """A fetcher asks aiodns for names, with no thread for each."""
@@ -292,33 +270,22 @@ def test_no_connection_was_made(report: Any) -> None:
     ("url", "code"),
     [
         ("http://8.8.8.8:22/", IssueCode.BLOCKED_PORT),
-        ("http://8.8.8.8:0/", IssueCode.BLOCKED_PORT),
         ("https://8.8.8.8:8443/", IssueCode.BLOCKED_PORT),
         ("http://8.8.8.8:99999/", IssueCode.INVALID_URL),
-        ("http://8.8.8.8:x/", IssueCode.INVALID_URL),
         ("http://site.example/a b", IssueCode.INVALID_URL),
         ("http://site.example/a\u3000b", IssueCode.INVALID_URL),
         (" http://site.example/", IssueCode.INVALID_URL),
         ("http://site.example/a\r\nX: 1", IssueCode.INVALID_URL),
-        ("http://site.example/\x00", IssueCode.INVALID_URL),
-        ("http://site.example/\x7f", IssueCode.INVALID_URL),
         ("http://site.example/\x9b", IssueCode.INVALID_URL),
         ("http://site.example/\u202egpj.exe", IssueCode.INVALID_URL),
-        ("http://site.example/\u2066", IssueCode.INVALID_URL),
         ("http://site.example/\udcff", IssueCode.INVALID_URL),
         ("http://a\\@b.example/", IssueCode.INVALID_URL),
         ("http://[::1", IssueCode.INVALID_URL),
         ("http:///ok", IssueCode.INVALID_URL),
-        ("http://", IssueCode.INVALID_URL),
         ("//site.example/", IssueCode.INVALID_URL),
-        ("/sitemap.xml", IssueCode.INVALID_URL),
         ("", IssueCode.INVALID_URL),
         ("file:///etc/passwd", IssueCode.INVALID_URL),
-        ("ftp://site.example/", IssueCode.INVALID_URL),
-        ("tcp://127.0.0.1/", IssueCode.INVALID_URL),
         ("ws://site.example/", IssueCode.INVALID_URL),
-        ("javascript:alert(1)", IssueCode.INVALID_URL),
-        ("data:text/plain,hi", IssueCode.INVALID_URL),
         ("http://" + "é" * 2000 + ".example/", IssueCode.INVALID_URL),
         ("http://site.example/" + "../" * 100_000, IssueCode.INVALID_URL),
         ("http://" + "a" * 64 + ".example/", IssueCode.INVALID_URL),

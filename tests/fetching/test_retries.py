@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import socket
 import time
 from datetime import UTC, datetime, timedelta
@@ -23,7 +22,6 @@ from sitemapreader.fetch.answers import parse_retry_after, wait_before_retry
 from sitemapreader.fetch.http import HttpFetcher
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import FetchOptions
-from sitemapreader.outcomes import Document
 from sitemapreader.walker import discover, walk
 
 if TYPE_CHECKING:
@@ -58,30 +56,20 @@ async def fail(server: FaultServer, path: str, options: FetchOptions = QUICK) ->
         ("0", 0),
         ("120", 120),
         (" 120\t", 120),
-        ("0000000120", 120),
-        ("9999999999", 9_999_999_999),
         ("99999999999999999999", 9_999_999_999),
-        ("9" * 5000, 9_999_999_999),
         ("Sat, 21 Nov 2026 03:02:00 GMT", 120),
         ("Saturday, 21-Nov-26 03:02:00 GMT", 120),
         ("Sat Nov 21 03:02:00 2026", 120),
         ("Sat, 21 Nov 2026 04:02:00 +0100", 120),
-        ("Sat, 21 Nov 2026 03:00:00 GMT", 0),
         ("Thu, 01 Jan 1970 00:00:00 GMT", 0),
         ("Fri, 31 Dec 9999 23:59:59 GMT", (datetime.max.replace(tzinfo=UTC) - NOW).total_seconds()),
         ("-5", None),
-        ("+5", None),
         ("5.5", None),
-        ("1e3", None),
         ("1_0", None),
-        ("0x10", None),
         ("١٢", None),
-        ("²", None),
         ("120, 120", None),
         ("soon", None),
         ("", None),
-        ("Sat, 99 Nov 2026 03:02:00 GMT", None),
-        ("Sat, 21 Nov 99999 03:02:00 GMT", None),
         ("Sat, 21 Nov 2026 03:02:00 +9999999999", None),
         ("Sat, 21 Nov 2026 03:02:00 GMT" + " " * 5000 + "x", None),
     ],
@@ -90,31 +78,6 @@ def test_retry_after(text: str, seconds: float | None) -> None:
     """Seconds or one of the three forms of a date; hostile forms are as if it were not there."""
     found = parse_retry_after(text, NOW)
     assert found == (None if seconds is None else pytest.approx(seconds, abs=1))
-
-
-@for_each(
-    "error, verdict",
-    [
-        (FetchError(IssueCode.CONNECT, ""), True),
-        (FetchError(IssueCode.HTTP_STATUS, "", http_status=429), True),
-        (FetchError(IssueCode.HTTP_STATUS, "", http_status=500), True),
-        (FetchError(IssueCode.HTTP_STATUS, "", http_status=503, retry_after_seconds=7.0), 7.0),
-        (FetchError(IssueCode.HTTP_STATUS, "", http_status=599), True),
-        (FetchError(IssueCode.HTTP_STATUS, "", http_status=404), False),
-        (FetchError(IssueCode.HTTP_STATUS, "", http_status=999), False),
-        (FetchError(IssueCode.HTTP_STATUS, ""), False),
-        (FetchError(IssueCode.RETRY_LATER, "", http_status=503, retry_after_seconds=1.0), False),
-        (FetchError(IssueCode.TIMEOUT, ""), False),
-        (FetchError(IssueCode.TLS, ""), False),
-        (FetchError(IssueCode.DNS, ""), False),
-        (FetchError(IssueCode.BLOCKED_ADDRESS, ""), False),
-        (ValueError("a bug"), False),
-    ],
-    ids=str,
-)
-def test_where_another_try_can_help(error: Exception, verdict: bool | float) -> None:
-    """A dropped line and the server's own trouble pass; what it says of the request does not."""
-    assert wait_before_retry(error) == verdict
 
 
 def test_a_resolver_out_of_reach_passes() -> None:
@@ -132,17 +95,6 @@ async def test_pauses_double(server: FaultServer) -> None:
     assert all(pause >= least for pause, least in zip(pauses, (0.02, 0.04, 0.05), strict=True))
 
 
-def test_no_logger_of_others_has_a_filter_of_ours() -> None:
-    """The package changes nothing global at import: other libraries log as they did."""
-    filtered = [
-        name
-        for name, logger in logging.root.manager.loggerDict.items()
-        for each in getattr(logger, "filters", ())
-        if getattr(each, "__module__", "").startswith("sitemapreader")
-    ]
-    assert [name for name in filtered if not name.startswith("sitemapreader")] == []
-
-
 async def test_a_wait_of_no_seconds_is_a_retry(server: FaultServer) -> None:
     """Retry-After: 0 means at once, not never."""
     async with asyncio.timeout(20):  # not 30
@@ -155,10 +107,8 @@ async def test_a_wait_of_no_seconds_is_a_retry(server: FaultServer) -> None:
     [
         ("ok", 1),
         ("hops/2", 1),
-        ("flaky?times=1&with=503", 2),
         ("flaky?times=2&with=reset", 3),
         ("status/500", 3),
-        ("status/404", 1),
         ("length-short", 1),
     ],
 )
@@ -170,9 +120,9 @@ async def test_how_often_was_asked_is_in_the_report(
     async with walk(sitemaps=[server.url(path)], options=QUICK) as entries:
         async for _ in entries:
             pass
-    assert {document.url: document.tries for document in entries.report.documents} == {
-        server.url(path): tries
-    }
+    (document,) = entries.report.documents
+    assert document.tries == tries
+    assert ("3 tries" in str(document)) is (tries == 3)
     assert {record.name for record in caplog.records} <= {"asyncio", "sitemapreader"}
 
 
@@ -186,22 +136,19 @@ async def test_how_often_was_asked_for_what_is_no_sitemap() -> None:
     }
 
 
-@pytest.mark.parametrize(("tries", "shown"), [(0, False), (1, False), (2, True)])
-def test_a_tree_says_how_often_was_asked(tries: int, shown: bool) -> None:
-    """In the shell as well, where it was more than once."""
-    assert ("2 tries" in str(Document("http://site.example/", tries=tries))) is shown
-
-
 @pytest.mark.parametrize(
     ("path", "requests"),
-    [("reset", 3), ("close", 3), ("status/500", 3), ("status/503", 3), ("status/429", 3)]
+    [("reset", 3), ("close", 3), *((f"status/{status}", 3) for status in (429, 500, 503, 599))]
     + [(f"status/{status}", 1) for status in (400, 401, 403, 404, 410, 451, 304, 999)]
-    + [("garbage", 1), ("circle/a", 2), ("later?status=503&after=3601", 1)],
+    + [("garbage", 1), ("length-short", 1), ("circle/a", 2), ("later?status=503&after=3601", 1)],
 )
 async def test_how_often_is_asked(path: str, requests: int, server: FaultServer) -> None:
     """At most `tries` requests, and only one where another cannot help."""
     await fail(server, path)
     assert len(server.requests) == requests
+    server.requests.clear()
+    await fail(server, path, FetchOptions(max_attempts=1))
+    assert len(server.requests) == (2 if path == "circle/a" else 1)
 
 
 @retried
@@ -213,23 +160,11 @@ async def test_silence_is_not_tried_again(server: FaultServer) -> None:
     assert len(server.requests) == 1
 
 
-@pytest.mark.parametrize("how", ["500", "502", "503", "429", "reset"])
+@pytest.mark.parametrize("how", ["502", "429", "reset"])
 async def test_another_try_helps(how: str, server: FaultServer) -> None:
     """Two failures and an answer make an answer."""
     assert await fetch(server, f"flaky?times=2&with={how}") == DOCUMENT
     assert len(server.requests) == 3
-
-
-async def test_one_try_is_one_request(server: FaultServer) -> None:
-    """The client under us does not ask again behind our back."""
-    await fail(server, "reset", FetchOptions(max_attempts=1))
-    assert len(server.requests) == 1
-
-
-async def test_a_body_that_has_begun_is_not_asked_for_again(server: FaultServer) -> None:
-    """What the reader has seen is not sent to it twice."""
-    assert (await fail(server, "length-short")).code == IssueCode.BODY_CUT
-    assert len(server.requests) == 1
 
 
 async def test_a_connection_that_went_stale_costs_no_try(server: FaultServer) -> None:

@@ -16,7 +16,6 @@ from certificates import believe, make_server_context, write_certificate
 from faults import DOCUMENT, ROUTES, FaultServer, Line, Request, head
 
 from sitemapreader.errors import FetchError
-from sitemapreader.fetch import Fetcher
 from sitemapreader.fetch.http import HttpFetcher
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import FetchOptions
@@ -46,11 +45,6 @@ async def fail(fetcher: HttpFetcher, url: str) -> FetchError:
     with pytest.raises(FetchError) as caught:
         await fetch(fetcher, url)
     return caught.value
-
-
-def test_it_is_a_fetcher() -> None:
-    """The class satisfies the seam's protocol."""
-    assert isinstance(HttpFetcher(), Fetcher)
 
 
 async def test_a_fetcher_without_a_context(server: FaultServer) -> None:
@@ -191,36 +185,23 @@ async def secure(certificate: Path) -> AsyncIterator[FaultServer]:
         yield server
 
 
-async def test_a_certificate_that_nobody_knows(secure: FaultServer) -> None:
-    """It is refused as TLS, with one connection and no request."""
+async def test_certificates(
+    secure: FaultServer, certificate: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that nobody knows is refused unasked; of one that is believed the name is checked."""
     async with HttpFetcher() as fetcher:
         fetcher.trust(secure.base)
         assert (await fail(fetcher, secure.url("ok"))).code == IssueCode.TLS
     assert secure.requests == []
-
-
-async def test_a_certificate_that_is_believed(
-    secure: FaultServer, certificate: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The name is checked still."""
     believe(monkeypatch, certificate)
     async with HttpFetcher(ONCE) as fetcher:
         fetcher.trust(secure.base)
         assert await fetch(fetcher, secure.url("ok")) == DOCUMENT
+        for path in ("length-short", "reset-mid"):
+            assert (await fail(fetcher, secure.url(path))).code == IssueCode.BODY_CUT
         other = secure.base.replace("localhost", "127.0.0.1")
         fetcher.trust(other)
         assert (await fail(fetcher, other)).code == IssueCode.TLS
-
-
-async def test_faults_over_tls(
-    secure: FaultServer, certificate: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A body cut off inside TLS is told like any other."""
-    believe(monkeypatch, certificate)
-    async with HttpFetcher(ONCE) as fetcher:
-        fetcher.trust(secure.base)
-        for path in ("length-short", "reset-mid"):
-            assert (await fail(fetcher, secure.url(path))).code == IssueCode.BODY_CUT
 
 
 @pytest.mark.parametrize("how", ["plain", "reset"])
@@ -250,10 +231,6 @@ OPTIONS = FetchOptions(
 )
 
 
-class DeliberateError(Exception):
-    """What a consumer raises."""
-
-
 # -- ways to leave; each is given a server and a fetcher
 
 
@@ -268,20 +245,11 @@ async def leave_in_the_middle(server: FaultServer, fetcher: HttpFetcher) -> None
             break
 
 
-async def raise_in_the_middle(server: FaultServer, fetcher: HttpFetcher) -> None:
-    with contextlib.suppress(DeliberateError):
-        async with fetcher.open(server.url("endless")) as response:
-            async for _ in response.chunks():
-                raise DeliberateError
-
-
-async def time_out_in_the_middle(server: FaultServer, fetcher: HttpFetcher) -> None:
-    try:
+async def fail_in_the_middle(server: FaultServer, fetcher: HttpFetcher) -> None:
+    with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(0.05), fetcher.open(server.url("drip")) as response:
             async for _ in response.chunks():
                 pass
-    except TimeoutError:
-        pass
 
 
 async def read_redirected(server: FaultServer, fetcher: HttpFetcher) -> None:
@@ -304,15 +272,7 @@ async def wait_for_turns(server: FaultServer, fetcher: HttpFetcher) -> None:
     await asyncio.gather(*(leave_in_the_middle(server, fetcher) for _ in range(4)))
 
 
-WAYS = (
-    leave_unread,
-    leave_in_the_middle,
-    raise_in_the_middle,
-    time_out_in_the_middle,
-    read_redirected,
-    meet_faults,
-    wait_for_turns,
-)
+WAYS = (leave_unread, fail_in_the_middle, read_redirected, meet_faults, wait_for_turns)
 MAX_STEPS = 120
 """Turns of the event loop after which a way is cancelled: each of them, up to so many."""
 
@@ -368,7 +328,7 @@ def run_python(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.slow
 def test_nothing_is_left_behind() -> None:
-    """Seven ways to leave, each also cancelled at every step: no task, file, turn or warning."""
+    """Five ways to leave, each also cancelled at every step: no task, file, turn or warning."""
     run = run_python(__file__)
     assert (run.returncode, run.stdout, run.stderr) == (0, "done\n", "")
 
@@ -394,56 +354,41 @@ if __name__ == "__main__":
 
 
 RULES = b"User-agent: named\nDisallow: /sitemap.xml\n"
-OTHER = FetchOptions(user_agent="other/1")
-NAMED = FetchOptions(user_agent="named/1")
 
 
 @pytest.fixture
 async def site() -> AsyncIterator[Site]:
     async with serve_site() as site:
         site.pages |= {
-            "/robots.txt": Answer(RULES),
             "/sitemap.xml": Answer(make_urlset(f"{site.base}/1")),
         }
         yield site
 
 
-async def count_found(site: Site, fetcher: Fetcher) -> int:
-    """Return how many URLs a walk finds, and check that a discovery finds as much."""
-    async with walk(site.base, fetcher=fetcher, probe="few") as entries:
-        number = len([entry async for entry in entries])
-    found = await discover(site.base, fetcher=fetcher, probe="few")
-    assert len(found.sitemaps) == number
-    return number
-
-
-async def test_the_name_is_that_of_the_fetcher(site: Site) -> None:
-    """Not the default, which no server sees; in both directions."""
-    async with HttpFetcher(NAMED) as fetcher:
-        assert await count_found(site, fetcher) == 0
-    async with HttpFetcher(OTHER) as fetcher:
-        assert await count_found(site, fetcher) == 1
-
-
-async def test_a_header_that_replaces_the_name_is_the_name(site: Site) -> None:
-    """A header of the options prevails, on the wire and here."""
-    async with HttpFetcher(FetchOptions(headers={"user-agent": "named/2"})) as fetcher:
-        assert await count_found(site, fetcher) == 0
-
-
-async def test_the_name_is_what_servers_see(site: Site) -> None:
-    """Each way to name a fetcher gives the header that it sends."""
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [
+        (FetchOptions(), None),
+        (FetchOptions(user_agent="other/1"), "other/1"),
+        (FetchOptions(user_agent="named/1"), "named/1"),
+        (FetchOptions(headers={"user-agent": "named/2"}), "named/2"),
+    ],
+    ids=["default", "other", "named", "header"],
+)
+async def test_the_name_is_what_servers_see(
+    options: FetchOptions, name: str | None, site: Site
+) -> None:
+    """The fetcher's, or the header that replaces it; the rules for it are kept, and no others."""
     seen = []
 
     async def note(request: web.Request) -> Answer:
         seen.append(request.headers["User-Agent"])
-        return Answer(b"ok")
+        return Answer(RULES)
 
-    site.pages["/note"] = note
-    names = []
-    for options in (OTHER, FetchOptions(), FetchOptions(headers={"USER-AGENT": "x"})):
-        async with HttpFetcher(options) as fetcher:
-            fetcher.trust(site.base)
-            async with fetcher.open(f"{site.base}/note"):
-                names.append(fetcher.user_agent)
-    assert seen == names
+    site.pages["/robots.txt"] = note
+    async with HttpFetcher(options) as fetcher:
+        async with walk(site.base, fetcher=fetcher, probe="few") as entries:
+            number = len([entry async for entry in entries])
+        found = await discover(site.base, fetcher=fetcher, probe="few")
+        assert set(seen) == {fetcher.user_agent} == {name or fetcher.user_agent}
+    assert number == len(found.sitemaps) == (not (name or "").startswith("named"))

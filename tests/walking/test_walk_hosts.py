@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import gc
 import gzip
-import subprocess
-import sys
 import weakref
 from collections import Counter
 from contextlib import AsyncExitStack
@@ -138,22 +136,6 @@ async def test_a_server_that_goes_away() -> None:
     assert not entries.report.complete
 
 
-def test_aiohttp_is_imported_for_http_only() -> None:
-    """A walk with a fetcher of one's own imports no HTTP client."""
-    code = (
-        "import sys, asyncio\n"
-        "from sitemapreader.walker import walk\n"
-        "from sitemapreader.fetch.local import MemoryFetcher\n"
-        "async def main():\n"
-        "    async with walk('https://a.org/', fetcher=MemoryFetcher({})) as entries:\n"
-        "        async for _ in entries: pass\n"
-        "asyncio.run(main())\n"
-        "print('aiohttp' in sys.modules)\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "False\n"
-
-
 TOP = "https://www.example.co.uk/top.xml"
 
 
@@ -222,15 +204,6 @@ async def test_cross_submits(robots: str, proven: bool) -> None:
     walked = await walk_top(pages)
     assert len(walked.locs) == proven
     assert walked.codes == ["cross-host-child"] * (not proven)
-
-
-@pytest.mark.parametrize("hosts", ["site", "any"])
-async def test_a_child_that_has_no_host(hosts: str) -> None:
-    """A URL that cannot be requested has no robots.txt either: nobody is asked for one."""
-    child = "http://[::1/c.xml"
-    walked = await walk_top({TOP: index(child)}, hosts=hosts)
-    assert {*walked.requested} <= {TOP, "https://www.example.co.uk/robots.txt", child}
-    assert walked.outcome(child)[0] == ("failed" if hosts == "any" else "skipped")
 
 
 async def test_a_proven_index_has_its_own_children() -> None:
@@ -395,19 +368,6 @@ async def test_an_entry_stays_what_it_is(entry: SitemapEntry, outcome: tuple[str
     assert fetcher.trusted == [PRIVATE] * own
 
 
-async def test_robots_files_that_are_too_many_are_forgotten() -> None:
-    """Rules of many hosts do not pile up; a forgotten file is asked for again."""
-    big = b"#" * 400_000 + b"\nUser-agent: *\nDisallow: /private"
-    hosts = [f"https://h{n}.example.co.uk" for n in range(5)]
-    children = [f"{host}/{n}.xml" for n in range(2) for host in hosts]
-    pages: Pages = {TOP: index(*children)}
-    pages |= {f"{host}/robots.txt": big for host in hosts}
-    pages |= {url: urlset("https://x.y/") for url in children}
-    walked = await walk_top(pages, options=FetchOptions(concurrency=1))
-    assert len(walked.locs) == 10
-    assert len([url for url in walked.requested if url.endswith("robots.txt")]) == 10
-
-
 URLSET = b"<urlset><url><loc>http://site.test/1</loc></url></urlset>"
 
 
@@ -452,12 +412,9 @@ async def test_a_kept_connection_is_not_lent_to_strangers(name: str) -> None:
             assert len(served.requested) == asked
 
 
-async def test_given_sitemaps_and_discoveries_can_be_strangers() -> None:
-    """`trusted=False` holds for `sitemaps=` and for `discover` as well."""
+async def test_discoveries_can_be_strangers() -> None:
+    """`trusted=False` holds for `discover` as well."""
     async with serve(make_pages) as served, HttpFetcher() as fetcher:
-        given = walk(sitemaps=[f"{served.base}/map.xml"], fetcher=fetcher, trusted=False)
-        async with given as entries:
-            assert [entry async for entry in entries] == []
         found = await discover(served.base, fetcher=fetcher, trusted=False)
         assert IssueCode.BLOCKED_PORT in found.counts
         assert served.requested == []
