@@ -102,24 +102,23 @@ class Console:
         places = Counter(code for code, _ in groups)
         left = report.counts - Counter(issue.code for issue in issues)
         for (code, place), same in groups.items():
-            if code is IssueCode.ROBOTS_UNREACHABLE and place in failed:
+            if (code is IssueCode.ROBOTS_UNREACHABLE and place in failed) or (
+                code is IssueCode.NO_SITEMAP and report.outcome.reason != code
+            ):
                 continue
-            if code is IssueCode.NO_SITEMAP and report.outcome.reason != code:
-                continue
-            named, more = same, 0
+            most, more = len(same), 0
             if code in _NAMED_BRIEFLY:
-                named = same[:_MAX_NAMED]
-                left[code] += len(same) - len(named)
+                most = _MAX_NAMED
+                left[code] += max(0, len(same) - most)
             elif code.severity is not Severity.ERROR:
-                named = same[:1]
+                most = 1
                 more = len(same) - 1 + (left.pop(code, 0) if places[code] == 1 else 0)
-            for issue in named:
+            for issue in same[:most]:
                 self.print_issue(issue, source, more)
         for code, number in left.items():
             if number and code.severity >= self._least:
-                self.print_line(
-                    f"{code.severity.name.lower()} {code}: {source}: and {number} more of these"
-                )
+                named = f"{code.severity.name.lower()} {code}"
+                self.print_line(f"{named}: {source}: and {number} more of these")
 
     def print_summary(self, summary: RunSummary) -> None:
         """Print the summary of the run."""
@@ -139,7 +138,8 @@ def describe_issue(issue: Issue, others: str = "") -> str:
 SECONDS = 0.2
 """Seconds between two updates."""
 _FALLBACK_WIDTH = 80
-LINE = "{n_fmt}/{total_fmt} documents |{bar:20}| {desc} [{elapsed}]"
+_LINE = "{n_fmt}/{total_fmt} documents |{bar:20}| {desc} [{elapsed}]"
+_NARROW = "{n_fmt}/{total_fmt} documents | {desc}"
 
 
 @asynccontextmanager
@@ -169,9 +169,8 @@ async def _draw_progress(console: Console, summary: RunSummary) -> None:
             said = f"{summary.done:,} {'source' if summary.done == 1 else 'sources'} done, {said}"
         done, known = summary.count_documents()
         width = _find_width()
-        console.draw(
-            tqdm.format_meter(done, known, seconds, width, prefix=said, ascii=" #", bar_format=LINE)
-        )
+        line = _LINE if width >= _FALLBACK_WIDTH else _NARROW
+        console.draw(tqdm.format_meter(done, known, seconds, width, said, " #", bar_format=line))
 
 
 def _find_width() -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -23,6 +24,7 @@ MAX_COUNTED = 1_000
 _MAX_KEPT = 100_000
 """Values that are counted at once, in 15 MB; then the rarer half joins the others."""
 _MAX_SUFFIX = 10
+_QUERY = re.compile("[?#]")
 
 
 @attrs.frozen
@@ -33,33 +35,22 @@ class UrlCount:
     urls: int
 
 
-# Each is called a million times in a second, so the usual forms are cut without a parser; what is
-# left is named when the values are few.
-
-
-def _path(loc: str) -> str:
-    return loc.partition("?")[0].partition("#")[0]
-
-
-def _name_folder(loc: str) -> str:
-    parts = _path(loc).split("/", 4)
-    return "/".join(parts[: 4 if len(parts) > 4 else 3]) + "/"
+# Each is called a million times in a second, so only usual forms are cut without a parser.
 
 
 def _find_folder(loc: str) -> str:
     end = loc.find("/", loc.find("/", 8) + 1 or len(loc))
-    return loc[: end + 1] or _name_folder(loc)
+    if end > 0 and "?" not in loc and "#" not in loc:
+        return loc[: end + 1]
+    parts = _QUERY.split(loc, 1)[0].split("/", 4)
+    return "/".join(parts[: 4 if len(parts) > 4 else 3]) + "/"
 
 
-def _find_extension(loc: str) -> str:
-    path = loc if "?" not in loc and "#" not in loc else _path(loc)
+def _find_extension(loc: str) -> str | None:
+    path = loc if "?" not in loc and "#" not in loc else _QUERY.split(loc, 1)[0]
     slash, dot = path.rfind("/"), path.rfind(".")
-    return path[dot:] if dot > slash > len("https:/") else ""
-
-
-def _name_extension(suffix: str) -> str:
-    is_one = suffix[1:].isalnum() and len(suffix) <= _MAX_SUFFIX
-    return suffix.lower() if is_one else ""
+    suffix = path[dot:] if dot > slash > len("https:/") else ""
+    return suffix.lower() if suffix[1:].isalnum() and len(suffix) <= _MAX_SUFFIX else None
 
 
 _READERS: dict[CountBy, Callable[[Rows], Iterable[Any]]] = {
@@ -71,13 +62,10 @@ _READERS: dict[CountBy, Callable[[Rows], Iterable[Any]]] = {
     "extension": lambda rows: map(_find_extension, get_column(rows, "loc")),
 }
 _WRITERS: dict[CountBy, Callable[[Any], str]] = {
-    "folder": _name_folder,
-    "extension": _name_extension,
     "host": lambda host: host_of(f"https://{host}") or host,
     "month": lambda month: "{}-{:02}".format(*month),
 }
-
-
+"""What is written of a value that is cut as it stands."""
 OTHERS = "(others)"
 """The value of the last row, which has the rarer ones together."""
 
@@ -125,7 +113,7 @@ class UrlCounts:
         write = _WRITERS.get(self.by, str)
         counts: Counter[str | None] = Counter()
         for value, number in self._counts.items():
-            counts[write(value) or None if value else None] += number
+            counts[write(value) if value else None] += number
         ranked = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0] or ""))
         others = self._others + sum(number for _, number in ranked[MAX_COUNTED:])
         last = [UrlCount(OTHERS, others)] if others else []

@@ -126,6 +126,7 @@ def test_progress_at_any_width(columns: int) -> None:
     frames = [each for each in text.split("\r") if " documents " in each]
     assert len(frames) >= 3, text
     assert max(map(len, frames)) <= (columns or 80)
+    assert any(re.search(r"\d URLs, \d", each) for each in frames)  # no number is cut
 
 
 def test_progress_and_a_signal() -> None:
