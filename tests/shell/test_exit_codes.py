@@ -101,10 +101,13 @@ async def test_guesses_are_not_listed() -> None:
 
 
 HTML = b"<!doctype html><title>Hello</title>"
-INDEX = b"<sitemapindex><sitemap><loc>HOST/a.xml</loc></sitemap>%s</sitemapindex>"
-ELSEWHERE = b"<sitemap><loc>http://127.0.0.9:9/b.xml</loc></sitemap>"
-NEIGHBOUR = b"<sitemap><loc>HOST/b.xml</loc></sitemap>"
 NAMED = b"Sitemap: HOST/i.xml"
+TWO: dict[str, object] = {
+    "/robots.txt": NAMED,
+    "/i.xml": index("HOST/a.xml", "HOST/b.xml"),
+    "/a.xml": urlset(2),
+}
+"""A site with two sitemaps, of which one is missing."""
 
 
 @pytest.mark.parametrize(
@@ -119,24 +122,15 @@ NAMED = b"Sitemap: HOST/i.xml"
         ({"/i.xml": 403}, ("--sitemap", "/i.xml"), 4, r"failed: \S+ \(http-status\)"),
         ({"/i.xml": 503}, ("--sitemap", "/i.xml", "-m", "1"), 4, r"failed: \S+ \(http-status\)"),
         (dict.fromkeys(("/", "/robots.txt", "/sitemap.xml"), 401), (), 4, r"\(login-required\)"),
+        (TWO, (), 3, r"not read: 1 http-status: http://\S+/b.xml"),
         (
-            {"/robots.txt": NAMED, "/i.xml": INDEX % NEIGHBOUR, "/a.xml": urlset(2)},
-            (),
-            3,
-            r"not read: 1 http-status: http://\S+/b.xml",
-        ),
-        (
-            {"/robots.txt": NAMED, "/i.xml": INDEX % ELSEWHERE, "/a.xml": urlset(2)},
+            TWO | {"/i.xml": index("HOST/a.xml", "http://127.0.0.9:9/b.xml")},
             ("--hosts", "host"),
             3,
             r"not read: 1 cross-host-child: http://127.0.0.9:9/b.xml",
         ),
         (
-            {
-                "/robots.txt": b"User-agent: *\nDisallow: /b\n" + NAMED,
-                "/i.xml": INDEX % NEIGHBOUR,
-                "/a.xml": urlset(2),
-            },
+            TWO | {"/robots.txt": b"User-agent: *\nDisallow: /b\n" + NAMED},
             (),
             0,
             r"left out as asked: 1 robots-disallowed",
