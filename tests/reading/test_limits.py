@@ -33,6 +33,15 @@ def record(inside: bytes) -> bytes:
     return b"<url>" + inside + b"</url>"
 
 
+@for_each("limit", ["record_elements", "record_depth"])
+def test_a_name_that_xml_has_not_behind_a_limit(limit: str) -> None:
+    """An element that is too much may have any name: its record is dropped, the next one is not."""
+    records = b"<url><loc>http://a.b/1</loc><a><b:c:d><b:c:d/></b:c:d></a>&</url>" + url(b"")
+    events = read(urlset(records), **{limit: 2})
+    assert locs(events) == ["http://a.b/1"]
+    assert {IssueCode.TOO_MANY_ELEMENTS, IssueCode.TOO_DEEP} & set(issues(events))
+
+
 @for_each("prompt", PROMPTS)
 @for_each("nested", NESTED)
 def test_elements_in_one_another(nested: str, prompt: str) -> None:

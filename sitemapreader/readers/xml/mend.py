@@ -317,11 +317,13 @@ class Mender:
         if len(self._open) >= self._limits.record_depth:
             self._record.error = self._record.error or IssueCode.TOO_DEEP
         written = source if is_writable(source, namespaces) else "_"
-        if written != source:
-            self._record.names[len(self._record.lines)] = expand_name(name.uri, name.local)
         self._write(f"<{written}{inside}>")
-        if not self._record.error:
-            self._open.append(_Open(source, name.tag, written, namespaces))
+        if self._record.error:
+            return
+        if written != source:
+            place = len(self._record.lines) - 1
+            self._record.names[place] = expand_name(name.uri, name.local)
+        self._open.append(_Open(source, name.tag, written, namespaces))
 
     def _end(self) -> None:
         """Close the innermost element."""
