@@ -229,22 +229,13 @@ class DocumentEntries:
 
         Return whether there may be more.
         """
-        context = self._parts.context
-        context.report.tally.note_listed(entries)
-        if self._tracker is not None:
-            return await self._deliver_tracked(self._tracker, list(entries))
-        passed = self._parts.entry_filter.deduplicate(self._select(entries))
-        if self._parts.sample is not None:
-            self._parts.sample.add(passed)
-            self._document.filtered += len(entries) + self._added
-            return True
-        most = context.budget.take_urls(len(passed))
-        left_out = len(entries) + self._added - len(passed)
-        if most == len(passed):
-            await self._emit(passed, left_out)
-            return True
-        await self._emit(take_rows(passed, most), left_out)
-        return await self._report_limit()
+        self._document.listed += len(entries)
+        self._parts.context.report.tally.note_listed(entries)
+        if self._tracker is None:
+            return await self._deliver_all(entries)
+        fresh = self._tracker.drop_repeated(list(entries))
+        self._document.known += len(entries) - len(fresh)
+        return await self._deliver_tracked(self._tracker, fresh)
 
     async def end(self) -> None:
         """Deliver what waits for the end of the document."""
@@ -252,9 +243,18 @@ class DocumentEntries:
             self._document.known -= len(rest)
             await self._deliver_tracked(self._tracker, rest)
 
-    async def _deliver_tracked(self, tracker: DocumentTracker, given: list[UrlEntry]) -> bool:
-        entries = tracker.drop_repeated(given)
-        self._document.known += len(given) - len(entries)
+    async def _deliver_all(self, entries: Rows) -> bool:
+        passed = self._parts.entry_filter.deduplicate(self._select(entries))
+        if self._parts.sample is not None:
+            self._parts.sample.add(passed)
+            self._document.filtered += len(entries) + self._added
+            return True
+        most = self._parts.context.budget.take_urls(len(passed))
+        left_out = len(entries) + self._added - len(passed)
+        await self._emit(take_rows(passed, most), left_out)
+        return most == len(passed) or await self._report_limit()
+
+    async def _deliver_tracked(self, tracker: DocumentTracker, entries: list[UrlEntry]) -> bool:
         for start in range(0, len(entries), ACK_ENTRIES):
             chunk = entries[start : start + ACK_ENTRIES]
             compared = await tracker.compare(chunk)

@@ -144,6 +144,8 @@ class SharedTurns:
 
 # -- one walk's writer
 
+_SMALL_BYTES = 500_000
+"""Of a file of which anything is done at once, in some milliseconds."""
 _CHUNKS_PER_CHECK = 64
 """Unsaved chunks after which the delivery must report what has arrived."""
 
@@ -219,10 +221,11 @@ class StateWriter:
             return query(self._access.file.connection, self.run, *args, **kwargs)
 
     async def work(self, change: Query[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Do what may take long: in a thread, and in one transaction."""
+        """Do work in one transaction; in a thread, unless the file is small."""
         async with self._access.turn():
             do = functools.partial(self.change_now, change, *args, **kwargs)
-            return await self._access.run_in_thread(do)
+            is_large = self._access.file.path.stat().st_size > _SMALL_BYTES
+            return await self._access.run_in_thread(do) if is_large else do()
 
     def change_now(self, change: Query[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Change the file in a transaction, without waiting for other walks."""

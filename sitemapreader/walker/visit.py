@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, cast
 from urllib.parse import urlsplit
 
 from sitemapreader.discovery.download import (
+    PriorVersion,
     ReplayBuffer,
     find_blocking_page,
     next_step,
@@ -36,7 +37,7 @@ from sitemapreader.outcomes import (
 from sitemapreader.readers.decode.charset import charset_of
 from sitemapreader.readers.decode.codings import read_codings
 from sitemapreader.readers.reader import SitemapReader
-from sitemapreader.rows import EntryColumns, Events, Rows
+from sitemapreader.rows import EntryColumns, Events
 from sitemapreader.urls import folder_of, has_suffixes, load_suffixes
 from sitemapreader.walker.listed import Children, DocumentEntries, WalkParts
 
@@ -77,9 +78,10 @@ class Visit:
             or tracker.is_postponed
             or (tracker.is_current and not job.leads_up(tracker.row.final_url))
         )
-        self._prior = None
+        self._prior = PriorVersion()
         if tracker is not None and not self.is_settled:
             self._prior = tracker.make_prior_version()
+        self._validators = select_validators(self._prior.headers)
         self._children = Children(parts, job, document)
         self._hasher = BodyHasher()
         self._entries = DocumentEntries(parts, document, tracker)
@@ -105,9 +107,9 @@ class Visit:
         with report.ensure_outcome(document):
             try:
                 if self._tracker is not None and self.is_settled:
-                    await self._take_over(self._tracker)
-                else:
-                    await self._fetch()
+                    await self._settle(self._tracker)
+                elif not await self._request(self._validators):
+                    await self._request(None)
             except FetchError as error:
                 if error.code in HOST_CODES and self._response is None:
                     self._context.budget.return_document()
@@ -119,9 +121,7 @@ class Visit:
             if self.is_duplicate:
                 return
             report.end_document(document, *outcome)
-        tracker = self._tracker
-        if tracker is not None and not (tracker.was_finished or tracker.is_postponed):
-            await self.save()
+        await self.save()
 
     @property
     def is_new(self) -> bool:
@@ -131,37 +131,45 @@ class Visit:
     async def save(self) -> None:
         """Give the outcome to the state, if there is one."""
         document, tracker = self.document, self._tracker
-        if tracker is not None and document.reason != IssueCode.BUDGET_URLS:
+        if tracker is None or tracker.was_finished or tracker.is_postponed:
+            return
+        if document.reason != IssueCode.BUDGET_URLS:
             body = None if self._response is None else self._hasher.snapshot()
             is_window = self._reader is not None and self._reader.is_window
             await tracker.finish(document, body, is_window=is_window)
 
     # -- the request
 
-    async def _fetch(self) -> None:
-        validators = select_validators(self._prior.headers) if self._prior else None
-        if not await self._request(validators):
-            await self._request(None)
-
     async def _request(self, validators: Mapping[str, str] | None) -> bool:
         """Request and read the document; return False if the validators do not match it."""
         prior = self._prior
         async with self._open(headers=validators) as response:
             # Redirects may lead to another document than last time, which has other validators.
-            if validators and prior and response.status == 304 and response.url != prior.final_url:
+            if validators and response.status == 304 and response.url != prior.final_url:
                 return False
-            await self._record_response(response)
-            if self._outcome:
+            self._record_response(response)
+            if self._is_read_elsewhere(response.url):
+                return True
+            if response.status == 304:
+                await self._take_over(Status.UNCHANGED, "")
                 return True
             stream = read_patiently(self._context, response, self.document, self._open)
             async with aclosing(stream) as chunks:
-                if prior is not None and prior.final_url == response.url:
-                    await self._read_if_changed(response, chunks)
-                else:
+                if prior.body is None or prior.final_url != response.url:
                     await self._read(response, chunks)
+                    return True
+                # the body is read unless it is the one that an earlier visit has read
+                declared = response.headers.get("content-length", "")
+                with ReplayBuffer(chunks, prior.body, declared=declared) as buffer:
+                    if await buffer.is_known():
+                        self.document.bytes_raw = prior.body.size
+                        await self._take_over(Status.UNCHANGED, SAME_BODY)
+                        return True
+                    async with aclosing(buffer.chunks()) as body:
+                        await self._read(response, body)
         return True
 
-    async def _record_response(self, response: Response) -> None:
+    def _record_response(self, response: Response) -> None:
         self._response = response
         document, headers = self.document, response.headers
         document.final_url, document.http_status = response.url, response.status
@@ -171,10 +179,6 @@ class Visit:
         document.content_type = headers.get("content-type")
         document.content_encoding = headers.get("content-encoding")
         document.first_byte_seconds = getattr(response, "wait_seconds", None)
-        if self._is_read_elsewhere(response.url):
-            return
-        if response.status == 304:
-            await self._end_unchanged("")
 
     def _is_read_elsewhere(self, url: str) -> bool:
         """Return whether redirects led to a document that another sitemap reads.
@@ -194,51 +198,29 @@ class Visit:
 
     # -- what the state knows
 
-    async def _take_over(self, tracker: DocumentTracker) -> None:
+    async def _settle(self, tracker: DocumentTracker) -> None:
         """Take what the state knows of a document that need not be fetched."""
-        known = tracker.row
         self._children.idle = tracker.idle
-        if known.final_url and self._is_read_elsewhere(known.final_url):
+        final_url = tracker.row.final_url
+        if not final_url or not self._is_read_elsewhere(final_url):
+            await self._take_over(*tracker.outcome())
+
+    async def _take_over(self, status: Status, reason: str) -> None:
+        """Take format and children of the last reading, which still holds."""
+        self._outcome = status, reason
+        if self._tracker is None:
             return
-        self._outcome = tracker.outcome()
-        if known.kind is not None:
-            self.document.format = known.kind
-            await self._accept_format(known.kind)
-        await self._reuse_children(tracker)
-
-    async def _end_unchanged(self, reason: str) -> None:
-        self._outcome = Status.UNCHANGED, reason
-        if self._tracker is not None and self._prior and self._prior.format is not None:
-            self.document.format = self._prior.format
-            await self._accept_format(self._prior.format)
-            await self._reuse_children(self._tracker)
-
-    async def _reuse_children(self, tracker: DocumentTracker) -> None:
-        self._job.last_read = tracker.row.read_run
-        tracker.restore(self.document)
-        children = tracker.list_children()
+        row = self._tracker.row
+        if row.kind is not None:
+            self.document.format = row.kind
+            await self._accept_format(row.kind)
+        self._job.last_read = row.read_run
+        self._tracker.restore(self.document)
+        children = self._tracker.list_children()
         self.document.children = len(children)
         if children:
             await self._deliver_sitemaps(children)
-        is_index = self.document.format is Format.INDEX
-        await self._end_listed(tracker.row.digest if is_index else None)
-
-    async def _read_if_changed(
-        self, response: Response, chunks: AsyncGenerator[bytes, None]
-    ) -> None:
-        """Read the body unless it is the one that an earlier visit has read."""
-        prior = self._prior
-        if prior is None or prior.body is None:
-            await self._read(response, chunks)
-            return
-        declared = response.headers.get("content-length", "")
-        with ReplayBuffer(chunks, prior.body, declared=declared) as buffer:
-            if await buffer.is_known():
-                self.document.bytes_raw = prior.body.size
-                await self._end_unchanged(SAME_BODY)
-                return
-            async with aclosing(buffer.chunks()) as body:
-                await self._read(response, body)
+        await self._end_listed(row.digest if row.kind is Format.INDEX else None)
 
     # -- the body
 
@@ -270,7 +252,7 @@ class Visit:
         return formats
 
     def _record_chunk(self, chunk: bytes) -> None:
-        if self._prior is not None or self.document.format in (None, Format.INDEX):
+        if self._tracker is not None or self.document.format in (None, Format.INDEX):
             self._hasher.add(chunk)
 
     def _record_sizes(self, reader: SitemapReader) -> None:
@@ -306,10 +288,10 @@ class Visit:
     async def _deliver(self, events: Events) -> bool:
         """Hand over events; return whether there may be more URLs."""
         if isinstance(events, EntryColumns):  # nearly always: the fast way
-            return await self._deliver_entries(events)
+            return await self._entries.deliver(events)
         for kind, run in groupby(events, type):
             if kind is UrlEntry:
-                if not await self._deliver_entries(cast("list[UrlEntry]", list(run))):
+                if not await self._entries.deliver(cast("list[UrlEntry]", list(run))):
                     return False
             elif kind is SitemapEntry:
                 children = cast("list[SitemapEntry]", list(run))
@@ -332,11 +314,6 @@ class Visit:
         await self._children.end(digest)
         if outside := self._entries.outside:
             await self._children.report(IssueCode.OUT_OF_SCOPE, value=f"{outside} entries")
-
-    async def _deliver_entries(self, entries: Rows) -> bool:
-        """Hand over entries; return whether there may be more."""
-        self.document.listed += len(entries)
-        return await self._entries.deliver(entries)
 
     # -- the end
 

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import csv
 import io
 import json
 import os
 import random
-import socket
 import sys
-import threading
 import time
-from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 import pytest
@@ -20,10 +16,8 @@ from commands import start
 from scale import SCALE
 from walking import index, urlset
 
-from sitemapreader.cli.output import wait_for_reader
-
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
 pytestmark = [
@@ -151,34 +145,3 @@ def test_many_broken_pipes(tmp_path: Path, kind: str) -> None:
         records = int(10 ** rng.uniform(0, 4))
         changes = rng.choice([[], ["--changes"]])
         check_broken_pipe(tmp_path, sites, kind, records, *changes, pause=rng.choice([0, 0.002]))
-
-
-# -- what a pipe tells
-
-
-@contextmanager
-def opened(*, is_socket: bool = False) -> Iterator[tuple[int, int]]:
-    """Give the reading and the writing end of a pipe."""
-    ends = [end.detach() for end in socket.socketpair()] if is_socket else list(os.pipe())
-    try:
-        yield ends[0], ends[1]
-    finally:
-        for end in ends:
-            with suppress(OSError):  # the test may have closed it
-                os.close(end)
-
-
-@pytest.mark.parametrize("is_socket", [False, True])
-async def test_waiting_for_a_reader(is_socket: bool) -> None:
-    """It ends when all is taken by a reader that stays; one that goes away breaks the pipe."""
-    with opened(is_socket=is_socket) as (reading, writing):
-        await asyncio.wait_for(wait_for_reader(writing), 5)  # nothing was written
-        os.write(writing, bytes(50_000))
-        taker = threading.Timer(0.05, os.read, (reading, 65_536))
-        taker.start()
-        await wait_for_reader(writing)
-        taker.join()
-        os.write(writing, bytes(10))
-        os.close(reading)
-        with pytest.raises(BrokenPipeError):
-            await wait_for_reader(writing)
