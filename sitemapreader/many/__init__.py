@@ -9,8 +9,8 @@ import attrs
 
 from sitemapreader.fetch.client import find_settings
 from sitemapreader.many.run import BlockingSiteRun, SiteRun
-from sitemapreader.many.sources import SiteTask, name_site
-from sitemapreader.many.visitor import OnBegin, OnSite, RunPlan, Sites
+from sitemapreader.many.sources import Sites, SiteTask, name_site
+from sitemapreader.many.visitor import OnBegin, OnSite, RunPlan
 from sitemapreader.options import SITE_SECONDS
 from sitemapreader.walker.config import (
     SharedArguments,
@@ -29,7 +29,7 @@ __all__ = ["BlockingSiteRun", "SiteRun", "SiteTask", "name_site", "walk_many", "
 AT_ONCE = 64
 """Sites that are read at the same time, by default."""
 _ANY_SITE = "https://localhost/"
-"""Arguments need a site to be checked; `SiteVisitor` replaces it."""
+"""Arguments need a site to be checked; each visit replaces it."""
 _RUN = ("fetcher", "limits", "options")
 
 

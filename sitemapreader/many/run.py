@@ -7,20 +7,12 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sitemapreader.event_loop import find_first, get_result
-from sitemapreader.many.visitor import (
-    RunPlan,
-    SiteBatch,
-    Sites,
-    SiteVisitor,
-    SiteWalk,
-    Watcher,
-    list_names,
-)
+from sitemapreader.event_loop import get_result
+from sitemapreader.many.visitor import SiteBatch, SiteWalks
 from sitemapreader.output import open_output
 from sitemapreader.output.columns import SITE_COLUMNS
 from sitemapreader.rows import BATCH_ROWS, Rows, SiteRows
-from sitemapreader.walker.stream import BlockingStream, TaskStream, Usage, View
+from sitemapreader.walker.stream import BlockingStream, View
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Iterator
@@ -31,7 +23,6 @@ if TYPE_CHECKING:
     from sitemapreader.models import UrlEntry
     from sitemapreader.outcomes import SiteOutcome
     from sitemapreader.output.sink import Output
-    from sitemapreader.walker.state_writer import StateAccess
 
 
 _REPORT_SUFFIXES = (".jsonl", ".csv", ".parquet")
@@ -55,7 +46,7 @@ def _view_records() -> View[SiteBatch, pa.RecordBatch]:
     return View(lambda batches: make_batches([SiteRows(_pair(batches))], SITE_COLUMNS), BATCH_ROWS)
 
 
-class SiteRun(TaskStream[SiteBatch]):
+class SiteRun(SiteWalks):
     """The walks over many sites; made by `walk_many`, entered once with `async with`.
 
     `batches` gives the entries as they come, each list with the site that it belongs to. Those of
@@ -67,47 +58,11 @@ class SiteRun(TaskStream[SiteBatch]):
             are not kept: a list of sites may have no end.
     """
 
-    def __init__(self, sites: Sites, plan: RunPlan) -> None:
-        self._visitor = SiteVisitor(sites, plan)
-        self.outcomes: list[SiteOutcome] = self._visitor.outcomes
-        self._state = plan.config.state
-        self._revisit = plan.config.revisit
-        self._names = list_names(sites) if self._revisit else None
-        self._keeps_outcomes = plan.on_site is None
-        self._access: StateAccess | None = None
-        loop = "run: async for site, entries in run.batches()"
-        usage = Usage("run", "async with walk_many(...)", loop)
-        super().__init__(usage, self._visitor.channel, gathers=self._state is None)
-
-    @property
-    def repeated(self) -> int:
-        """How many sites were named before, and not read again."""
-        return self._visitor.repeated
-
-    @property
-    def is_cut(self) -> bool:
-        """Whether `max_time` was over before all sites were begun."""
-        return self._visitor.is_cut
-
-    @property
-    def running(self) -> set[SiteWalk]:
-        """The sites that are walked now."""
-        return self._visitor.running
-
-    def report_to(self, watcher: Watcher) -> None:
-        """Await a function at the end of each site; call this before entering."""
-        self._visitor.watcher = watcher
-        self._keeps_outcomes = False
-
-    def find_only(self) -> None:
-        """Find the sitemaps of all sites, and do not read them; call this before entering."""
-        self._visitor.find_only()
-
     def __repr__(self) -> str:
         if not self.usage.is_entered:
             return "<SiteRun: not entered, use it with `async with`>"
-        how = "over" if self.usage.is_left else f"{len(self._visitor.running)} under way"
-        return f"<SiteRun: {self._visitor.ended} sites ended, {how}>"
+        how = "over" if self.usage.is_left else f"{len(self.running)} under way"
+        return f"<SiteRun: {self._ended} sites ended, {how}>"
 
     def commit_state(self, files: Iterable[tuple[Path, Path]] = ()) -> None:
         """Rename files, then commit what was held back.
@@ -168,7 +123,7 @@ class SiteRun(TaskStream[SiteBatch]):
                 for outcome in self.outcomes:
                     outcomes.add(outcome)
                 self.outcomes.clear()
-                self._visitor.take, self._keeps_outcomes = outcomes.add, True
+                self._take, self._is_reported = outcomes.add, True
             has_state = output.is_replaced and await self.hold_state()
             async for pair in self.rows():
                 output.write(SiteRows([pair]))
@@ -185,40 +140,13 @@ class SiteRun(TaskStream[SiteBatch]):
             self._access.file.hold()
         return True
 
-    # -- the run's side
-
-    def _open(self) -> None:
-        """Open the state for the whole run, so that not each walk has to."""
-        if self._state is not None:
-            from sitemapreader.walker.state_writer import (  # noqa: PLC0415 (few runs have one)
-                StateAccess,
-            )
-
-            self._access = StateAccess.open(self._state.path, f"run {id(self)}")
-
-    async def _close(self) -> None:
-        if self._access is not None:
-            await self._access.close(f"run {id(self)}")
-
     async def _acknowledge(self) -> None:
-        if not self._keeps_outcomes:
+        is_told = self._watcher is not None or self._plan.on_site is not None
+        if is_told and not self._is_reported:
             self.outcomes.clear()
-            self._visitor.take = _forget
+            self._take = _forget
         if self._last is not None and self._last.handled is not None:
             self._last.handled.set()
-
-    async def _run(self) -> None:
-        fault: BaseException | None = None
-        try:
-            if self._access is not None and self._state and isinstance(self._revisit, int):
-                clock = self._state.clock
-                turns = await self._access.share_turns(self._revisit, clock, self._names)
-                self._visitor.turns = turns
-            await self._visitor.visit_all()
-        except BaseExceptionGroup as errors:
-            fault = find_first(errors)
-        if fault is not None:
-            raise fault  # outside of `except`, so that it gets no other context
 
 
 class BlockingSiteRun(BlockingStream[SiteBatch]):
@@ -258,7 +186,7 @@ class BlockingSiteRun(BlockingStream[SiteBatch]):
         get_result(self._thread.call(self._run.write, path, report=report))
 
 
-def _forget(_: SiteOutcome) -> None:
+def _forget(_: object) -> None:
     """Keep no outcome."""
 
 

@@ -6,9 +6,11 @@ import asyncio
 import os
 import stat
 import sys
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterable, Collection, Iterable
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from hashlib import blake2b
+from itertools import islice
 from typing import TYPE_CHECKING, Literal, TypeAlias
 from urllib.parse import quote
 
@@ -32,7 +34,7 @@ from sitemapreader.urls import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+    from collections.abc import AsyncIterator, Mapping
 
     from yarl import URL
 
@@ -168,6 +170,40 @@ def is_in_shard(domain: str, number: int, shards: int) -> bool:
     """Return whether a registrable domain is in a shard, as on every other machine."""
     digest = blake2b(domain.encode(), digest_size=8).digest()
     return int.from_bytes(digest, "big") % shards == number
+
+
+# -- many of them
+
+Sites: TypeAlias = "Iterable[str | SiteTask] | AsyncIterable[str | SiteTask]"
+"""URLs, hosts or tasks; read as there is work, and never held as a whole."""
+_SITES_PER_PAUSE = 100
+
+
+def list_names(sites: Sites) -> list[str] | None:
+    """Return the names of sites in a state; `None` for a stream of them."""
+    if not isinstance(sites, Collection):
+        return None
+    names = []
+    for given in sites:
+        with suppress(InvalidSiteError):
+            names.append(url_key(check_task(given).url))
+    return names
+
+
+async def iterate_sites(sites: Sites) -> AsyncGenerator[str | SiteTask, None]:
+    """Yield sites from any kind of iterable; let other tasks run meanwhile."""
+    if isinstance(sites, AsyncIterable):
+        async for site in sites:
+            yield site
+    elif isinstance(sites, Collection):
+        for number, site in enumerate(sites):
+            if not number % _SITES_PER_PAUSE:
+                await asyncio.sleep(0)
+            yield site
+    else:  # it may wait for the next one, as for a line of a pipe or a row of a database
+        source = iter(sites)
+        while found := await run_in_daemon(lambda: list(islice(source, 1))):
+            yield found[0]
 
 
 # -- files

@@ -1,50 +1,51 @@
-"""SiteVisitor: walks over the sites of a run, and delivers their entries."""
+"""SiteWalks: the walks over the sites of a run, as a task that fills a stream."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Collection, Iterable
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from functools import partial
-from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import attrs
 
 from sitemapreader.discovery.context import borrow_fetcher
 from sitemapreader.errors import StateError
-from sitemapreader.event_loop import contain, run_in_daemon
+from sitemapreader.event_loop import contain, find_first
 from sitemapreader.issues import IssueCode
 from sitemapreader.logs import LOGGER
 from sitemapreader.many.sources import (
     CheckedTask,
     FileFetcher,
     InvalidSiteError,
+    Sites,
     SiteTask,
     UnreadableError,
     check_task,
     find_domain,
+    iterate_sites,
+    list_names,
 )
 from sitemapreader.models import SitemapEntry
 from sitemapreader.outcomes import NOT_DUE, NOT_READ, SiteOutcome, SiteStatus
 from sitemapreader.rows import Rows, SiteRows
 from sitemapreader.urls import url_key
 from sitemapreader.walker.filters import RecentKeys
-from sitemapreader.walker.stream import Channel
+from sitemapreader.walker.stream import Channel, TaskStream, Usage
 from sitemapreader.walker.walks import BUFFERED_EVENTS, Walk
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Awaitable, Callable
+
     from sitemapreader.fetch.client import Fetcher
     from sitemapreader.options import FetchOptions, Limits
     from sitemapreader.walker.config import WalkConfig
-    from sitemapreader.walker.state_writer import SharedTurns
+    from sitemapreader.walker.state_writer import SharedTurns, StateAccess
 
 T = TypeVar("T")
 R = TypeVar("R")
 
-Sites: TypeAlias = "Iterable[str | SiteTask] | AsyncIterable[str | SiteTask]"
-"""URLs, hosts or tasks; read as there is work, and never held as a whole."""
 OnBegin: TypeAlias = "Callable[[str], object]"
 """Called with the name of each site before it is read."""
 OnSite: TypeAlias = "Callable[[SiteOutcome], object]"
@@ -52,7 +53,6 @@ OnSite: TypeAlias = "Callable[[SiteOutcome], object]"
 Watcher: TypeAlias = "Callable[[SiteWalk, SiteOutcome], Awaitable[None]]"
 """Awaited with each site that has come to its end by itself: the shell, for its messages."""
 
-_SITES_PER_PAUSE = 100
 _LONG_DELAY_SECONDS = 2.0
 """Crawl-delay with which a site gives its place to another one."""
 _SLOW_PER_PLACE = 8
@@ -117,7 +117,7 @@ class RunPlan:
     """How the sites of a run are walked: the arguments of `walk_many`."""
 
     config: WalkConfig
-    """The arguments of each walk but its site, which `SiteVisitor` sets."""
+    """The arguments of each walk but its site, which each visit sets."""
     room: asyncio.Semaphore
     at_once: int
     """How many the room has about, for what depends on it."""
@@ -130,21 +130,31 @@ class RunPlan:
     on_site: OnSite | None = None
 
 
-class SiteVisitor:
-    """The walks over the sites of a run, and the way of their entries to the consumer."""
+class SiteWalks(TaskStream[SiteBatch]):
+    """The walks over the sites of a run: the side of `SiteRun` that fills the channel.
+
+    Attributes:
+        outcomes: as they are kept; see `SiteRun`.
+        repeated: how many sites were named before, and not read again.
+        is_cut: whether `max_time` was over before all sites were begun.
+        running: the sites that are walked now.
+    """
 
     def __init__(self, sites: Sites, plan: RunPlan) -> None:
         self.outcomes: list[SiteOutcome] = []
-        self.take: Callable[[SiteOutcome], object] = self.outcomes.append
-        self.repeated = self.ended = 0
+        self.repeated = 0
         self.is_cut = False
         self.running: set[SiteWalk] = set()
-        self.channel: Channel[SiteBatch] = Channel(BUFFERED_EVENTS)
-        self.watcher: Watcher | None = None
-        self.turns: SharedTurns | None = None
+        self._ended = 0
+        self._take: Callable[[SiteOutcome], object] = self.outcomes.append
+        self._is_reported = False
+        """Whether `_take` writes a report."""
+        self._watcher: Watcher | None = None
+        self._turns: SharedTurns | None = None
         """What is asked for, if not all is due."""
         self._sites = sites
         self._plan = plan
+        self._access: StateAccess | None = None
         self._fetcher: Fetcher | None = None
         self._callers_fault: BaseException | None = None
         self._parked: dict[str, deque[str | SiteTask]] = {}
@@ -159,12 +169,45 @@ class SiteVisitor:
             follow=self._watch(plan.config.follow),
             on_document=self._watch(plan.config.on_document),
         )
+        loop = "run: async for site, entries in run.batches()"
+        usage = Usage("run", "async with walk_many(...)", loop)
+        super().__init__(usage, Channel(BUFFERED_EVENTS), gathers=plan.config.state is None)
+
+    def report_to(self, watcher: Watcher) -> None:
+        """Await a function at the end of each site; call this before entering."""
+        self._watcher = watcher
 
     def find_only(self) -> None:
-        """Find the sitemaps of all sites, and do not read them."""
+        """Find the sitemaps of all sites, and do not read them; call this before entering."""
         self._config = attrs.evolve(self._config, reads=False)
 
-    async def visit_all(self) -> None:
+    def _open(self) -> None:
+        """Open the state for the whole run, so that not each walk has to."""
+        if (state := self._config.state) is not None:
+            from sitemapreader.walker.state_writer import (  # noqa: PLC0415 (few runs have one)
+                StateAccess,
+            )
+
+            self._access = StateAccess.open(state.path, f"run {id(self)}")
+
+    async def _close(self) -> None:
+        if self._access is not None:
+            await self._access.close(f"run {id(self)}")
+
+    async def _run(self) -> None:
+        fault: BaseException | None = None
+        try:
+            revisit, state = self._config.revisit, self._config.state
+            if self._access is not None and state is not None and isinstance(revisit, int):
+                names = list_names(self._sites)
+                self._turns = await self._access.share_turns(revisit, state.clock, names)
+            await self._visit_all()
+        except BaseExceptionGroup as errors:
+            fault = find_first(errors)
+        if fault is not None:
+            raise fault  # outside of `except`, so that it gets no other context
+
+    async def _visit_all(self) -> None:
         """Walk over all sites; what ends the run early is raised in an exception group."""
         plan = self._plan
         borrowed = borrow_fetcher(
@@ -199,7 +242,7 @@ class SiteVisitor:
     async def _list_sites(self) -> AsyncGenerator[str | SiteTask, None]:
         """Yield each site once, as it was given; record an outcome for what is not a URL."""
         seen = RecentKeys()
-        async for given in _iterate(self._sites):
+        async for given in iterate_sites(self._sites):
             try:
                 task = check_task(given)
             except InvalidSiteError as error:
@@ -238,7 +281,7 @@ class SiteVisitor:
         fetcher = task.task.fetcher
         file = fetcher if isinstance(fetcher, FileFetcher) else None
         site = SiteWalk(task.name, task.url, file)
-        status, turn, turns, name = None, dict[str, Any](), self.turns, url_key(task.url)
+        status, turn, turns, name = None, dict[str, Any](), self._turns, url_key(task.url)
         due = None if turns is None else await turns.find_due(name)
         if turns and due is not None and not due:
             self._plan.room.release()
@@ -274,7 +317,7 @@ class SiteVisitor:
         walked = site.walk = self._make_walk(task, due)
         walked.report.tally.on_crawl_delay = partial(self._note_delay, site)
         try:
-            await self._read(site, walked)
+            await self._pass_on(site, walked)
         except StateError:  # of the disk or the file: nothing more can be remembered
             raise
         except asyncio.CancelledError:
@@ -317,7 +360,7 @@ class SiteVisitor:
             buffered=self._buffered,
         )
 
-    async def _read(self, site: SiteWalk, walked: Walk) -> None:
+    async def _pass_on(self, site: SiteWalk, walked: Walk) -> None:
         """Hand over the entries of a walk."""
         async with walked as entries:
             if self._on_begin is not None:
@@ -335,20 +378,20 @@ class SiteVisitor:
         batch = site.handed = SiteBatch(SiteRows([(site.name, rows)]))
         if self._config.state is not None:
             batch.handled = asyncio.Event()
-        await self.channel.put(batch, len(rows))
+        await self._channel.put(batch, len(rows))
         if batch.handled is not None:
             await batch.handled.wait()
 
     def _record(self, outcome: SiteOutcome) -> None:
         """Record the outcome of a site, and report it to the caller."""
-        self.ended += 1
-        self.take(outcome)
+        self._ended += 1
+        self._take(outcome)
         if self._plan.on_site is not None:
             self._plan.on_site(outcome)
 
     async def _tell(self, site: SiteWalk, outcome: SiteOutcome) -> None:
-        if self.watcher is not None:
-            await self.watcher(site, outcome)
+        if self._watcher is not None:
+            await self._watcher(site, outcome)
 
     def _watch(self, function: Callable[[T], R] | None) -> Callable[[T], R] | None:
         """Return a function of the caller that also remembers what it raises."""
@@ -363,17 +406,6 @@ class SiteVisitor:
                 raise
 
         return call
-
-
-def list_names(sites: Sites) -> list[str] | None:
-    """Return the names of sites in a state; `None` for a stream of them."""
-    if not isinstance(sites, Collection):
-        return None
-    names = []
-    for given in sites:
-        with suppress(InvalidSiteError):
-            names.append(url_key(check_task(given).url))
-    return names
 
 
 def _make_alone(config: WalkConfig, file: FileFetcher) -> WalkConfig:
@@ -402,19 +434,3 @@ def _make_outcome(site: SiteWalk, status: SiteStatus | None) -> SiteOutcome:
         status = SiteStatus.PARTIAL if has_urls else SiteStatus.FAILED
         return attrs.evolve(outcome, status=status, reason=outcome.reason or NOT_READ)
     return outcome
-
-
-async def _iterate(sites: Sites) -> AsyncGenerator[str | SiteTask, None]:
-    """Yield sites from any kind of iterable; let other tasks run meanwhile."""
-    if isinstance(sites, AsyncIterable):
-        async for site in sites:
-            yield site
-    elif isinstance(sites, Collection):
-        for number, site in enumerate(sites):
-            if not number % _SITES_PER_PAUSE:
-                await asyncio.sleep(0)
-            yield site
-    else:  # it may wait for the next one, as for a line of a pipe or a row of a database
-        source = iter(sites)
-        while found := await run_in_daemon(lambda: list(islice(source, 1))):
-            yield found[0]
