@@ -145,6 +145,44 @@ async def test_an_error_about_a_document(error: BaseException, at: str) -> None:
     assert not made.report.complete
 
 
+async def test_a_cancellation_comes_out() -> None:
+    """A consumer that is cancelled ends cancelled, also if it is cancelled again on its way out."""
+    started = asyncio.Event()
+
+    async def consume() -> None:
+        async with walk(SITE, fetcher=MemoryFetcher(PAGES)) as w:
+            async for _ in w:
+                started.set()
+                await asyncio.sleep(60)
+
+    for again in range(4):
+        started.clear()
+        task = asyncio.create_task(consume())
+        await asyncio.wait_for(started.wait(), 10)
+        task.cancel("first")
+        for _ in range(again):
+            await asyncio.sleep(0)
+            task.cancel("again")
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert task.cancelled()
+        assert {asyncio.current_task()} == asyncio.all_tasks()
+
+
+async def test_a_time_out_stays_a_time_out() -> None:
+    """A deadline around a walk comes out as the TimeoutError that it is."""
+
+    async def consume() -> None:
+        async with asyncio.timeout(0.001):
+            async with walk(SITE, fetcher=MemoryFetcher(PAGES)) as w:
+                async for _ in w:
+                    await asyncio.sleep(0.001)
+
+    with pytest.raises(TimeoutError):
+        await consume()
+    assert {asyncio.current_task()} == asyncio.all_tasks()
+
+
 async def drain(made: Walk | SiteRun) -> None:
     """Read a walk or a run to its end."""
     async with made as run:
