@@ -15,9 +15,10 @@ has waited most is what to ask next (Olston and Pandey 2008; Azar et al. 2018).
 
 from __future__ import annotations
 
+import json
 import math
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -289,12 +290,14 @@ def plan(
     now: float,
     *,
     site: int | None = None,
-    among: Collection[int] | None = None,
-) -> list[int]:
-    """Return the documents to ask now, of one site, of some (`among`), or of all."""
-    values = _values(now, site)
-    source = _ROWS if site is None else _OF_SITE
-    limit = f" LIMIT {int(number)}" if among is None else ""
+    names: Collection[str] | None = None,
+) -> list[PlannedDocument]:
+    """Return the documents to ask now, of one site, of those with these names, or of all."""
+    values = _values(now, site) | {"number": number}
+    source, among = _ROWS if site is None else _OF_SITE, ""
+    if names is not None:
+        values["sites"] = json.dumps([find_site(db, name) for name in names])
+        among = " AND schedule.site IN (SELECT value FROM json_each(:sites))"
     # One more than a quarter now and then: right on average, for one document at a time too.
     old = number // 4 + (number % 4 > now // LEAST_SECONDS % 4)
     chosen: dict[int, None] = {}
@@ -303,41 +306,36 @@ def plan(
         (number, "", f"{_WAITING} DESC"),
     ):
         rows = db.execute(
-            f"SELECT document, schedule.site FROM {source}"
-            f" WHERE rate > 0 AND {_DUE} <= :now{where} ORDER BY {order}{limit}",
+            f"SELECT document FROM {source}"
+            f" WHERE rate > 0 AND {_DUE} <= :now{where}{among} ORDER BY {order} LIMIT :number",
             values,
         )
-        for document, of in rows:
-            if len(chosen) >= room:
-                break
-            if among is None or of in among:
+        for (document,) in rows:
+            if len(chosen) < room:
                 chosen[document] = None
-        rows.close()
-    return list(chosen)
+    by_number = (values | {"document": each} for each in chosen)
+    found = (db.execute(f"{_PLANNED} WHERE document.id = :document", each) for each in by_number)
+    return [PlannedDocument(*rows.fetchone()) for rows in found]
 
 
-def _values(now: float, site: int | None = None) -> dict[str, int | None]:
+_PLANNED = (
+    f"SELECT url, name, {_DUE}, {_WAITING}, rate, schedule.asked_at, lastmods FROM {_ROWS}"
+    " JOIN document ON document.id = schedule.document JOIN site ON site.id = document.site"
+)
+
+
+def _values(now: float, site: int | None = None) -> dict[str, Any]:
     return {"now": int(now), "far": int(now + _LONGEST_RETRY_AFTER), "site": site}
 
 
 def plan_documents(db: sqlite3.Connection, number: int, now: float) -> list[PlannedDocument]:
     """Return what `plan` chooses, most waiting first; then what rests."""
-    values = _values(now)
-    what = (
-        f"SELECT url, name, {_DUE}, {_WAITING}, rate, schedule.asked_at, lastmods FROM {_ROWS}"
-        " JOIN document ON document.id = schedule.document JOIN site ON site.id = document.site"
+    chosen = sorted(plan(db, number, now), key=lambda each: -each.waiting)
+    rest = db.execute(
+        f"{_PLANNED} WHERE rate > 0 AND {_DUE} > :now ORDER BY 3, 4 DESC LIMIT :left",
+        _values(now) | {"left": number - len(chosen)},
     )
-    chosen = plan(db, number, now)
-    by_number = (values | {"number": each} for each in chosen)
-    rows = [
-        db.execute(f"{what} WHERE document.id = :number", each).fetchone() for each in by_number
-    ]
-    rows.sort(key=lambda row: -row[3])
-    rows += db.execute(
-        f"{what} WHERE rate > 0 AND {_DUE} > :now ORDER BY 3, 4 DESC LIMIT :left",
-        values | {"left": number - len(chosen)},
-    )
-    return [PlannedDocument(*row) for row in rows]
+    return chosen + [PlannedDocument(*row) for row in rest]
 
 
 def plan_sites(
@@ -347,13 +345,10 @@ def plan_sites(
 
     `names` are those of the sites that count, if not all do.
     """
-    among = None if names is None else {find_site(db, name) for name in names}
-    sql = "SELECT name, url FROM document JOIN site ON site.id = site WHERE document.id = ?"
-    found: dict[str, set[str]] = {}
-    for document in plan(db, number, now, among=among):
-        name, url = db.execute(sql, (document,)).fetchone()
-        found.setdefault(name, set()).add(url)
-    return {name: frozenset(urls) for name, urls in found.items()}
+    found: dict[str, frozenset[str]] = {}
+    for each in plan(db, number, now, names=names):
+        found[each.site] = found.get(each.site, frozenset()) | {each.url}
+    return found
 
 
 def find_turn(db: sqlite3.Connection, name: str, now: float) -> tuple[float, float]:
@@ -421,25 +416,23 @@ class Round:
 def choose(db: sqlite3.Connection, site: int, revisit: int | Collection[str], now: float) -> Round:
     """Return what a walk over a site asks: these documents, or so many as are due."""
     of_site = (
-        "SELECT url, document.id, not_before FROM document"
+        "SELECT url, not_before FROM document"
         " CROSS JOIN schedule ON schedule.document = document.id WHERE document.site = :site"
     )
     values = {"site": site}
     if isinstance(revisit, int):
-        planned = set(plan(db, revisit, now, site=site))
-        chosen = {url for url, number, _ in db.execute(of_site, values) if number in planned}
-    else:
-        chosen = {*revisit}
+        revisit = {each.url for each in plan(db, revisit, now, site=site)}
+    chosen = {*revisit}
     # What is missing may be in a child that goes from index to index while they are asked in turn.
     indexes = db.execute(
         f"{of_site} AND {IS_INDEX}",
         values,
     ).fetchall()
-    if has_pending(db, site) and any(url in chosen for url, _, _ in indexes):
-        chosen |= {url for url, _, not_before in indexes if not _is_held(not_before, now)}
+    if has_pending(db, site) and any(url in chosen for url, _ in indexes):
+        chosen |= {url for url, not_before in indexes if not _is_held(not_before, now)}
     idle = db.execute(
         f"{of_site} AND status IN ('complete', 'unchanged') AND children = 0"
         " AND filters IS NULL AND final_url = url",
         values,
     )
-    return Round(frozenset(chosen), frozenset(url for url, _, _ in idle) - chosen)
+    return Round(frozenset(chosen), frozenset(url for url, _ in idle) - chosen)

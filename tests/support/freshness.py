@@ -45,6 +45,8 @@ class ProductPolicy:
         row = DocumentRow(
             None, doc.site.number + 1, str(doc.number), 1, 0, status="complete", read_run=1
         )
+        named = (row.site, f"site {row.site}")
+        self._db.execute("INSERT OR IGNORE INTO site (id, name) VALUES (?, ?)", named)
         number = insert_document(self._db, row)
         self._sites[doc.number] = number
         heapq.heappush(self._ends, (doc.dies, doc.number))
@@ -74,8 +76,7 @@ class ProductPolicy:
         asked, self._born = self._born[:room], self._born[room:]
         if room > len(asked):
             chosen = schedule.plan(self._db, room - len(asked), now)
-            sql = "SELECT url FROM document WHERE id = ?"
-            asked += [int(self._db.execute(sql, (each,)).fetchone()[0]) for each in chosen]
+            asked += [int(each.url) for each in chosen]
         return asked
 
     def _learn(self, site: int, answers: list[Any]) -> None:
