@@ -78,7 +78,12 @@ class LoopThread:
         # a daemon: if the interpreter ends inside the context, it does not wait for the network
         self._thread = threading.Thread(target=self._run, name="sitemapreader.walk", daemon=True)
         self._thread.start()
-        if (fault := self._loop.exception()) is not None:
+        try:
+            fault = self._loop.exception()
+        except BaseException:  # Ctrl-C in the wait: nobody will call `end`
+            self._loop.add_done_callback(lambda _: self.let_go())
+            raise
+        if fault is not None:
             self._thread.join()
             raise fault
 
@@ -89,7 +94,7 @@ class LoopThread:
 
     def let_go(self) -> None:
         """Let the thread leave the context and end, whenever that is."""
-        with suppress(RuntimeError):  # the loop is closed already
+        with suppress(Exception):  # the loop is closed already, or entering has failed
             self._loop.result().call_soon_threadsafe(self._leaving.set)
 
     def end(self, error: BaseException | None = None) -> None:

@@ -292,7 +292,7 @@ def plan(
     site: int | None = None,
     names: Collection[str] | None = None,
 ) -> list[PlannedDocument]:
-    """Return the documents to ask now, of one site, of those with these names, or of all."""
+    """Return the documents to ask now: of one site, of some by name, or of all."""
     values = _values(now, site) | {"number": number}
     source, among = _ROWS if site is None else _OF_SITE, ""
     if names is not None:

@@ -16,6 +16,7 @@ import pytest
 from test_walk_stream import LOCS, MANY, MAPS, TOP, Endless, list_locs
 from walking import Pages, index, urlset
 
+from sitemapreader.event_loop import LoopThread
 from sitemapreader.fetch.local import MemoryFetcher
 from sitemapreader.many import walk_many_sync
 from sitemapreader.walker import BlockingWalk, walk_sync
@@ -108,6 +109,23 @@ def test_ctrl_c_in_a_wait_loses_nothing(*, sites: bool) -> None:
         for item in entries.batches():
             found += [entry.loc for entry in (item[1] if isinstance(item, tuple) else item)]
     assert found == LOCS
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no signal of a process to itself: not Windows")
+def test_ctrl_c_while_the_thread_begins() -> None:
+    """Nobody would leave a context that was never entered, so its thread leaves it by itself."""
+    left = threading.Event()
+
+    @asynccontextmanager
+    async def begin_slowly() -> AsyncIterator[None]:
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+        await asyncio.sleep(0.1)
+        yield
+        left.set()
+
+    with pytest.raises(KeyboardInterrupt):
+        LoopThread(begin_slowly()).begin()
+    assert left.wait(20)
 
 
 def test_it_streams() -> None:
