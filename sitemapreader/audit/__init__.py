@@ -14,21 +14,21 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from sitemapreader.audit.compare import Difference, Trend, compare_audits
+from sitemapreader.audit.models import (
+    AuditOptions,
+    AuditRule,
+    Example,
+    Finding,
+    NotRun,
+    Place,
+    Rate,
+    Row,
+)
 from sitemapreader.errors import name_extra
 
 if TYPE_CHECKING:
     from sitemapreader.audit.api import AuditArguments, audit, audit_sync
-    from sitemapreader.audit.compare import Difference, Trend, compare_audits
-    from sitemapreader.audit.models import (
-        AuditOptions,
-        AuditRule,
-        Example,
-        Finding,
-        NotRun,
-        Place,
-        Rate,
-        Row,
-    )
     from sitemapreader.audit.result import Audit
 
 __all__ = [
@@ -49,23 +49,10 @@ __all__ = [
     "compare_audits",
 ]
 
-_MODULES = {
-    "api": ("AuditArguments", "audit", "audit_sync"),
-    "compare": ("Difference", "Trend", "compare_audits"),
-    "models": (
-        *("AuditOptions", "AuditRule", "Example", "Finding", "NotRun", "Place", "Rate", "Row"),
-    ),
-    "result": ("Audit",),
-}
-_EXPORTS = {name: module for module, names in _MODULES.items() for name in names}
-
 
 def __getattr__(name: str) -> Any:
-    """Load a public name on first use (PEP 562).
-
-    The table of rules needs no DuckDB, so listing the rules must not import it.
-    """
-    if name not in _EXPORTS:
+    """Load what needs DuckDB on first use (PEP 562): a list of the rules needs none."""
+    if name not in ("Audit", "AuditArguments", "audit", "audit_sync"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     with name_extra("an audit needs", "audit"):
-        return getattr(import_module(f"{__name__}.{_EXPORTS[name]}"), name)
+        return getattr(import_module(f"{__name__}.{'result' if name == 'Audit' else 'api'}"), name)

@@ -82,16 +82,6 @@ class _Extent:
     high: float
     needs: frozenset[str] = frozenset()
 
-    @classmethod
-    def read(cls, finding: Mapping[str, Any]) -> _Extent:
-        severity, rate = Severity[finding["severity"].upper()], finding.get("rate")
-        needs = frozenset(map(str, finding["rule"].get("needs", ())))
-        if rate is None:
-            count = int(finding["count"])
-            return cls(severity, count, count, count, needs)
-        share, low, high = (float(rate[name]) for name in ("share", "low", "high"))
-        return cls(severity, share, low, high, needs)
-
 
 @attrs.frozen
 class _Report:
@@ -112,19 +102,21 @@ class _Report:
 
 
 def _read_report(content: Any) -> _Report:
-    facts = content["facts"]
-    most = {}
+    facts, findings, most = content["facts"], {}, {}
     for need, name in _SAMPLES.items():
         tally = facts.get(name)
         if tally is not None and not tally["exact"]:
-            part = Stratum(int(tally["listed"]), int(tally["judged"]), 0)
-            rate = estimate_rate([part])
+            rate = estimate_rate([Stratum(int(tally["listed"]), int(tally["judged"]), 0)])
             most[str(need)] = rate.high if rate else 1.0
-    return _Report(
-        {_code_of(each): _Extent.read(each) for each in content["findings"]},
-        frozenset(map(_code_of, facts["not_run"])),
-        most,
-    )
+    for each in content["findings"]:
+        rate, count = each.get("rate"), int(each["count"])
+        share, low, high = (
+            [float(rate[name]) for name in ("share", "low", "high")] if rate else [count] * 3
+        )
+        needs = frozenset(map(str, each["rule"].get("needs", ())))
+        severity = Severity[each["severity"].upper()]
+        findings[_code_of(each)] = _Extent(severity, share, low, high, needs)
+    return _Report(findings, frozenset(map(_code_of, facts["not_run"])), most)
 
 
 def _code_of(entry: Mapping[str, Any]) -> str:

@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from sitemapreader.walker.walks import Walk
 
 _QUERIES, _PREPARING, _ROBOTS = (read_queries(name) for name in ("loading", "preparing", "robots"))
-_INSERTING = [query for name, query in _QUERIES.items() if name.startswith("insert_")]
+_EXTENSIONS = ("images", "videos", "news", "alternates")
+"""Columns of entries that most of them do not have."""
 _READ = frozenset({Status.COMPLETE, Status.PARTIAL, Status.UNCHANGED})
 _DOCUMENT_FIELDS = (
     *("url", "final_url", "parent", "role", "via", "format", "status", "reason", "http_status"),
@@ -69,7 +70,9 @@ class WalkLoader:
             async for batch in walk.record_batches():
                 if inserting is not None:
                     await inserting
-                rows = partial(self._database.load, self._number(batch), _INSERTING)
+                present = [name for name in _EXTENSIONS if _has_values(batch.column(name))]
+                queries = [_QUERIES[f"insert_{name}"] for name in ("urls", *present)]
+                rows = partial(self._database.load, self._number(batch), queries)
                 inserting = asyncio.create_task(self._database.run_in_thread(rows))
         finally:
             if inserting is not None:
@@ -162,6 +165,12 @@ class WalkLoader:
             "issue_count",
             [(str(code), code.severity.name.lower(), *rest) for code, *rest in counts],
         )
+
+
+def _has_values(column: pa.Array) -> bool:
+    if pa.types.is_list(column.type):
+        return len(column.flatten()) > 0
+    return bool(column.null_count < len(column))
 
 
 def _utc(moment: datetime | None) -> datetime | None:

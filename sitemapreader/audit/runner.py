@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -41,12 +39,6 @@ _OF_SITEMAPS = ("sitemaps", "indexes")
 """Units that stand for the URLs in them."""
 _MAY_BE_EXCUSED = (IssueCode.HTTP_STATUS, IssueCode.ROBOTS_UNREACHABLE)
 """Issues that may come from a site that refuses us, or from the network: no fault of the site."""
-_OF_SINGLE_URLS = re.compile(
-    r"\s*SELECT loc AS url, .* AS detail, document"
-    r"\s+FROM (?P<table>url|unusual_url)\s+WHERE (?P<where>.*)",
-    re.DOTALL,
-)
-"""A query of a rule that looks at each URL by itself."""
 _ALIKE = 0.9
 """More than this share of hits at pages that another rule hits is one fault seen twice."""
 
@@ -121,38 +113,19 @@ class RuleRunner:
         """Run the rules; one that fails is not run, and hides no other."""
         self.not_run += self._plan.broken
         self._place_issues()
-        able = [each for each in self._plan.queries if not self._lacks_input(each.rule)]
-        queries = {each.rule.code: fill_values(each.query, self._parameters) for each in able}
-        idle = self._find_idle(queries)
-        for each in able:
+        for each in self._plan.queries:
+            if self._lacks_input(each.rule):
+                continue
             code = each.rule.code
             try:
-                self._database.define_rule(code, queries[code])
-                if code not in idle:
-                    self._database.ask(_QUERIES["place_hits"].format(code), most=self._most)
+                self._database.define_rule(code, fill_values(each.query, self._parameters))
+                self._database.ask(_QUERIES["place_hits"].format(code), most=self._most)
             except duckdb.Error as error:
                 if isinstance(error, (*DISK_ERRORS, duckdb.InterruptException)):
                     raise  # the disk or the caller, not the rule
                 self._database.drop_rule(code)
                 self.not_run.append(NotRun(each.rule, f"its query failed: {error}", is_error=True))
         self._sort_out()
-
-    def _find_idle(self, queries: Mapping[str, str]) -> set[str]:
-        """Return the rules about single URLs that hit none, by one scan of a table.
-
-        One by one they take a tenth of the time of an audit. If one is broken, none is told.
-        """
-        tables, idle = defaultdict[str, dict[str, str]](dict), set[str]()
-        for code, query in queries.items():
-            if match := _OF_SINGLE_URLS.fullmatch(query):
-                tables[match["table"]][code] = f"bool_or({match['where']})"
-        for table, tests in tables.items():
-            with suppress(
-                duckdb.BinderException, duckdb.ParserException, duckdb.ConversionException
-            ):
-                (found,) = self._database.ask(f"SELECT {', '.join(tests.values())} FROM {table}")
-                idle |= {code for code, is_hit in zip(tests, found, strict=True) if not is_hit}
-        return idle
 
     @property
     def _most(self) -> int:

@@ -15,7 +15,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from auditing import HOST, NOW, page, pages, served, site, urlset
+from auditing import HOST, NOW, check_sarif, page, pages, served, site, urlset
 
 from sitemapreader import FetchOptions, IssueCode, Severity
 from sitemapreader.audit import Audit, AuditOptions, audit, audit_sync, visits
@@ -532,40 +532,6 @@ def test_hostile_urls_are_text(tmp_path: Path) -> None:
 
 
 # -- formats
-
-
-def check_sarif(log: Any) -> None:
-    """Check what the schema of SARIF 2.1.0 demands of the parts that are written."""
-    assert log["version"] == "2.1.0"
-    assert log["$schema"].endswith("sarif-schema-2.1.0.json")
-    (run,) = log["runs"]
-    assert run.keys() <= {"tool", "invocations", "columnKind", "results"}
-    driver = run["tool"]["driver"]
-    assert driver["name"]
-    ids = [rule["id"] for rule in driver["rules"]]
-    assert len(ids) == len(set(ids))
-    for rule in driver["rules"]:
-        assert rule["defaultConfiguration"]["level"] in {"error", "warning", "note", "none"}
-        assert all(rule[key]["text"] for key in ("shortDescription", "fullDescription", "help"))
-        assert rule.get("helpUri", "https://").startswith("https://")
-    for result in run["results"]:
-        assert ids[result["ruleIndex"]] == result["ruleId"]
-        assert result["level"] in {"error", "warning", "note", "none"}
-        assert result["message"]["text"]
-        assert all(isinstance(v, str) for v in result["partialFingerprints"].values())
-        assert result["locations"]
-        for location in result["locations"]:
-            physical = location["physicalLocation"]
-            assert physical["region"]["startLine"] >= 1
-            uri = physical["artifactLocation"]["uri"]
-            assert uri.isascii()
-            assert not uri.startswith(("/", "http:", "https:"))
-    for invocation in run["invocations"]:
-        assert isinstance(invocation["executionSuccessful"], bool)
-        assert invocation["startTimeUtc"].endswith("Z")
-        for notification in invocation["toolExecutionNotifications"]:
-            assert notification["message"]["text"]
-            assert notification["level"] in {"error", "warning", "note", "none"}
 
 
 def test_sarif_is_valid(audited: Audit, folder: Path, tmp_path: Path) -> None:

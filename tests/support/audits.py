@@ -1,43 +1,30 @@
-"""Audits made by hand: findings and facts of a shop, without a walk."""
+"""Audits for reports: findings and facts made by hand, and those of a planted site."""
 
 from __future__ import annotations
 
-import random
-from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import attrs
+from auditing import HOST, NOW
+from planted import plant_site
 
-from sitemapreader.audit import AuditRule, Example, Finding, NotRun, Place, Row
+from sitemapreader.audit import (
+    AuditOptions,
+    AuditRule,
+    Example,
+    Finding,
+    Place,
+    Row,
+    audit_sync,
+)
 from sitemapreader.audit.models import Category, make_plain
 from sitemapreader.audit.report.texts import format_audit
 from sitemapreader.issues import Severity
 
-NOW = datetime(2026, 11, 22, 4, 30, tzinfo=UTC)
-SITE = "https://www.shop.example"
-_TITLES = (
-    ("missing-sitemap", "Sitemaps could not be read", "sitemaps", Category.READING, 3),
-    ("scheme-http", "http URLs on an https site", "URLs", Category.HOSTS, 3),
-    ("news-too-old", "Old articles in a news sitemap", "articles", Category.MEDIA, 3),
-    ("robots-blocked-url", "URLs that robots.txt disallows", "URLs", Category.ROBOTS, 3),
-    ("hreflang-no-return-link", "Languages that do not link back", "URLs", Category.HREFLANG, 3),
-    ("lastmod-future", "lastmod lies in the future", "URLs", Category.FRESHNESS, 3),
-    ("lastmod-all-equal", "One lastmod for all URLs", "sitemaps", Category.FRESHNESS, 2),
-    ("duplicate-across-sitemaps", "URL in several sitemaps", "URLs", Category.DUPLICATES, 2),
-    ("url-tracking-parameter", "URLs with tracking parameters", "URLs", Category.URLS, 2),
-    ("host-other", "URLs of another host", "hosts", Category.HOSTS, 2),
-    ("url-uppercase", "Upper case in the path", "URLs", Category.URLS, 1),
-    ("response-no-validator", "No ETag, no Last-Modified", "sitemaps", Category.RESPONSE, 1),
-)
-"""Code, title, unit, category and severity of the rules that hit."""
-_FOLDERS = {
-    "/products/": ("boots", "jackets", "stoves", "tents", "maps", "lamps", "ropes"),
-    "/blog/": ("2024", "2025", "2026"),
-    "/guides/": (),
-    "/stores/": (),
-    "/en/": ("help", "legal"),
-    "/": (),
-}
+SITE = HOST
 
 
 def make_rule(code: str = "url-fragment", **changes: Any) -> AuditRule:
@@ -126,144 +113,26 @@ def make_tally(listed: int, visited: int, judged: int, **more: Any) -> Row:
     return Row(listed=listed, visited=visited, judged=judged, **fields)
 
 
-def make_shop(sitemaps: int = 30, urls_each: int = 100) -> tuple[tuple[Finding, ...], Row]:
-    """Make the audit of a shop with some of every chart; each time the same."""
-    chance = random.Random(19)
-    urls = sitemaps * urls_each
-    documents = _make_documents(sitemaps, urls_each)
-    places = [document.url for document in documents if document.urls]
-    findings = []
-    for number, (code, title, unit, category, value) in enumerate(_TITLES):
-        severity = Severity(value)
-        count = max(1, urls // 2 ** (number + 2)) if unit == "URLs" else number + 1
-        where = places[: min(len(places), 1 + number * 3, count)]
-        if category is Category.READING:
-            where = [each.url for each in documents if each.status == "failed"]
-        findings.append(
-            Finding(
-                rule=make_rule(code, title=title, unit=unit, category=category, severity=severity),
-                severity=severity,
-                count=count,
-                of=urls if unit == "URLs" else 0,
-                places=tuple(Place(url, max(1, count // (at + 2))) for at, url in enumerate(where)),
-                places_total=len(where),
-                examples=tuple(
-                    Example(
-                        f"{SITE}/products/boots/{code}-{chance.randrange(10**6):06}",
-                        "" if number % 3 else f"{NOW.date()} and 2025-01-{n + 1:02}",
-                        where[n % len(where)],
-                    )
-                    for n in range(min(count, 20))
-                ),
-                urls=count if unit == "URLs" else urls,
-            )
+@cache
+def audit_shop() -> Row:
+    """Return the JSON of the audit of a planted site: some of every chart, and 50 findings."""
+    with TemporaryDirectory() as folder:
+        plant_site(Path(folder))
+        figures = AuditOptions(now=NOW, examples=5)
+        with audit_sync(folder, figures=figures, ignore=["comparison"]) as result:
+            result.facts |= {"source": f"{SITE}/", "files": {}}
+            return result.describe()
+
+
+def mark_texts(value: Any, mark: str, name: str = "") -> Any:
+    """Put a mark behind URLs, details, reasons and languages of an audit, however deep."""
+    if isinstance(value, str) and mark and ("://" in value or "-" in value):
+        return value if name in ("begun", "month", "newest", "lastmod") else value + mark
+    if isinstance(value, list):
+        return [mark_texts(each, mark, name) for each in value]
+    if isinstance(value, dict):
+        return Row(
+            (key, each if key == "rule" else mark_texts(each, mark, key))
+            for key, each in value.items()
         )
-    rules = [make_rule(f"rule-{n}", title=f"What rule {n} looks for") for n in range(24)]
-    facts = make_facts(
-        seconds=3.21,
-        complete=False,
-        urls=urls,
-        distinct=urls - urls // 50,
-        dated=urls * 9 // 10,
-        images=urls * 2,
-        alternates=urls,
-        statuses={"complete": sitemaps, "failed": 1, "partial": 1},
-        sitemaps_not_read=2,
-        months=_make_months(urls * 9 // 10),
-        sections=_make_sections(urls),
-        sections_others=urls // 40,
-        hosts=(
-            Row(origin=SITE, urls=urls - 40),
-            Row(origin="http://shop.example", urls=40),
-        ),
-        languages=_make_languages(urls),
-        documents=documents,
-        documents_total=len(documents),
-        passed=tuple(rules[:20]),
-        not_run=tuple(
-            NotRun(rule, "no list of known URLs: give one with --urls") for rule in rules[20:]
-        ),
-    )
-    return tuple(findings), facts
-
-
-def _make_documents(sitemaps: int, urls_each: int) -> tuple[Row, ...]:
-    robots = make_document(f"{SITE}/robots.txt", role="robots", children=1, bytes_raw=199)
-    index = make_document(
-        f"{SITE}/sitemap_index.xml",
-        robots.url,
-        format="sitemapindex",
-        children=sitemaps + 2,
-        bytes_raw=1_900,
-    )
-    read = [
-        make_document(
-            f"{SITE}/sitemaps/products-{number:05}.xml.gz",
-            index.url,
-            format="urlset",
-            urls=urls_each,
-            bytes_raw=11 * urls_each,
-            bytes_inflated=120 * urls_each,
-            dated=urls_each * (number % 5 != 0),
-            newest=NOW,
-            findings=number % 7,
-        )
-        for number in range(sitemaps)
-    ]
-    gone = make_document(
-        f"{SITE}/sitemaps/old.xml",
-        index.url,
-        status="failed",
-        reason="http-status",
-        http_status=404,
-    )
-    cut = make_document(
-        f"{SITE}/sitemaps/cut.xml.gz",
-        index.url,
-        format="urlset",
-        status="partial",
-        reason="xml-malformed",
-        urls=7,
-    )
-    return (robots, index, *read, gone, cut)
-
-
-def _make_months(dated: int) -> tuple[Row, ...]:
-    counts = [make_month("2019-05", dated // 100 + 1)]
-    for number in range(60):
-        month = f"{2021 + (number + 11) // 12}-{(number + 11) % 12 + 1:02}"
-        counts.append(make_month(month, dated * (number + 1) ** 2 // 100_000))
-    counts.append(make_month("2026-12", dated // 50 + 1, future=dated // 50 + 1))
-    rest = max(dated - sum(month.urls for month in counts), 2)
-    last = Row(counts[-2], urls=counts[-2].urls + rest, alike=rest // 2)
-    return (*counts[:-2], last, counts[-1])
-
-
-def _make_sections(urls: int) -> tuple[Row, ...]:
-    sections = []
-    for number, (folder, subfolders) in enumerate(_FOLDERS.items()):
-        part = urls // 2 ** (number + 1)
-        names = [f"{folder}{name}/" for name in subfolders] or [folder]
-        sections += [
-            Row(
-                host="www.shop.example",
-                path=name,
-                urls=max(1, part * (len(names) - at) * 2 // len(names) ** 2),
-            )
-            for at, name in enumerate(names)
-        ]
-    return tuple(sorted(sections, key=lambda section: -section.urls))
-
-
-def _make_languages(urls: int) -> tuple[Row, ...]:
-    languages = ("en", "de", "fr", "es-mx", "ja", "pt-br")
-    pages = urls // 10
-    return tuple(
-        make_pair(page, target, pages, pages, pages - lost)
-        for row, page in enumerate(languages)
-        for column, target in enumerate((*languages, "x-default"))
-        for lost in [
-            pages // 40 if (row + column) % 5 == 4 else pages * 2 // 3 * (row + column == 3)
-        ]
-        if (row, column) != (1, 4)
-    )
+    return value

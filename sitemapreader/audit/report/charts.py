@@ -18,7 +18,6 @@ MONTHS_BACK = 60
 MONTHS_AHEAD = 12
 """Months after this one that have a bar each; later ones share a bar."""
 _MONTHS_AT_LEAST = 12
-_MAX_TICKS = 4
 _BAR_SHARE = 0.82
 """How much of its slot a bar fills."""
 _MIN_HEIGHT, _MIN_WIDTH = 1.0, 0.6
@@ -89,7 +88,7 @@ def chart_months(months: Sequence[Row], today: str) -> Row:
             for (slot, name), counts in bars.items()
             for column in _stack_columns(most, name, counts)
         ],
-        ticks=[(100 - 100 * each / most, show_short_number(each)) for each in _choose_ticks(most)],
+        ticks=[(100 - 25 * part, show_short_number(most * part / 4)) for part in (0, 2, 4)],
         labels=[
             *[(0, "older", False)] * has_older,
             *(
@@ -123,16 +122,6 @@ def _stack_columns(most: int, name: str, counts: Sequence[Row]) -> Iterator[Row]
             height = max(100 * count / most, _MIN_HEIGHT)
             bottom = max(bottom - height, 0)
             yield Row(kind=kind, y=bottom, height=height, title=words)
-
-
-def _choose_ticks(most: int) -> list[int]:
-    """Return round numbers from 0 up to `most`, five at most."""
-    step = 1
-    while True:
-        for factor in (1, 2, 5):
-            if most <= _MAX_TICKS * step * factor:
-                return list(range(0, most + 1, step * factor))
-        step *= 10
 
 
 # -- languages
