@@ -165,14 +165,21 @@ class Host:
 
         Raise LongWaitError if `max_wait` is not enough.
         """
+        self._find_wait(max_wait)  # at once: who has more patience may be first, and hold a slot
         await self.admit(slot)
         async with self._gate if self.rate[1] else nullcontext():
-            while (wait := self.not_before - time.monotonic()) > 0:
-                if wait > max_wait:
-                    raise LongWaitError(wait)
-                await asyncio.sleep(wait)  # it may become longer meanwhile
+            wait = self._find_wait(max_wait)
+            while wait > 0:
+                await asyncio.sleep(wait)
+                wait = self._find_wait(max_wait)  # it may have become longer
             await join()
             self.not_before = max(self.not_before, time.monotonic() + self.rate[1])
+
+    def _find_wait(self, max_wait: float) -> float:
+        wait = self.not_before - time.monotonic()
+        if wait > max_wait:
+            raise LongWaitError(wait)
+        return wait
 
     def remove(self, slot: Slot) -> None:
         """Take a slot away, and let others in."""
