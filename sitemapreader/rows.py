@@ -73,10 +73,9 @@ class EntryColumns:
         columns: list[Any] = [getattr(self, name) for name in _FIELDS]
         return type(self)(*(column and list(compress(column, marks)) for column in columns))
 
-    def head(self, number: int) -> Self:
-        """Return the first entries."""
+    def __getitem__(self, part: slice) -> Self:
         columns: list[Any] = [getattr(self, name) for name in _FIELDS]
-        return type(self)(*(column and column[:number] for column in columns))
+        return type(self)(*(column and column[part] for column in columns))
 
     @classmethod
     def join(cls, parts: Sequence[Self]) -> Self:
@@ -152,11 +151,6 @@ def select_rows(rows: Rows, marks: Sequence[bool]) -> Rows:
     if isinstance(rows, EntryColumns):
         return rows.select(marks)
     return list(compress(rows, marks))
-
-
-def take_rows(rows: Rows, number: int) -> Rows:
-    """Return the first entries, so many."""
-    return rows.head(number) if isinstance(rows, EntryColumns) else rows[:number]
 
 
 def join_rows(parts: Sequence[list[_Item] | EntryColumns]) -> list[_Item] | EntryColumns:

@@ -14,7 +14,7 @@ from sitemapreader.issues import IssueCode, make_issue, without_userinfo
 from sitemapreader.models import SitemapEntry, UrlEntry, Via
 from sitemapreader.options import MAX_URL_CHARS
 from sitemapreader.outcomes import NOT_DUE, NOT_FOLLOWED, NOT_MODIFIED, Document
-from sitemapreader.rows import EntryColumns, Rows, take_rows
+from sitemapreader.rows import EntryColumns, Rows
 from sitemapreader.urls import resolve, same_hosts, url_key
 from sitemapreader.walker.frontier import SitemapQueue
 
@@ -251,7 +251,7 @@ class DocumentEntries:
             return True
         most = self._parts.context.budget.take_urls(len(passed))
         left_out = len(entries) + self._added - len(passed)
-        await self._emit(take_rows(passed, most), left_out)
+        await self._emit(passed[:most], left_out)
         return most == len(passed) or await self._report_limit()
 
     async def _deliver_tracked(self, tracker: DocumentTracker, entries: list[UrlEntry]) -> bool:

@@ -56,10 +56,6 @@ def frame() -> Any:
     return to_dataframe(EXAMPLE, fetcher=example())
 
 
-def walks() -> list[str]:
-    return [each.name for each in threading.enumerate() if each.name == "sitemapreader.walk"]
-
-
 # -- pandas
 
 
@@ -98,11 +94,6 @@ def test_a_frame_can_be_saved(frame: Any, tmp_path: Path) -> None:
     assert saved["loc"].equals(frame["loc"])
     assert saved.attrs["walk"] == frame.attrs["walk"]
     assert saved["images"].str.len().sum() == frame["images"].str.len().sum()
-
-
-async def test_a_frame_inside_a_running_loop() -> None:
-    """In a notebook, where a loop runs, it works as everywhere."""
-    assert len(to_dataframe(EXAMPLE, fetcher=example())) == 43
 
 
 # -- what became of the walk
@@ -195,35 +186,34 @@ def test_batches_stream() -> None:
         assert first + sum(batch.num_rows for batch in reader) == MANY
 
 
-@pytest.mark.parametrize("end", ["close", "forget"])
-def test_a_stream_that_is_left_ends_its_walk(end: str) -> None:
+def test_a_stream_that_is_left_ends_its_walk() -> None:
     """Closing a reader early, or forgetting it, leaves no thread."""
-    reader = read_batches(sitemaps=[SITEMAP], fetcher=large())
-    reader.read_next_batch()
-    assert walks() == ["sitemapreader.walk"]
-    if end == "close":
-        reader.close()
-    del reader
-    assert walks() == []
+
+    def walks() -> list[str]:
+        return [each.name for each in threading.enumerate() if each.name == "sitemapreader.walk"]
+
+    for is_closed in (True, False):
+        reader = read_batches(sitemaps=[SITEMAP], fetcher=large())
+        reader.read_next_batch()
+        assert len(walks()) == 1
+        if is_closed:
+            reader.close()
+        del reader
+        assert walks() == []
 
 
-def test_duckdb_queries_a_stream() -> None:
-    """DuckDB takes the stream under its name, lists included."""
-    duckdb = pytest.importorskip("duckdb", reason="no duckdb: pip install duckdb")
-    stream = read_batches(EXAMPLE, fetcher=example())
-    with duckdb.connect() as connection:
-        connection.register("stream", stream)
-        query = "SELECT count(*), sum(len(images)), max(priority) FROM stream"
-        assert connection.execute(query).fetchone() == (43, 3, 1.0)
-
-
-def test_polars_takes_a_stream() -> None:
-    """Polars makes a frame of the stream, lists included."""
+async def test_others_take_a_stream() -> None:
+    """DuckDB and Polars take it with its lists, in a running loop as in notebooks."""
     polars = pytest.importorskip("polars", reason="no polars: pip install polars")
     frame = polars.from_arrow(read_batches(EXAMPLE, fetcher=example()))
     assert frame.shape == (43, len(NAMES))
     assert frame["images"].list.len().sum() == 3
     assert frame["lastmod"].dtype == polars.Datetime("us", "UTC")
+    duckdb = pytest.importorskip("duckdb", reason="no duckdb: pip install duckdb")
+    with duckdb.connect() as connection:
+        connection.register("stream", read_batches(EXAMPLE, fetcher=example()))
+        query = "SELECT count(*), sum(len(images)), max(priority) FROM stream"
+        assert connection.execute(query).fetchone() == (43, 3, 1.0)
 
 
 # -- several sites

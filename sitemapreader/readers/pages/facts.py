@@ -9,7 +9,7 @@ from collections import defaultdict
 from datetime import UTC, datetime
 from hashlib import sha256
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
 
@@ -306,11 +306,8 @@ _IN_HEAD = frozenset(
 _BODY_ENDS = frozenset({"/body", "/html", "/br"})
 
 
-class Element(NamedTuple):
-    """The attributes of an element, and its line."""
-
-    attributes: dict[str, str]
-    line: int
+Element: TypeAlias = tuple[dict[str, str], int]
+"""The attributes of an element, and its line."""
 
 
 @attrs.define
@@ -332,7 +329,7 @@ def read_head(text: str, url: str) -> Head:
         if name in ("link", "meta"):
             elements = head.links if name == "link" else head.metas
             if len(elements) < MAX_HEAD_LINKS:
-                elements.append(Element(token.attributes, token.line))
+                elements.append((token.attributes, token.line))
         elif name == "title":
             if head.title is None:
                 head.title = " ".join(decode_text(token.content).split())

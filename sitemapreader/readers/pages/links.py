@@ -136,7 +136,6 @@ _MAX_ORIGIN_CHARS = 300
 """A host name has at most 253 (RFC 1035, section 2.3.4)."""
 _ORIGIN = re.compile(r"https?://([^/?#]*)", re.IGNORECASE)
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
-_USERINFO = re.compile(r"((?:[A-Za-z][A-Za-z0-9+.-]{0,20}:)?//)[^/?#]*@")
 _MARKUP = re.compile(r'[<"]')
 _NO_BASE = "about:invalid"
 """Stands for an unusable base, so that relative links are dropped: no URL, or one too long."""
@@ -209,7 +208,7 @@ class HtmlReader:
             attributes = token.attributes
             href = attributes.get("href", "").strip()
             if token.name == UNFINISHED:
-                self._drop(events, IssueCode.MALFORMED, "", token.line)
+                self._stats.drop_record(events, IssueCode.MALFORMED, line=token.line)
             elif token.name != "base":
                 relations = attributes.get("rel", "").lower().split()
                 self._read_link(events, token.line, href, relations, text)
@@ -232,7 +231,7 @@ class HtmlReader:
         if code is None and ("nofollow" in relations or not self._is_of_site(url)):
             code = IssueCode.LINK_NOT_TAKEN
         if code is not None:
-            self._drop(events, code, href, line)
+            self._stats.drop_record(events, code, line=line, value=href)
         elif url not in self._seen:
             self._seen.add(url)
             for warning in url_warnings(url):
@@ -240,11 +239,6 @@ class HtmlReader:
             self._stats.deliver()
             title = strip_tags(text) if len(text) <= MAX_LINK_TEXT_CHARS else ""
             events.append(UrlEntry(url, sitemap=self._stats.sitemap, title=title or None))
-
-    def _drop(self, events: list[Event], code: IssueCode, href: str, line: int) -> None:
-        # SECURITY: a password in the URL must not appear in reports.
-        value = _USERINFO.sub(r"\1", href)
-        self._stats.drop_record(events, code, line=line, value=value or None)
 
     def _find_error(self, href: str, url: str) -> IssueCode | None:
         if len(href) > self._max_chars:
