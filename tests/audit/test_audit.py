@@ -639,16 +639,6 @@ def test_a_flat_site_is_divided_by_names() -> None:
     assert [section.path for section in found.facts.sections] == ["/a/", "/b/", "/c/"]
 
 
-def test_json_has_findings_and_facts(audited: Audit) -> None:
-    """JSON has all that the findings and the facts have, in JSON's types."""
-    content = json.loads(audited.format("json"))
-    assert content["schema"] == 1
-    assert {each["rule"]["code"]: each["count"] for each in content["findings"]} == codes(audited)
-    assert content["findings"][0]["severity"] in {"error", "warning", "info"}
-    assert content["facts"]["urls"] == 3
-    assert content["facts"]["begun"] == NOW.isoformat()
-
-
 def test_a_query_gets_the_memory_that_it_needs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -62,6 +62,18 @@ def test_markdown_fits_into_a_comment(result: Audit) -> None:
     assert re.search(r"The details of \d+ more findings are left out here\.\n$", text)
 
 
+JUNIT: dict[str, tuple[str, str]] = {
+    "testsuites": ("name", "testsuite"),
+    "testsuite": ("name tests failures errors skipped", "testcase"),
+    "testcase": ("name classname", "failure error skipped system-out"),
+    "failure": ("message", ""),
+    "error": ("message", ""),
+    "skipped": ("message", ""),
+    "system-out": ("", ""),
+}
+"""Element -> attributes and children, of those that the schema of Jenkins (junit-10.xsd) knows."""
+
+
 def test_junit_counts(result: Audit) -> None:
     """Each rule is a case: failed from a severity on, passed, or skipped with the reason."""
     for fail_on in (Severity.ERROR, Severity.WARNING, Severity.INFO, None):
@@ -74,6 +86,10 @@ def test_junit_counts(result: Audit) -> None:
             for each in result.findings
             if fail_on is not None and each.severity >= fail_on
         }
+        for element in root.iter():
+            attributes, children = JUNIT[element.tag]
+            assert [*element.attrib] == attributes.split()
+            assert {child.tag for child in element} <= {*children.split()}
         cases = sum(int(suite.get("tests", 0)) for suite in root)
         rules = len(result.findings) + len(result.facts.passed) + len(result.facts.not_run)
         assert cases == len(list(root.iter("testcase"))) == rules

@@ -65,14 +65,6 @@ def test_each_issue_is_in_one_group() -> None:
     assert all({"meaning", "advice"} <= own.keys() for own in plain)
 
 
-def test_changed_severities_are_others() -> None:
-    """A severity that is changed differs from the reader's; `empty` is there for its guard."""
-    same = {
-        code for code, own in ISSUES.items() if own.get("severity") == code.severity.name.lower()
-    }
-    assert same == {IssueCode.EMPTY}
-
-
 def test_codes_share_one_name_space() -> None:
     """No rule has the code of an Issue, nor of another rule, nor the name of a category."""
     rules = [each.rule.code for each in load_rules()]
@@ -125,15 +117,6 @@ def test_texts_of_an_audit_have_values_and_no_names_of_figures() -> None:
     assert not any(f"`{name}`" in text for text in filled.values() for name in names)
     explained = explain_rule(list_rules()["lastmod-future"])
     assert "later than 24 hours (`future_hours`)" in " ".join(explained.split())
-
-
-def test_common_issues_say_why_they_matter() -> None:
-    """The Issues that sites have most often have a meaning of their own, and no two have one."""
-    rules = list_rules()
-    said = {code for code, own in ISSUES.items() if "meaning" in own}
-    own = [rules[code].meaning for code in said]
-    assert len(set(own)) == len(own) >= 15
-    assert not set(own) & {rule.meaning for code, rule in rules.items() if code not in said}
 
 
 def test_the_list_has_every_rule() -> None:
