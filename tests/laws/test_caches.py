@@ -42,6 +42,7 @@ SHORT_KEYS = {
     "state.rows._hash_plain": "dates of up to 64 characters",
     "readers.xml.prolog._learn_root": "start tags of up to 1,000 characters",
     "readers.xml.patterns._learn_words": "namespaces of 4,096 characters in all",
+    "readers.xml.tree._write_start_tag": "namespaces of 4,096 characters in all",
     "readers.xml.tree._write_tag_patterns": "the caller's limits",
     "readers.xml.boundaries._write_markup_pattern": "names of our records",
     "readers.xml.boundaries.write_end_pattern": "the same",

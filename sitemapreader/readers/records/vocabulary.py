@@ -182,6 +182,10 @@ class Names(dict[Any, Name]):
         """Whether the extras of the document have too many names."""
         return len(self._of_extras) > self._most
 
+    def start_anew(self) -> Names:
+        """Return a resolver of the same names, for what is read later."""
+        return Names(self.own_uris, self._format, self._most)
+
     def add_own(self, uri: str) -> None:
         """Add a namespace as the document's own: a nested root's, or its records'."""
         uri = uri[: MAX_NAMESPACE_CHARS + 1]

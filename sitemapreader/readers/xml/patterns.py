@@ -11,7 +11,6 @@ need no Issue; their values are read from the text of their elements when one of
 from __future__ import annotations
 
 import re
-from copy import copy
 from functools import lru_cache, partial
 from itertools import compress, count, repeat
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -229,7 +228,7 @@ class PatternReader:
             columns.check_runs(run, partial(_are_clean, write_clean_pattern(key, prefix)))
         columns.check_runs(runs[-1], self._are_extras)
         if self._context is None:
-            self._context = RecordContext(ReadStats(), copy(self._names), [])
+            self._context = RecordContext(ReadStats(), self._names.start_anew(), [])
             self._context.record = Record(Element(""), lambda _: None)
         start_tag = self._tree.start_tag
         texts = list(map("".join, zip(*runs, strict=True)))

@@ -128,7 +128,7 @@ class TreeReader:
         """The start tag that binds the namespaces of the prolog."""
         if self._namespaces is not self._prolog.namespaces:
             self._namespaces = self._prolog.namespaces
-            self._start_tag = f"<r{declare(self._namespaces)}>"
+            self._start_tag = _write_start_tag(tuple(self._namespaces.items()))
         return self._start_tag
 
     def is_well_formed(self, text: str) -> bool:
@@ -175,6 +175,11 @@ class TreeReader:
         """Return whether a tag has more attributes than a record may have."""
         # A long tag is found in a tenth of the time that it takes to look at attributes
         return bool(self._long_tag.search(text) and self._many_attributes.search(text))
+
+
+@lru_cache(maxsize=64)
+def _write_start_tag(namespaces: tuple[tuple[str, str], ...]) -> str:
+    return f"<r{declare(dict(namespaces))}>"
 
 
 @lru_cache(maxsize=16)
