@@ -30,7 +30,9 @@ _APPLICATION_ID = 0x534D5244
 CHECKED_BYTES = 64 * 1024 * 1024
 """Larger files have only their header checked when they are opened: a full check of this size takes
 0.2 s."""
-_CACHE_KIB = 16_384
+_CACHE_KIB = 8_192
+_FREED_PAGES = 5_000
+"""How many pages are given back when a file is closed: 20 MB, in 50 ms."""
 _WAIT_SECONDS = 0.25
 """How long SQLite waits for another program's lock: the event loop stands still meanwhile."""
 _ATTACHED = ("", "-wal", "-shm")
@@ -116,6 +118,9 @@ class StateFile:
 
     def close(self) -> None:
         """Close the file and release its lock; may be called again."""
+        with suppress(sqlite3.Error):
+            if not self.connection.in_transaction:  # the room of what was merged is given back
+                self.connection.executescript(f"PRAGMA incremental_vacuum({_FREED_PAGES})")
         with suppress(sqlite3.Error):  # what was committed is in the file
             self.connection.close()
         if not self._is_closed:
@@ -381,8 +386,8 @@ def _create_tables(connection: sqlite3.Connection) -> None:
         for part in _read_script("schema.sql").split(";")
     )
     connection.executescript(
-        f"BEGIN IMMEDIATE;\n{script}\nPRAGMA application_id = {_APPLICATION_ID};\n"
-        f"PRAGMA user_version = {VERSION};\nCOMMIT;"
+        f"PRAGMA auto_vacuum = INCREMENTAL;\nBEGIN IMMEDIATE;\n{script}\n"
+        f"PRAGMA application_id = {_APPLICATION_ID};\nPRAGMA user_version = {VERSION};\nCOMMIT;"
     )
 
 
