@@ -431,11 +431,14 @@ def test_notes_about_us_come_last() -> None:
 
 
 def test_what_a_sample_stands_for_is_shown() -> None:
-    """Where some pages were visited, the head of the report tells the number of all."""
+    """The head of the report tells the pages that a sample stands for, and URLs of sitemaps."""
     rate = Rate(0.0434, 0.02, 0.07, 300, 19_800)
     rule = audits.make_rule("page-not-found", unit="pages")
     finding = audits.make_finding(count=13, rule=rule, rate=rate, urls=860)
     assert "about 860 of 19,800 pages" in render("html", [finding], make_facts())
+    rule = audits.make_rule("lastmod-missing-all", unit="sitemaps")
+    finding = audits.make_finding(count=1, rule=rule, urls=18_000)
+    assert ">1 sitemap, 18,000 URLs<" in render("html", [finding], make_facts())
 
 
 def test_a_sample_without_a_hit_says_how_sure_that_is() -> None:
