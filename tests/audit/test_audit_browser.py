@@ -111,9 +111,9 @@ def test_findings_are_filtered_searched_and_opened(browser: Browser, report: Pat
         pressed = page.locator(".tools [aria-pressed=true]").all_inner_texts()
         of_all = figures.count_findings(audits.audit_shop().findings)["warning"]
         assert pressed == [f"Warnings {of_all}"]
-        page.get_by_label("Search").fill("TRACKING")
+        page.get_by_label("Search").fill("URL-TRACKING-PARAMETER")
         assert count_shown(page) == 1
-        assert page.locator("#shown").inner_text() == f"1 of {total} findings shown"
+        assert page.locator("#shown").inner_text() == f"1 of {count_findings()} findings shown"
         page.get_by_role("button", name="Open all").click()
         assert page.locator(".finding[open]").count() == 1
         page.get_by_role("button", name="Close all").click()
