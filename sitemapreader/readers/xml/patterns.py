@@ -132,17 +132,20 @@ class PatternReader:
         if end - start > (longest := self._limits.field_chars):
             for column in found[:-1]:
                 odd.update(place for place, one in enumerate(column) if len(one) > longest)
+        spans: list[Span] = []
         is_sound = are_sound(read)
         if odd or not is_sound:
+            spans = _find_spans(pattern, text, start, end)
             if not is_sound:
-                spans = enumerate(_find_spans(pattern, text, start, end))
-                odd.update(place for place, span in spans if not are_sound(text[slice(*span)]))
+                whole = (are_sound(text[slice(*span)]) for span in spans)
+                odd.update(place for place, is_whole in enumerate(whole) if not is_whole)
             found = [_blank(column, odd) for column in found]
         columns = Columns(read)
         entries = self._make_entries(words, columns, found, sitemap)
         if not (odd := odd | columns.odd):
             return [(entries, [])], end
-        return _part(entries, _find_spans(pattern, text, start, end), odd), end
+        spans = spans or _find_spans(pattern, text, start, end)
+        return _part(entries, spans, odd), end
 
     def _find_columns(self, words: Words, text: str, start: int) -> tuple[Texts, str]:
         """Find the records from a place on; return a column a group, and the rest."""
@@ -390,7 +393,8 @@ def _find_spans(pattern: re.Pattern[str], text: str, start: int, end: int) -> li
     spans = []
     for match in pattern.finditer(text, start, end):
         record_end = match.end(pattern.groups - 1)
-        is_sound = pass_nothing(text, record_end) >= match.end()
+        has_comment = text.find("<", record_end, match.end()) >= 0
+        is_sound = not has_comment or pass_nothing(text, record_end) >= match.end()
         spans.append((match.start(), record_end if is_sound else match.end()))
     return spans
 
