@@ -221,3 +221,9 @@ def test_a_comment_that_nothing_ends(typo: bytes) -> None:
     assert locs(read(within)) == ["http://a.b/1"] * 2
     cut = read(start + url(b""))
     assert (locs(cut), issues(cut)) == (["http://a.b/1"], [IssueCode.TRUNCATED])
+
+
+def test_end_tags_behind_an_empty_root_are_said() -> None:
+    """A root that is closed at once is empty; what else ends behind it is not well-formed."""
+    found = issues(read(FRAMES["entry"][0].replace(b">", b"/>") + b"</entry></feed>"))
+    assert set(found) == {IssueCode.EMPTY, IssueCode.NOT_WELL_FORMED}

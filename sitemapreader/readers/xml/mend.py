@@ -107,7 +107,7 @@ class Mender:
         self.trailing = ""
         """What stands behind the root's end tag, if anything does."""
         self.is_odd = False
-        """Whether nothing closes a comment or an instruction."""
+        """Whether nothing closes a comment, or an end tag behind the root closes nothing."""
         self._is_tail = is_tail
         self._prolog = prolog
         self._names = names
@@ -292,7 +292,9 @@ class Mender:
         else:
             if tags:
                 self._finish(IssueCode.MISMATCHED_TAG)
-            elif tag not in (*prolog.records, *ROOTS) and not prolog.has_nested_root:
+            elif tag in (*prolog.records, *ROOTS):
+                self.is_odd = self.is_odd or prolog.closed
+            elif not prolog.has_nested_root:
                 self._note_trailing(match.start(), match.start() + _SAMPLE_CHARS)
             prolog.close_wrapper(match["name"])
             prolog.closed |= tag in ROOTS
