@@ -77,10 +77,10 @@ class LoopThread:
         """Start the thread and enter the context; raise what entering raises."""
         # a daemon: if the interpreter ends inside the context, it does not wait for the network
         self._thread = threading.Thread(target=self._run, name="sitemapreader.walk", daemon=True)
-        self._thread.start()
         try:
+            self._thread.start()  # waits, too, until the thread runs
             fault = self._loop.exception()
-        except BaseException:  # Ctrl-C in the wait: nobody will call `end`
+        except BaseException:  # Ctrl-C in one of the waits: nobody will call `end`
             self._loop.add_done_callback(lambda _: self.let_go())
             raise
         if fault is not None:
