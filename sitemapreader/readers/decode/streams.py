@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 else:
     # The same interface and output in half the time. Damage too is reported at the same byte,
-    # which tests/integration/test_speedups.py compares.
+    # which tests/reading/test_speedups.py compares.
     try:
         from zlib_ng import zlib_ng as zlib
     except ImportError:

@@ -324,7 +324,7 @@ def _split_by_loc(context: RecordContext, element: Element) -> list[_Part]:
     if locs > 1:
         context.add_issue(IssueCode.REPEATED_LOC, element, value=str(locs))
     elif not locs and (texts := list_texts(element)) and has_web_scheme(texts[0]):
-        part.text = texts[0]
+        part.loc, part.text = element, texts[0]
         context.add_issue(IssueCode.MISSING_LOC, element, value=part.text)
     return parts
 
