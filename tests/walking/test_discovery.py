@@ -263,7 +263,7 @@ async def test_what_may_be_a_sitemap_is_an_error(error: Exception, code: str) ->
 @pytest.mark.parametrize(
     "body",
     [
-        gzip.compress(LIST),
+        gzip.compress(LIST, mtime=0),
         b"https://example.org/a\nhttps://example.org/b\n",
         b"<rss version='2.0'><channel><item><link>https://example.org/a</link></item></channel></rss>",
         urlset(),
@@ -296,7 +296,7 @@ async def test_the_first_probe(site: str, first: str) -> None:
 async def test_the_start_page() -> None:
     """If nothing else answers, the start page's Link header and link elements are followed."""
     header = '</headed.xml>; rel="sitemap", </headed.xml>; rel="sitemap"'
-    page = StoredResponse(SITE, gzip.compress(PAGE), headers={"link": header})
+    page = StoredResponse(SITE, gzip.compress(PAGE, mtime=0), headers={"link": header})
     found, _ = await search({SITE: page, HINTED: LIST})
     ways = [(f"{SITE}headed.xml", "header"), (HINTED, "html")]
     assert [(entry.loc, str(entry.via)) for entry in found.sitemaps] == ways
@@ -336,7 +336,7 @@ _LOST = ["robots-unreachable"]
         (fault(IssueCode.REDIRECT_LOOP), True, ["redirect-loop"]),
         (HTML, True, ["robots-not-text"]),
         (b"", True, []),
-        (gzip.compress(b"User-agent: *\nDisallow: /x"), True, []),
+        (gzip.compress(b"User-agent: *\nDisallow: /x", mtime=0), True, []),
     ],
     ids=str,
 )
