@@ -112,7 +112,7 @@ class IssueCode(StrEnum):
     LASTMOD = ("lastmod", WARNING, "a lastmod is not a date of the protocol", "write a W3C datetime, such as 2026-01-31")
     CHANGEFREQ = ("changefreq", WARNING, "a changefreq is not one of the seven words", "use always, hourly, daily, weekly, monthly, yearly or never")
     PRIORITY = ("priority", WARNING, "a priority is not a number from 0.0 to 1.0", "write a number from 0.0 to 1.0")
-    EXTENSION = ("extension", WARNING, "a field of an image, video, news or link extension could not be read", "see the extension's specification")
+    EXTENSION = ("extension", WARNING, "a field of an image, video, news, link or other extension could not be read", "see the extension's specification")
     # -- the fetch of a document
     INVALID_URL = ("invalid-url", ERROR, "the URL cannot be requested", "correct the URL")
     CHILD_URL_TOO_LONG = ("child-url-too-long", ERROR, "a child sitemap has a URL that is longer than servers take; it was dropped", "shorten it to 8,192 characters")

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 BUILT = NOW - timedelta(hours=1)
 """When the files were written."""
 _FILLERS = 972
+"""URLs without a fault, so that the site has 3,000."""
 _NAMES = {
     "index-b.xml": ("products", "blog", "stale", "undated", "some", "built", "languages", "media"),
 }
