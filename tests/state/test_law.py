@@ -366,3 +366,34 @@ async def test_another_notation_of_a_moment_is_no_change(told: Told) -> None:
     ):
         await told.walk({TOP: urlset((pages(1)[0], lastmod))})
         assert bool(told.walked.locs) is differs
+
+
+@pytest.mark.parametrize(("indexes", "events"), [(0, 1), (2, 4)])
+async def test_walks_that_are_all_resumed(
+    db: Path, clock: SetClock, indexes: int, events: int
+) -> None:
+    """A site whose every walk is stopped once loses what is gone, and no later than others."""
+    lists = {ONE: urlset(*pages(1, 2, 3)), TWO: urlset(*pages(4, 5, 6))}
+    roots = {TOP: index(ONE), FEED: index(TWO)} if indexes else {}
+
+    def serve(*names: str) -> Pages:
+        named = b"\n".join(f"Sitemap: {name}".encode() for name in (*roots, *names))
+        return {ROBOTS: named, **roots, **lists}
+
+    async def go(served: Pages) -> set[str]:
+        clock.now += DAY
+        fetcher = MemoryFetcher(served)
+        async with walk(SITE, fetcher=fetcher, state=State(db), changes=True) as entries:
+            stopped = 0
+            async for _ in entries.events():
+                stopped += 1
+                if stopped == events:
+                    break
+        clock.now += 60
+        await walk_all(served, state=State(db), changes=True)
+        return {row.loc for row in State(db).unlisted()}
+
+    await go(serve() if indexes else serve(ONE, TWO))
+    lists[TWO] = urlset(*pages(4, 5))
+    served = serve() if indexes else serve(ONE)
+    assert any([await go(served) for _ in range(5)])
