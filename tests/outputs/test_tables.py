@@ -315,7 +315,7 @@ def test_the_words_of_a_warning() -> None:
     odd = urlset(f"{SITE}?a&b") + b"<url><loc>"
     pages: Pages = {SITEMAP: index(child, gone), child: odd, gone: status(410, gone)}
     mixed = said(SITE, MemoryFetcher(pages))
-    assert f"documents: {gone} failed, {child} partial; " in mixed
+    assert f"documents: {child} partial, {gone} failed; " in mixed
     assert "bare-ampersand" not in mixed
     bad = [f"{GONE}\x1b[31m", *(f"https://{number}.example/" for number in range(9))]
     many = said([*bad, ONE], sites())
