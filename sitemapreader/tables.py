@@ -197,8 +197,8 @@ class WalkSummary(dict[str, Any]):
             return
         sites = self.get("sites", {})
         lost = [excerpt(site) for site, how in sites.items() if not how["complete"]]
-        # sorted: which of several documents ends first is chance
-        documents = sorted(f"{show_url(each['url'])} {each['status']}" for each in self["documents"])
+        documents = [f"{show_url(each['url'])} {each['status']}" for each in self["documents"]]
+        documents.sort()  # which of several ends first is chance
         # only Issues that cost something; of a walk that has none such, all
         counts = self.report.counts
         worst = max((code.severity for code in counts), default=Severity.ERROR)
