@@ -163,7 +163,7 @@ PUBLIC = {
     """,
     "Report, Issues and errors": """
         Report Document Status Role Issue IssueCode Severity SitemapReaderError FetchError
-        StateError IssueError IssueGroup
+        StateError
     """,
     "Limits, options, fetchers and pages": "Limits FetchOptions HttpFetcher fetch pages",
     "State": """
@@ -171,7 +171,7 @@ PUBLIC = {
         state.name_of_sitemaps state.PlannedDocument
     """,
     "Outputs and tables": """
-        open_output to_dataframe to_arrow read_batches IncompleteWarning output output.columns
+        open_output to_dataframe read_batches IncompleteWarning output output.columns
         output.arrow
     """,
     "For extensions": """

@@ -35,13 +35,7 @@ from typing import TYPE_CHECKING, Any
 from sitemapreader.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from sitemapreader.errors import (
-        FetchError,
-        IssueError,
-        IssueGroup,
-        SitemapReaderError,
-        StateError,
-    )
+    from sitemapreader.errors import FetchError, SitemapReaderError, StateError
     from sitemapreader.fetch.http import HttpFetcher
     from sitemapreader.issues import Issue, IssueCode, Severity
     from sitemapreader.many import (
@@ -73,7 +67,7 @@ if TYPE_CHECKING:
     from sitemapreader.readers.robots import OtherLine, Robots, parse_robots
     from sitemapreader.report import Report
     from sitemapreader.state import State
-    from sitemapreader.tables import IncompleteWarning, read_batches, to_arrow, to_dataframe
+    from sitemapreader.tables import IncompleteWarning, read_batches, to_dataframe
     from sitemapreader.walker import (
         BlockingWalk,
         Discovery,
@@ -105,8 +99,6 @@ __all__ = [
     "IncompleteWarning",
     "Issue",
     "IssueCode",
-    "IssueError",
-    "IssueGroup",
     "Limits",
     "Newest",
     "News",
@@ -139,7 +131,6 @@ __all__ = [
     "parse_robots",
     "read",
     "read_batches",
-    "to_arrow",
     "to_dataframe",
     "walk",
     "walk_many",
@@ -151,9 +142,9 @@ __all__ = [
 # Loaded on first use: `--help` imports nothing, reading a file no asyncio, walking a folder no
 # aiohttp.
 _EXPORTS_BY_MODULE = {
-    "errors": "FetchError IssueError IssueGroup SitemapReaderError StateError",
+    "errors": "FetchError SitemapReaderError StateError",
     "fetch.http": "HttpFetcher",
-    "tables": "IncompleteWarning read_batches to_arrow to_dataframe",
+    "tables": "IncompleteWarning read_batches to_dataframe",
     "many": "BlockingSiteRun SiteRun SiteTask walk_many walk_many_sync",
     "issues": "Issue IssueCode Severity",
     "models": "Alternate Change DateSource Event Extra Format Image News SitemapEntry UrlEntry Via "

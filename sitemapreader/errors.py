@@ -3,9 +3,7 @@
 ```
 SitemapReaderError
 ├── FetchError          a document could not be fetched; its code is one of the issue table
-├── StateError          the state file cannot be used: locked, not writable, disk full
-└── IssueGroup          raised by Report.raise_for_issues() only (an ExceptionGroup)
-    └── IssueError      its members, one for each Issue
+└── StateError          the state file cannot be used: locked, not writable, disk full
 ```
 The content of a document never raises: it becomes an `Issue`. Misuse raises TypeError or
 ValueError.
@@ -14,14 +12,14 @@ ValueError.
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 import attrs
 
-from sitemapreader.issues import Issue, IssueCode, excerpt
+from sitemapreader.issues import IssueCode, excerpt
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
 
@@ -140,27 +138,3 @@ class StateError(SitemapReaderError):
         self.detail = detail
         self.is_locked = is_locked
         super().__init__(f"state file {excerpt(str(path), 2048)}: {excerpt(detail, 2048)}")
-
-
-class IssueError(SitemapReaderError):
-    """An Issue as an exception: a member of IssueGroup."""
-
-    def __init__(self, issue: Issue) -> None:
-        self.issue = issue
-        place = issue.sitemap + (f", line {issue.line}" if issue.line else "")
-        what = f" [{issue.value}]" if issue.value else ""
-        super().__init__(f"{place}: {issue.message}{what}" if place else issue.message + what)
-
-
-class IssueGroup(  # noqa: N818 (a group, as ExceptionGroup is)
-    ExceptionGroup[IssueError], SitemapReaderError
-):
-    """The Issues of a walk of at least the requested severity, as one exception."""
-
-    def __new__(cls, message: str, issues: Sequence[Issue]) -> Self:
-        """Wrap each Issue in an IssueError."""
-        return super().__new__(cls, message, [IssueError(issue) for issue in issues])
-
-    def derive(self, excs: Sequence[IssueError]) -> IssueGroup:  # type: ignore[override]
-        """Make the part of the group that `except*` splits off."""
-        return IssueGroup(self.message, [exc.issue for exc in excs])

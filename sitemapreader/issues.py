@@ -218,6 +218,12 @@ class Issue:
             value=None if value is None else excerpt(without_userinfo(value)),
         )
 
+    def __str__(self) -> str:
+        """Return where it happened, and what."""
+        place = self.sitemap + (f", line {self.line}" if self.line else "")
+        what = f" [{self.value}]" if self.value else ""
+        return f"{place}: {self.message}{what}" if place else self.message + what
+
     @property
     def severity(self) -> Severity:
         """The severity of its code."""

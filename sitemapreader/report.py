@@ -5,12 +5,10 @@ from __future__ import annotations
 import time
 from collections import Counter, deque
 from contextlib import contextmanager
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from sitemapreader.errors import IssueGroup
 from sitemapreader.issues import MAX_ISSUES_PER_DOCUMENT, Issue, IssueCode, Severity
 from sitemapreader.logs import LOGGER
 from sitemapreader.models import Change
@@ -27,13 +25,11 @@ from sitemapreader.outcomes import (
     is_known,
 )
 from sitemapreader.rows import get_column
+from sitemapreader.trees import draw_tree
 from sitemapreader.urls import host_of, origin_of
-from sitemapreader.views import draw_tree, make_documents_frame, make_issues_frame, show_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-    import pandas as pd
 
     from sitemapreader.rows import Rows
 
@@ -129,19 +125,6 @@ class Report:
     def __repr__(self) -> str:
         return f"<Report: {self._summarize()}>"
 
-    def _repr_html_(self) -> str | None:
-        """Show the report in a notebook, by pandas; without that it shows the text."""
-        documents = sorted(self.documents, key=lambda each: _WORST_FIRST.index(each.status))
-        issues = sorted(self.issues, key=lambda issue: -issue.severity)
-        try:
-            tables = (
-                show_table("documents", documents, self.statuses.total()),
-                show_table("Issues", issues, self.counts.total()),
-            )
-        except ModuleNotFoundError:
-            return None
-        return f"<p><b>Report</b>: {escape(self._summarize())}</p>{''.join(tables)}"
-
     def _summarize(self) -> str:
         """Return one line: whether it is complete, the counts, and the worst Issues."""
         statuses = [f"{self.statuses[each]} {each}" for each in _WORST_FIRST if self.statuses[each]]
@@ -199,27 +182,6 @@ class Report:
             "documents": [document.to_dict() for document in self.documents],
             "issues": [issue.to_dict() for issue in self.issues],
         }
-
-    def documents_frame(self) -> pd.DataFrame:
-        """Return the documents as a pandas DataFrame; needs the extra `pandas`.
-
-        Its columns are the fields of `Document`; `issues` is how many there were.
-        """
-        return make_documents_frame(self.documents)
-
-    def issues_frame(self) -> pd.DataFrame:
-        """Return the Issues as a pandas DataFrame; needs the extra `pandas`.
-
-        Its columns are the fields of `Issue`, and `severity`.
-        """
-        return make_issues_frame(self.issues)
-
-    def raise_for_issues(self, at_least: Severity = Severity.ERROR) -> None:
-        """Raise IssueGroup, an ExceptionGroup, if there were Issues at least as severe."""
-        severe = [issue for issue in self.issues if issue.severity >= at_least]
-        if severe:
-            total = sum(n for code, n in self.counts.items() if code.severity >= at_least)
-            raise IssueGroup(f"{total} issues of severity {at_least.name.lower()} or above", severe)
 
     def add_issue(self, issue: Issue, document: Document | None = None) -> bool:
         """Count an Issue of a document, or of none, and keep it while there is room.

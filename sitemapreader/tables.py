@@ -6,16 +6,14 @@ The functions import the extras when they are called: their names are there with
 # ruff: noqa: PLC0415 (as said above)
 from __future__ import annotations
 
-import json
 import warnings
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import closing
-from datetime import UTC, datetime
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeAlias, Unpack
 
-from sitemapreader.dates import parse_lastmod
+from sitemapreader.errors import name_extra
 from sitemapreader.fetch.local import FolderFetcher
 from sitemapreader.issues import Issue, Severity, excerpt, show_url
 from sitemapreader.many import BlockingSiteRun, SiteRun, SiteTask, walk_many
@@ -25,7 +23,6 @@ from sitemapreader.output.columns import choose_columns
 from sitemapreader.report import Report
 from sitemapreader.rows import BATCH_ROWS
 from sitemapreader.urls import check_url, has_web_scheme, path_of
-from sitemapreader.views import import_pandas
 from sitemapreader.walker import walk_sync
 from sitemapreader.walker.walks import BlockingWalk
 
@@ -54,9 +51,6 @@ _NAMED = 3
 """Sites, documents and kinds of Issues that a warning names."""
 _DOCUMENT_FIELDS = ("url", "status", "reason", "http_status")
 _NOT_WHOLE = (Status.FAILED, Status.PARTIAL)
-_WALK_KEY = b"sitemapreader.walk"
-"""Key of a table's metadata; its value is the outcome of the walk, as JSON."""
-_MIB = 1024 * 1024
 
 
 def to_dataframe(source: Source = None, **arguments: Unpack[WalkArguments]) -> pd.DataFrame:
@@ -86,16 +80,15 @@ def to_dataframe(source: Source = None, **arguments: Unpack[WalkArguments]) -> p
 
     One row a URL, columns as in docs/columns.md: `lastmod` is aware (UTC); `images`, `videos`,
     `alternates` and `extras` hold lists of dicts and `news` a dict, or `None` where the record has
-    none (`frame.images.str.len()`, `frame.news.str["title"]`). Behind these stand what is known of
-    the row's sitemap, under the names that advertools gave it: `etag`, `sitemap_last_modified`,
-    `sitemap_size_mb` (MiB, after inflating), `download_date`.
+    none (`frame.images.str.len()`, `frame.news.str["title"]`).
 
     `frame.attrs["walk"]` is a `WalkSummary`; its `report` has the outcome of each sitemap. An
     IncompleteWarning is given if something was lost. Needs the extra `pandas`.
     """
-    pd = import_pandas()
+    with name_extra("DataFrames need", "pandas"):
+        import pandas as pd
     rows = RowSource(source, arguments)
-    table = _add_documents(rows.collect(), rows)
+    table = rows.open_reader().read_all()
     # Lists and structs become plain objects: a column of pandas' own Arrow type for these could be
     # written, and not be read again.
     names = table.column_names
@@ -110,20 +103,6 @@ def to_dataframe(source: Source = None, **arguments: Unpack[WalkArguments]) -> p
     return frame
 
 
-def to_arrow(source: Source = None, **arguments: Unpack[WalkArguments]) -> pa.Table:
-    """Return all URLs of a site as a `pyarrow.Table`, with the documented columns.
-
-    Takes what `to_dataframe` takes. The outcome of the walk is in the metadata of the schema, under
-    "sitemapreader.walk", as JSON; an IncompleteWarning is given if something was lost. Needs the
-    extra `arrow`.
-    """
-    rows = RowSource(source, arguments)
-    table = rows.collect()
-    rows.summary.warn("the schema's metadata has the Issues; walk_sync has the whole report")
-    written = json.dumps(rows.summary)
-    return table.replace_schema_metadata({**table.schema.metadata, _WALK_KEY: written})
-
-
 def read_batches(source: Source = None, **arguments: Unpack[WalkArguments]) -> pa.RecordBatchReader:
     """Return the URLs of a site as a stream: a `pyarrow.RecordBatchReader`.
 
@@ -134,21 +113,12 @@ def read_batches(source: Source = None, **arguments: Unpack[WalkArguments]) -> p
     print(entries.report.counts)
     ```
 
-    Polars, DuckDB and other tools that read Arrow accept it, and memory does not grow. Takes
-    what `to_dataframe` takes. Pass a walk of your own to get its report; otherwise an
-    IncompleteWarning at the end says that something was lost. Needs the extra `arrow`.
+    Polars, DuckDB and other tools that read Arrow accept it, and memory does not grow; its
+    `read_all()` gives a `pyarrow.Table`. Takes what `to_dataframe` takes. Pass a walk of your own
+    to get its report; otherwise an IncompleteWarning at the end says that something was lost.
+    Needs the extra `arrow`.
     """
-    from sitemapreader.output.arrow import make_schema
-
-    import pyarrow as pa  # isort: skip (the line above says how to get it)
-
-    rows = RowSource(source, arguments)
-
-    def stream() -> Iterator[pa.RecordBatch]:
-        yield from rows.batches()
-        rows.summary.warn("pass walk_sync(...) to have its report")
-
-    return pa.RecordBatchReader.from_batches(make_schema(rows.columns), stream())
+    return RowSource(source, arguments).open_reader("pass walk_sync(...) to have its report")
 
 
 class IncompleteWarning(UserWarning):
@@ -165,12 +135,9 @@ class WalkSummary(dict[str, Any]):
 
     Attributes:
         report: all that was reported, of all sites together.
-        reports: the reports of several sites, under the sites as they were given.
     """
 
-    def __init__(
-        self, report: Report, children: int = 0, reports: Mapping[str, Report] | None = None
-    ) -> None:
+    def __init__(self, report: Report, children: int = 0, **more: Any) -> None:
         lost = [document for document in report.documents if document.status in _NOT_WHOLE]
         documents = [document.to_dict() for document in lost[:_MAX_LISTED]]
         super().__init__(
@@ -179,14 +146,9 @@ class WalkSummary(dict[str, Any]):
             children=children,
             documents=[{name: each[name] for name in _DOCUMENT_FIELDS} for each in documents],
             issues=[issue.to_dict() for issue in report.issues[:_MAX_LISTED]],
+            **more,
         )
         self.report = report
-        self.reports = dict(reports or {})
-        if reports is not None:
-            self["sites"] = {
-                site: {"complete": each.complete, "entries": each.entries}
-                for site, each in reports.items()
-            }
 
     def __deepcopy__(self, _memo: dict[int, Any]) -> Self:
         return self  # pandas copies attrs with every operation
@@ -224,29 +186,24 @@ class RowSource:
     def __init__(self, source: Source, arguments: WalkArguments) -> None:
         self.has_sites = False
         """Whether several sites were given, or could have been."""
-        self.first_seen: dict[str, datetime] = {}
-        """URL of a sitemap -> when its first entries came."""
         self.summary = WalkSummary(Report(0))
         """Of the walks; complete once the iteration is over."""
         self._batches = self._open(source, arguments)
-        self.columns = choose_columns(None, has_sites=self.has_sites)
 
-    def batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield all rows in record batches; end the walk when this is closed."""
-        with closing(self._batches):
-            for batch in self._batches:
-                now = datetime.now(UTC)
-                for sitemap in batch.column("sitemap").unique().to_pylist():
-                    self.first_seen.setdefault(sitemap, now)
-                yield batch
-
-    def collect(self) -> pa.Table:
-        """Return all rows as a table."""
+    def open_reader(self, hint: str = "") -> pa.RecordBatchReader:
+        """Return the rows as a stream; with a hint, a loss is warned of at its end."""
         from sitemapreader.output.arrow import make_schema
 
         import pyarrow as pa  # isort: skip (the line above says how to get it)
 
-        return pa.Table.from_batches(self.batches(), make_schema(self.columns))
+        schema = make_schema(choose_columns(None, has_sites=self.has_sites))
+        return pa.RecordBatchReader.from_batches(schema, self._stream(hint))
+
+    def _stream(self, hint: str) -> _Batches:
+        with closing(self._batches):
+            yield from self._batches
+        if hint:
+            self.summary.warn(hint)
 
     def _open(self, source: object, arguments: WalkArguments) -> _Batches:
         if source is None or isinstance(source, str | Path):
@@ -280,17 +237,18 @@ class RowSource:
         self.summary = WalkSummary(walking.report)
 
     def _read_sites(self, run: SiteRun) -> _Batches:
-        reports, everything = {}, Report(0)
+        sites, everything = {}, Report(0)
 
         async def note(site: SiteWalk, _: SiteOutcome) -> None:
             if site.walk is not None:
-                reports[site.name] = site.walk.report
-                everything.merge(site.walk.report)
+                report = site.walk.report
+                sites[site.name] = {"complete": report.complete, "entries": report.entries}
+                everything.merge(report)
 
         run.report_to(note)
         with BlockingSiteRun(run) as entered:
             yield from entered.record_batches()
-        self.summary = WalkSummary(everything, reports=reports)
+        self.summary = WalkSummary(everything, sites=sites)
 
     def _sort(self, events: Iterator[object]) -> _Batches:
         from sitemapreader.output.arrow import make_batch
@@ -376,26 +334,3 @@ def _to_objects(column: pa.ChunkedArray) -> list[Any]:
     present = pc.greater(pc.list_value_length(column), 0) if is_list else pc.is_valid(column)
     objects = iter(column.filter(present).to_pylist())
     return [next(objects) if there else None for there in present.to_pylist()]
-
-
-def _add_documents(table: pa.Table, rows: RowSource) -> pa.Table:
-    """Add what is known of the sitemap of each row."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    moment = pa.timestamp("us", "UTC")
-    listed = rows.summary.report.documents
-    documents = {document.final_url: document for document in listed if document.entries}
-    found = [documents.get(url) for url in rows.first_seen]
-    modified = [each and parse_lastmod(each.last_modified or "") for each in found]
-    sizes = [each and each.bytes_inflated / _MIB for each in found]
-    columns = {
-        "etag": pa.array([each and each.etag for each in found], pa.string()),
-        "sitemap_last_modified": pa.array(modified, moment),
-        "sitemap_size_mb": pa.array(sizes, pa.float64()),
-        "download_date": pa.array(rows.first_seen.values(), moment),
-    }
-    places = pc.index_in(table["sitemap"], pa.array(rows.first_seen, pa.string()))
-    for name, values in columns.items():
-        table = table.append_column(name, pc.take(values, places))
-    return table

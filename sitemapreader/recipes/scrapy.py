@@ -27,7 +27,6 @@ from urllib.parse import urlsplit
 from sitemapreader import (
     Issue,
     IssueCode,
-    IssueError,
     Limits,
     Severity,
     SitemapEntry,
@@ -242,7 +241,7 @@ class SitemapReaderSpider(Spider):
 
     def _log(self, issue: Issue) -> None:
         about = f" <{issue.url}>" if issue.url else ""
-        self.logger.log(_LEVELS[issue.severity], "%s%s: %s", issue.code, about, IssueError(issue))
+        self.logger.log(_LEVELS[issue.severity], "%s%s: %s", issue.code, about, issue)
 
     def _count(self, counts: Mapping[IssueCode, int]) -> None:
         for code, number in counts.items():

@@ -67,7 +67,6 @@ API = (
     "IncompleteWarning",
     "open_output",
     "read_batches",
-    "to_arrow",
     "to_dataframe",
     # choices
     "FetchOptions",
@@ -80,8 +79,6 @@ API = (
     "parse_robots",
     # exceptions
     "FetchError",
-    "IssueError",
-    "IssueGroup",
     "SitemapReaderError",
     "StateError",
 )

@@ -54,14 +54,6 @@ NEEDED: dict[str, tuple[str, str, str]] = {
     "Parquet, pandas, which pyarrow looks for": (PARQUET, "pyarrow", "pandas"),
 }
 """What is done, and which modules it must not import -> the program, what it needs, and these."""
-REPORT = """
-sys.modules["pandas"] = None
-from sitemapreader import Issue, IssueCode, Report
-report = Report(0)
-report.add_issue(Issue.make(IssueCode.LASTMOD))
-print(report, report.tree(), report._repr_html_())
-report.documents_frame()
-"""
 
 
 def run_fresh(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
@@ -82,14 +74,6 @@ def test_nothing_is_imported_that_is_not_needed(what: str, tmp_path: Path) -> No
     imported = set(done.stderr.split())
     assert not library or library in imported
     assert imported.isdisjoint(unneeded.split())
-
-
-def test_pandas_is_named_where_it_is_missing(tmp_path: Path) -> None:
-    """Without pandas the frames of a report say which extra to install; all else works."""
-    done = run_fresh(REPORT, tmp_path)
-    assert "the extra `pandas`" in done.stderr.splitlines()[-1]
-    shown = "<Report: complete; 0 URLs; documents: none; Issues: 1 lastmod> \n None\n"
-    assert done.stdout == shown
 
 
 def test_parquet_without_pyarrow(tmp_path: Path) -> None:
@@ -116,9 +100,9 @@ def test_names_that_need_an_extra_are_there_without_it(tmp_path: Path) -> None:
     code = (
         "import inspect, pydoc, sitemapreader\n"
         "from sitemapreader import *\n"
-        "assert len(inspect.getmembers(sitemapreader)) > 60\n"
+        "assert len(inspect.getmembers(sitemapreader)) > 50\n"
         "assert 'to_dataframe' in pydoc.render_doc(sitemapreader)\n"
-        "for call in (to_arrow, to_dataframe, read_batches):\n"
+        "for call in (to_dataframe, read_batches):\n"
         "    assert 'extra' in inspect.getdoc(call)\n"
         "    try:\n"
         "        call('https://example.org/')\n"
@@ -134,4 +118,4 @@ def test_names_that_need_an_extra_are_there_without_it(tmp_path: Path) -> None:
         check=False,
     )
     assert done.stderr == ""
-    assert [line.count("brings it") for line in done.stdout.splitlines()] == [1, 1, 1]
+    assert [line.count("brings it") for line in done.stdout.splitlines()] == [1, 1]

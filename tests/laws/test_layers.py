@@ -18,7 +18,7 @@ LAYERS = (
         "urls",
         "rows",
         "outcomes",
-        "views",
+        "trees",
         "report",
     },
     {"output"},
@@ -65,7 +65,7 @@ CONFINED = {
     "argparse": {"cli"},
     "pyarrow": {"audit", "distributed", "many", "output", "tables", "walker"},
     "xlsxwriter": {"output"},
-    "pandas": {"audit", "report", "tables", "views"},
+    "pandas": {"audit", "report", "tables", "trees"},
 }
 """Foreign modules, and the only rooms that import them."""
 

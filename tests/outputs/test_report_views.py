@@ -1,10 +1,8 @@
-"""A report shows itself: in a line, as a tree, in a notebook, as frames; always safely."""
+"""A report shows itself: in a line, as a tree, as plain data; always safely."""
 
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
-from html.parser import HTMLParser
 from typing import TYPE_CHECKING
 
 import attrs
@@ -22,7 +20,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 EVIL = 'https://me:hunter2@a.example/"><script>alert(1)</script>\x1b[31m\u202e&lt;\ud800\n<b>'
-HARMLESS = {"p", "b", "table", "thead", "tbody", "tr", "th", "td"}
 TOP, A, GONE = f"{SITE}sitemap.xml", f"{SITE}a.xml", f"{SITE}gone.xml"
 PAGES: Pages = {
     ROBOTS: f"Sitemap: {TOP}".encode(),
@@ -30,37 +27,6 @@ PAGES: Pages = {
     A: urlset(f"{SITE}?a&b", f"{SITE}2"),
     GONE: status(410, GONE),
 }
-
-
-class Tags(HTMLParser):
-    """Collects what HTML consists of."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.tags: set[str] = set()
-        self.attributes: set[str] = set()
-        self.text = ""
-        self.open: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.add(tag)
-        self.open.append(tag)
-        self.attributes |= {name for name, _ in attrs}
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        self.text += data + "\n"
-
-
-def read_html(report: Report) -> Tags:
-    tags = Tags()
-    pytest.importorskip("pandas", reason="no pandas: pip install .[pandas]")
-    tags.feed(report._repr_html_() or "")
-    tags.close()
-    assert tags.open == []
-    return tags
 
 
 @pytest.fixture(scope="module")
@@ -115,47 +81,11 @@ def test_a_tree_is_that_of_the_shell(example: Report) -> None:
     assert Report(0).tree() == "\n"
 
 
-# -- a notebook
-
-
-def test_a_notebook_sees_what_went_wrong_first(example: Report) -> None:
-    """HTML has the summary, the documents and the Issues; the gravest come first."""
-    report = hostile()
-    for document in example.documents:
-        report.documents.append(document)
-    pytest.importorskip("pandas", reason="no pandas: pip install .[pandas]")
-    html = report._repr_html_() or ""
-    assert html.index("failed") < html.index("sitemap_index.xml")
-    assert html.index("error") < html.index("warning")
-    tags = read_html(example)
-    assert tags.tags <= HARMLESS
-    assert "documents: 8 complete" in tags.text
-    assert " Issues" not in tags.text
-    flood = Report(10_000)
-    for number in range(3_000):
-        document = Document(f"{SITE}{number}", via=Via.INDEX)
-        flood.add_issue(make_issue(IssueCode.TIMEOUT, document.url), document)
-        flood.end_document(document, Status.FAILED, IssueCode.TIMEOUT)
-    html = flood._repr_html_() or ""
-    assert html.count("<tr") == 2 * (50 + 1)
-    assert "3000 documents, 50 shown" in html
-    assert "3000 Issues, 50 shown" in html
-
-
 # -- whatever is in it
 
 
 def test_hostile_text_is_escaped() -> None:
-    """No tag or control character of a site gets into any form of text, and no password."""
-    report = hostile()
-    tags = read_html(report)
-    assert tags.tags <= HARMLESS
-    assert tags.attributes <= {"border", "class", "style"}
-    assert "<script>alert(1)</script>" in tags.text  # as text
-    html = report._repr_html_() or ""
-    assert html.replace("\n", "").isprintable()
-    assert "hunter2" not in html
-    html.encode()
+    """No control character of a site gets into any form of text, and no password."""
     report = hostile()
     documents = [repr(report.documents[0]), report.tree(), report.tree(in_ascii=True)]
     for text in (repr(report), *documents):
@@ -164,45 +94,16 @@ def test_hostile_text_is_escaped() -> None:
     assert all("a.example" in text for text in documents)
 
 
-# -- pandas
-
-
-def test_frames_have_the_fields(example: Report) -> None:
-    """A row a document, a column a field; an Issue likewise, with its severity."""
-    pd = pytest.importorskip("pandas", reason="no pandas: pip install .[pandas]")
-    frame = example.documents_frame()
-    fields = [field.name for field in attrs.fields(Document) if not field.name.startswith("_")]
-    assert [*frame.columns] == fields
-    assert frame["url"].tolist() == [document.url for document in example.documents]
-    assert frame["entries"].sum() == example.entries == 43
-    assert frame["lastmod"].max() == datetime(2026, 3, 14, 9, 26, 53, tzinfo=UTC)
-    assert isinstance(frame["lastmod"].dtype, pd.DatetimeTZDtype)
-    assert frame.groupby("status").size().to_dict() == {"complete": 8}
-    issues = hostile().issues_frame()
-    assert issues["severity"].tolist() == ["error", "warning"]
-    assert issues["code"].tolist() == ["invalid-url", "lastmod"]
-    assert issues["line"].tolist() == [pd.NA, 3]
-
-
-async def test_frames_of_a_walk_that_failed(tmp_path: Path) -> None:
-    """What is missing is missing in its row; types are the same without rows; all can be saved."""
-    pd = pytest.importorskip("pandas", reason="no pandas: pip install .[pandas]")
-    report = (await walk_all(PAGES)).report
-    frame = report.documents_frame().set_index("url")
-    assert frame.loc[GONE, "reason"] == "http-status"
-    assert frame.loc[GONE, "http_status"] == 410
-    assert frame.loc[GONE, "issues"] == 1
-    assert frame.loc[GONE, "format"] is pd.NA
-    assert frame.loc[A, "entries"] == 2
-    empty, full = Report(0), hostile()
-    assert [*empty.issues_frame().dtypes] == [*full.issues_frame().dtypes]
-    written = full.documents_frame()
-    assert empty.documents_frame().dtypes.to_dict() == written.dtypes.to_dict()
-    written.to_parquet(tmp_path / "x.parquet")
-    assert "\\ud800" in written["url"][0]
-
-
 # -- plain data
+
+
+def test_an_issue_is_a_line() -> None:
+    """Its text says where it happened, and what; one of no document says only what."""
+    first, second = hostile().issues
+    assert str(second) == f"{EVIL}, line 3: <b>\x1b</b> [{EVIL}]"
+    assert str(first).endswith(f"[{first.value}]")
+    assert "hunter2" not in str(first)
+    assert str(Issue(IssueCode.LASTMOD, "what")) == "what"
 
 
 def test_a_report_is_plain_data() -> None:

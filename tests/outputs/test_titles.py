@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import golden
 import pyarrow.parquet as pq
 
-from sitemapreader import UrlEntry, open_output, to_arrow, to_dataframe
+from sitemapreader import UrlEntry, open_output, read_batches, to_dataframe
 from sitemapreader.issues import IssueCode
 from sitemapreader.state.rows import hash_record
 
@@ -61,7 +61,7 @@ def test_columnar_outputs_have_titles(tmp_path: Path) -> None:
     """Parquet, Arrow and DataFrames have the titles as text, and nulls without one."""
     entries = [TITLED, UrlEntry(PAGE)]
     write(tmp_path / "a.parquet", entries, "parquet")
-    for table in (pq.read_table(tmp_path / "a.parquet"), to_arrow(iter(entries))):
+    for table in (pq.read_table(tmp_path / "a.parquet"), read_batches(iter(entries)).read_all()):
         assert table["title"].to_pylist() == [TITLED.title, None]
     frame = to_dataframe(iter(entries))
     assert frame["title"][0] == TITLED.title

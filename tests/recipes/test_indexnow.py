@@ -47,7 +47,8 @@ class Web:
     """Statuses of the next answers of the service; 0 is none."""
     requests: list[dict[str, Any]] = attrs.field(factory=list)
     accepted: list[str] = attrs.field(factory=list)
-    running: int = 0
+    serving: asyncio.Lock = attrs.field(factory=asyncio.Lock)
+    """Held while the service reads and answers a request."""
     on_request: Callable[[], Awaitable[None]] | None = None
     """Awaited at each request, and at each acceptance before the answer."""
 
@@ -88,9 +89,8 @@ class Web:
 
     async def _serve(self, request: web.Request) -> web.StreamResponse:
         assert request.content_type == "application/json"
-        assert not self.running, "one request at a time"
-        self.running += 1
-        try:
+        assert not self.serving.locked(), "one request at a time"
+        async with self.serving:
             sent = json.loads(await request.read())
             self.requests.append(sent)
             status = self.answers.pop(0) if self.answers else 200
@@ -101,8 +101,6 @@ class Web:
                 self.accepted += sent["urlList"]
                 await self._tell()
             return web.Response(status=status or 200, headers={"Location": "http://127.0.0.2/"})
-        finally:
-            self.running -= 1
 
     async def _tell(self) -> None:
         if self.on_request is not None:
@@ -393,8 +391,8 @@ async def test_kills(site: Web, tmp_path: Path) -> None:
         )
         code = await asyncio.to_thread(process.wait, 60)
         assert code == (-signal.SIGKILL if number else 0)
-        while site.running:  # a request of the process that is gone may still be being read
-            await asyncio.sleep(0.01)
+        async with site.serving:  # a request of the process that was killed may still be read
+            pass
         total, site.on_request = total or killer.events, None
         assert (await submit(site, db, code=SMALL_REQUESTS))[0] == 0
         assert not check_deliveries(site, locs[:1_000]) or number

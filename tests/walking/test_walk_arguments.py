@@ -63,7 +63,7 @@ def test_walk_many_sync_takes_what_walk_many_takes() -> None:
     assert {each.name: listed[each.name] for each in own} == {e.name: e.annotation for e in own}
 
 
-@pytest.mark.parametrize("name", ["walk_sync", "to_dataframe", "to_arrow", "read_batches"])
+@pytest.mark.parametrize("name", ["walk_sync", "to_dataframe", "read_batches"])
 def test_relatives_take_that_list(name: str) -> None:
     """An editor sees the arguments of `walk`: the signature is not made at run time."""
     if name != "walk_sync":

@@ -21,7 +21,6 @@ from sitemapreader import (
     walk_many,
 )
 from sitemapreader.discovery import WELL_KNOWN_PATHS
-from sitemapreader.errors import IssueError, IssueGroup
 from sitemapreader.fetch import MemoryFetcher
 from sitemapreader.fetch.local import StoredResponse
 from sitemapreader.issues import Severity, make_issue
@@ -194,17 +193,6 @@ async def test_issues_past_the_tenth_are_counted() -> None:
     assert walked.report.counts == {IssueCode.RELATIVE_LOC: 70}
     document = walked.document(MAP)
     assert (len(document.issues), document.counts) == (10, {IssueCode.RELATIVE_LOC: 35})
-
-
-async def test_raise_for_issues() -> None:
-    """Whoever wants exceptions gets a group with those Issues that are severe enough."""
-    walked = await walk_maps({MAP: urlset("/a")})
-    walked.report.raise_for_issues()
-    with pytest.raises(IssueGroup, match="1 issues of severity warning or above") as caught:
-        walked.report.raise_for_issues(Severity.WARNING)
-    assert [str(error) for error in caught.value.exceptions] == [
-        str(IssueError(walked.report.issues[0]))
-    ]
 
 
 async def test_no_sitemap_at_all() -> None:

@@ -10,7 +10,7 @@ from sitemapreader.cli.options import LIST_FORMATS, TREE_FORMATS
 from sitemapreader.cli.output import LineWriter, find_output_format, get_output_path, write_to
 from sitemapreader.cli.run import SourceRun, find_rooted, print_lines
 from sitemapreader.output.text import escape_urls
-from sitemapreader.views import DocumentNode, build_tree, draw_tree
+from sitemapreader.trees import DocumentNode, build_tree, draw_tree
 
 if TYPE_CHECKING:
     import argparse
