@@ -44,7 +44,7 @@ def read_once(sites: int, port: int, folder: Path, number: int) -> None:
     urls = (f"http://s{site}.test:{port}/" for site in range(sites))
     options = make_options(port)
     with walk_many_sync(urls, state=folder / "all.db", options=options, probe="few") as run:
-        run.write(folder / f"out-{number}.jsonl", report=folder / f"report-{number}.csv")
+        run.write_sync(folder / f"out-{number}.jsonl", report=folder / f"report-{number}.csv")
 
 
 def kill_runs(kills: int, sites: int, seed: int = 1) -> Result:

@@ -152,8 +152,8 @@ def _protect(text: str) -> str:
 
 PUBLIC = {
     "Walking a site": """
-        walk walk_sync WalkArguments Walk BlockingWalk walk_many walk_many_sync SiteRun
-        BlockingSiteRun SiteTask watch Watch SiteOutcome SiteStatus discover discover_sync
+        walk walk_sync WalkArguments Walk walk_many walk_many_sync SiteRun
+        SiteTask watch Watch SiteOutcome SiteStatus discover discover_sync
         Discovery newest newest_sync Newest
     """,
     "Reading one document": "read SitemapReader Event parse_robots Robots OtherLine",

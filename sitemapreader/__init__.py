@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from sitemapreader.fetch.http import HttpFetcher
     from sitemapreader.issues import Issue, IssueCode, Severity
     from sitemapreader.many import (
-        BlockingSiteRun,
         SiteRun,
         SiteTask,
         walk_many,
@@ -69,7 +68,6 @@ if TYPE_CHECKING:
     from sitemapreader.state import State
     from sitemapreader.tables import IncompleteWarning, read_batches, to_dataframe
     from sitemapreader.walker import (
-        BlockingWalk,
         Discovery,
         Walk,
         WalkArguments,
@@ -83,8 +81,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Alternate",
-    "BlockingSiteRun",
-    "BlockingWalk",
     "Change",
     "DateSource",
     "Discovery",
@@ -145,7 +141,7 @@ _EXPORTS_BY_MODULE = {
     "errors": "FetchError SitemapReaderError StateError",
     "fetch.http": "HttpFetcher",
     "tables": "IncompleteWarning read_batches to_dataframe",
-    "many": "BlockingSiteRun SiteRun SiteTask walk_many walk_many_sync",
+    "many": "SiteRun SiteTask walk_many walk_many_sync",
     "issues": "Issue IssueCode Severity",
     "models": "Alternate Change DateSource Event Extra Format Image News SitemapEntry UrlEntry Via "
     "Video",
@@ -156,7 +152,7 @@ _EXPORTS_BY_MODULE = {
     "outcomes": "Document Role SiteOutcome SiteStatus Status",
     "report": "Report",
     "state": "State",
-    "walker": "BlockingWalk Discovery Walk WalkArguments discover discover_sync walk walk_sync",
+    "walker": "Discovery Walk WalkArguments discover discover_sync walk walk_sync",
     "many.watch": "Watch watch",
     "walker.newest": "Newest newest newest_sync",
 }

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias, Unpack
 from sitemapreader.errors import name_extra
 from sitemapreader.fetch.local import FolderFetcher
 from sitemapreader.issues import Issue, Severity, excerpt, show_url
-from sitemapreader.many import BlockingSiteRun, SiteRun, SiteTask, walk_many
+from sitemapreader.many import SiteRun, SiteTask, walk_many
 from sitemapreader.models import Event, SitemapEntry, UrlEntry
 from sitemapreader.outcomes import SiteOutcome, Status
 from sitemapreader.output.columns import choose_columns
@@ -24,7 +24,7 @@ from sitemapreader.report import Report
 from sitemapreader.rows import BATCH_ROWS
 from sitemapreader.urls import check_url, has_web_scheme, path_of
 from sitemapreader.walker import walk_sync
-from sitemapreader.walker.walks import BlockingWalk
+from sitemapreader.walker.walks import Walk
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 Site: TypeAlias = "str | Path"
 """URL of a site, sitemap or page, or the path of a folder."""
-Source: TypeAlias = "Site | Iterable[Site] | BlockingWalk | Iterable[Event] | None"
+Source: TypeAlias = "Site | Iterable[Site] | Walk | Iterable[Event] | None"
 """A site or several, a walk that was entered, or what `read` gives."""
 
 _EVENTS = (UrlEntry, SitemapEntry, Issue)
@@ -208,7 +208,7 @@ class RowSource:
     def _open(self, source: object, arguments: WalkArguments) -> _Batches:
         if source is None or isinstance(source, str | Path):
             return self._read_site(_plan_walk(source, arguments))
-        if isinstance(source, BlockingWalk):
+        if isinstance(source, Walk):
             _refuse_arguments(arguments)
             return self._follow(source)
         if not isinstance(source, Iterable) or isinstance(source, Mapping | bytes | bytearray):
@@ -228,11 +228,11 @@ class RowSource:
             raise _mistaken(first, " in the list")
         return self._sort(chain([first], items))
 
-    def _read_site(self, walking: BlockingWalk) -> _Batches:
+    def _read_site(self, walking: Walk) -> _Batches:
         with walking:
             yield from self._follow(walking)
 
-    def _follow(self, walking: BlockingWalk) -> _Batches:
+    def _follow(self, walking: Walk) -> _Batches:
         yield from walking.record_batches()
         self.summary = WalkSummary(walking.report)
 
@@ -246,7 +246,7 @@ class RowSource:
                 everything.merge(report)
 
         run.report_to(note)
-        with BlockingSiteRun(run) as entered:
+        with run as entered:
             yield from entered.record_batches()
         self.summary = WalkSummary(everything, sites=sites)
 
@@ -271,7 +271,7 @@ class RowSource:
         self.summary = WalkSummary(report, children)
 
 
-def _plan_walk(source: Site | None, arguments: WalkArguments) -> BlockingWalk:
+def _plan_walk(source: Site | None, arguments: WalkArguments) -> Walk:
     if source is None:
         if not arguments.get("sitemaps"):
             raise TypeError(f"there is not a source of rows: {_USAGE}, or sitemaps=[url]")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Unpack
 import attrs
 
 from sitemapreader.fetch.client import find_settings
-from sitemapreader.many.run import BlockingSiteRun, SiteRun
+from sitemapreader.many.run import SiteRun
 from sitemapreader.many.sources import Sites, SiteTask, name_site
 from sitemapreader.many.visitor import OnBegin, OnSite, RunPlan
 from sitemapreader.options import SITE_SECONDS
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-__all__ = ["BlockingSiteRun", "SiteRun", "SiteTask", "name_site", "walk_many", "walk_many_sync"]
+__all__ = ["SiteRun", "SiteTask", "name_site", "walk_many", "walk_many_sync"]
 
 AT_ONCE = 64
 """Sites that are read at the same time, by default."""
@@ -118,9 +118,7 @@ def walk_many(
     return SiteRun(sites, plan)
 
 
-def walk_many_sync(
-    sites: Iterable[str | SiteTask], **arguments: Unpack[RunArguments]
-) -> BlockingSiteRun:
+def walk_many_sync(sites: Iterable[str | SiteTask], **arguments: Unpack[RunArguments]) -> SiteRun:
     """Walk over many sites as `walk_many` does, but without `await`.
 
     ```python
@@ -131,4 +129,4 @@ def walk_many_sync(
 
     The walks run in a thread of their own, which also reads `sites` and calls `on_site`.
     """
-    return BlockingSiteRun(walk_many(sites, **arguments))
+    return walk_many(sites, **arguments)

@@ -12,16 +12,15 @@ from sitemapreader.many.visitor import SiteBatch, SiteWalks
 from sitemapreader.output import open_output
 from sitemapreader.output.columns import SITE_COLUMNS
 from sitemapreader.rows import BATCH_ROWS, Rows, SiteRows
-from sitemapreader.walker.stream import BlockingStream, View
+from sitemapreader.walker.stream import Loop, View
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable, Iterator
+    from collections.abc import Iterable
     from os import PathLike
 
     import pyarrow as pa
 
     from sitemapreader.models import UrlEntry
-    from sitemapreader.outcomes import SiteOutcome
     from sitemapreader.output.sink import Output
 
 
@@ -47,7 +46,10 @@ def _view_records() -> View[SiteBatch, pa.RecordBatch]:
 
 
 class SiteRun(SiteWalks):
-    """The walks over many sites; made by `walk_many`, entered once with `async with`.
+    """The walks over many sites; made by `walk_many`, entered once.
+
+    With `async with`, its loops are `async for`. With `with`, they are `for`, and the walks run in
+    a thread.
 
     `batches` gives the entries as they come, each list with the site that it belongs to. Those of
     several sites come interleaved. Leaving the context, early or not, ends all tasks.
@@ -59,9 +61,9 @@ class SiteRun(SiteWalks):
     """
 
     def __repr__(self) -> str:
-        if not self.usage.is_entered:
-            return "<SiteRun: not entered, use it with `async with`>"
-        how = "over" if self.usage.is_left else f"{len(self.running)} under way"
+        if not self.is_entered:
+            return "<SiteRun: not entered, use it with `async with` or `with`>"
+        how = "over" if self.is_left else f"{len(self.running)} under way"
         return f"<SiteRun: {self._ended} sites ended, {how}>"
 
     def commit_state(self, files: Iterable[tuple[Path, Path]] = ()) -> None:
@@ -84,18 +86,18 @@ class SiteRun(SiteWalks):
 
     # -- the consumer's side
 
-    def batches(self) -> AsyncIterator[tuple[str, list[UrlEntry]]]:
+    def batches(self) -> Loop[tuple[str, list[UrlEntry]]]:
         """Yield the entries as they are read: a site as it was given, and a list.
 
         No list is empty. Asking for the next one acknowledges the previous one, for the state.
         """
         return self._read(SITE_LISTS)
 
-    def rows(self) -> AsyncIterator[tuple[str, Rows]]:
+    def rows(self) -> Loop[tuple[str, Rows]]:
         """Yield the entries as `batches` does, by columns where the reader gives columns."""
         return self._read(_ROWS)
 
-    def record_batches(self) -> AsyncIterator[pa.RecordBatch]:
+    def record_batches(self) -> Loop[pa.RecordBatch]:
         """Yield the rows as Arrow's record batches, with `site` as the first column.
 
         Each has some thousand rows; with a state, as many as were read at once, because asking for
@@ -132,6 +134,12 @@ class SiteRun(SiteWalks):
                 files = outcomes.prepare() if outcomes else ()
                 self.commit_state([*output.prepare(), *files])
 
+    def write_sync(
+        self, path: str | PathLike[str], *, report: str | PathLike[str] | None = None
+    ) -> None:
+        """Do what `write` does, in a run that was entered with `with`."""
+        get_result(self._get_thread().call(self.write, path, report=report))
+
     async def hold_state(self) -> bool:
         """Hold back changes of the state until `commit_state`; return if there is a state."""
         if self._access is None:
@@ -147,43 +155,6 @@ class SiteRun(SiteWalks):
             self._take = _forget
         if self._last is not None and self._last.handled is not None:
             self._last.handled.set()
-
-
-class BlockingSiteRun(BlockingStream[SiteBatch]):
-    """The walks over many sites, in a thread; made by `walk_many_sync`, entered once.
-
-    Attributes:
-        outcomes: one for each site that was begun; complete when the context is left.
-    """
-
-    def __init__(self, run: SiteRun) -> None:
-        self.outcomes: list[SiteOutcome] = run.outcomes
-        self._run = run
-        super().__init__(run)
-
-    @property
-    def repeated(self) -> int:
-        """How many sites were named before, and not read again."""
-        return self._run.repeated
-
-    def batches(self) -> Iterator[tuple[str, list[UrlEntry]]]:
-        """Yield a site, as it was given, and a list of its entries; see `SiteRun.batches`."""
-        return self._read(SITE_LISTS)
-
-    def rows(self) -> Iterator[tuple[str, Rows]]:
-        """Yield the entries as `batches` does, by columns where the reader gives columns."""
-        return self._read(_ROWS)
-
-    def record_batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield the rows as Arrow's record batches; see `SiteRun.record_batches`."""
-        return self._read(_view_records())
-
-    def write(
-        self, path: str | PathLike[str], *, report: str | PathLike[str] | None = None
-    ) -> None:
-        """Write all entries and outcomes into files; see `SiteRun.write`."""
-        self._run.usage.check()
-        get_result(self._thread.call(self._run.write, path, report=report))
 
 
 def _forget(_: object) -> None:

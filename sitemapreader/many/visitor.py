@@ -32,7 +32,7 @@ from sitemapreader.outcomes import NOT_DUE, NOT_READ, SiteOutcome, SiteStatus
 from sitemapreader.rows import Rows, SiteRows
 from sitemapreader.urls import url_key
 from sitemapreader.walker.filters import RecentKeys
-from sitemapreader.walker.stream import Channel, TaskStream, Usage
+from sitemapreader.walker.stream import Channel, TaskStream, Use
 from sitemapreader.walker.walks import BUFFERED_EVENTS, Walk
 
 if TYPE_CHECKING:
@@ -169,9 +169,8 @@ class SiteWalks(TaskStream[SiteBatch]):
             follow=self._watch(plan.config.follow),
             on_document=self._watch(plan.config.on_document),
         )
-        loop = "run: async for site, entries in run.batches()"
-        usage = Usage("run", "async with walk_many(...)", loop)
-        super().__init__(usage, Channel(BUFFERED_EVENTS), gathers=plan.config.state is None)
+        use = Use("run", "walk_many(...)", "run: async for site, entries in run.batches()")
+        super().__init__(use, Channel(BUFFERED_EVENTS), gathers=plan.config.state is None)
 
     def report_to(self, watcher: Watcher) -> None:
         """Await a function at the end of each site; call this before entering."""

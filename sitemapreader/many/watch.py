@@ -21,7 +21,7 @@ from sitemapreader.state.schedule import find_stamped, find_unscheduled, plan_si
 from sitemapreader.urls import url_key
 from sitemapreader.walker.config import refuse_unknown
 from sitemapreader.walker.state_writer import StateAccess
-from sitemapreader.walker.stream import Channel, TaskStream, Usage, View
+from sitemapreader.walker.stream import Channel, TaskStream, Use, View
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Collection
@@ -166,8 +166,8 @@ class Watch(TaskStream[SiteBatch]):
         }
         walk_many([], revisit=1, max_time=max_time, **self._arguments)  # raises for what is wrong
         self._access: StateAccess | None = None
-        usage = Usage("watch", "async with watch(...)", "changes: async for entry in changes")
-        super().__init__(usage, Channel(1), gathers=False)
+        use = Use("watch", "watch(...)", "changes: async for entry in changes")
+        super().__init__(use, Channel(1), gathers=False)
 
     def batches(self) -> AsyncIterator[tuple[str, list[UrlEntry]]]:
         """Yield a site, as it was given, and a list of entries that is not empty."""

@@ -13,7 +13,7 @@ from sitemapreader.models import SitemapEntry
 from sitemapreader.readers.robots import Robots
 from sitemapreader.urls import check_url, url_key
 from sitemapreader.walker.config import WalkArguments, explain_unknown, make_config
-from sitemapreader.walker.walks import BlockingWalk, Walk
+from sitemapreader.walker.walks import Walk
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from sitemapreader.walker.frontier import Order
 
 __all__ = [
-    "BlockingWalk",
     "Discovery",
     "Walk",
     "WalkArguments",
@@ -190,7 +189,7 @@ def walk(
     return Walk(make_config(**arguments), fetcher=fetcher, limits=known, options=used)
 
 
-def walk_sync(site: str | None = None, **arguments: Unpack[WalkArguments]) -> BlockingWalk:
+def walk_sync(site: str | None = None, **arguments: Unpack[WalkArguments]) -> Walk:
     """Walk as `walk` does, with the same arguments, but without `await`.
 
     ```python
@@ -206,7 +205,7 @@ def walk_sync(site: str | None = None, **arguments: Unpack[WalkArguments]) -> Bl
     It streams as well. The walk runs in a thread of its own, which also calls `follow`,
     `on_document` and your fetcher. Raises what `walk` raises.
     """
-    return BlockingWalk(walk(site, **arguments))
+    return walk(site, **arguments)
 
 
 @attrs.frozen(eq=False)

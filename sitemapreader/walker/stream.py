@@ -6,7 +6,6 @@ A channel has the batches that wait, and a view is what a kind of loop makes of 
 from __future__ import annotations
 
 import asyncio
-import weakref
 from collections import deque
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
@@ -15,13 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 import attrs
 
-from sitemapreader.event_loop import (
-    LoopClock,
-    LoopThread,
-    contain,
-    end_task,
-    get_result,
-)
+from sitemapreader.event_loop import LoopClock, LoopThread, contain, end_task, get_result
 from sitemapreader.rows import BATCH_ROWS, Rows
 
 if TYPE_CHECKING:
@@ -55,7 +48,7 @@ class Channel(Generic[B]):
         self._closed = False
         self._producers = asyncio.Lock()
         self._room = asyncio.Event()
-        self._filled = asyncio.Event()
+        self.filled = asyncio.Event()
         self._starved = asyncio.Event()
 
     async def put(self, batch: B, weight: int) -> None:
@@ -71,7 +64,7 @@ class Channel(Generic[B]):
         is_awaited = self._starved.is_set()
         self._batches.append((batch, weight))
         self._weight += weight
-        self._filled.set()
+        self.filled.set()
         if is_awaited:
             # The consumer runs first: the producer may do much before it waits for anything.
             await asyncio.sleep(0)
@@ -81,10 +74,10 @@ class Channel(Generic[B]):
         while not self._batches:
             if self._closed:
                 return None
-            self._filled.clear()
+            self.filled.clear()
             self._starved.set()
             try:
-                await self._filled.wait()
+                await self.filled.wait()
             finally:  # a consumer whose wait has timed out asks for nothing
                 self._starved.clear()
         batch, weight = self._batches.popleft()
@@ -112,7 +105,7 @@ class Channel(Generic[B]):
     def close(self) -> None:
         """Let no more batches in; the consumer can still read the batches inside."""
         self._closed = True
-        self._filled.set()
+        self.filled.set()
         self._room.set()
 
 
@@ -151,66 +144,50 @@ def view_records() -> View[Batch, pa.RecordBatch]:
 # -- streams
 
 
-@attrs.define
-class Usage:
-    """How a stream is used: entered once, read inside; else an error says so."""
+@attrs.frozen
+class Use:
+    """How a stream is used, for the errors that say so."""
 
     noun: str
-    entering: str
+    maker: str
     loop: str
-    is_entered: bool = attrs.field(default=False, init=False)
-    is_left: bool = attrs.field(default=False, init=False)
-
-    def enter(self) -> None:
-        """Raise ValueError if it was entered before."""
-        if self.is_entered:
-            maker = self.entering.rpartition(" ")[2]
-            raise ValueError(f"a {self.noun} is entered once: call {maker} again for another one")
-        self.is_entered = True
-
-    def check(self) -> None:
-        """Raise TypeError if it was not entered, ValueError if it was left."""
-        if not self.is_entered:
-            raise TypeError(
-                f"a {self.noun} has tasks and sockets to close, so enter it first: "
-                f"`{self.entering} as {self.loop}: ...`"
-            )
-        if self.is_left:
-            raise ValueError(f"the {self.noun} is over: iterate it inside `{self.entering}`")
-
-    def need_no_await(self) -> None:
-        """Say in errors how it is used without `await`."""
-        self.entering = self.entering.replace("async ", "").replace("(", "_sync(")
-        self.loop = self.loop.replace("async ", "")
 
 
 class TaskStream(Generic[B]):
     """The batches that a task makes for one consumer: under `Walk` and `SiteRun`.
 
-    Leaving the context, early or not, ends the task.
+    `async with` runs the task in the event loop of the consumer. `with` runs it in one of its own,
+    in a thread: also inside a running event loop, as in a notebook. The thread reads no further
+    than the channel has room. Leaving the context, early or not, ends the task.
     """
 
     # What was read and not looped over stays here, and not in a loop: so a loop has nothing to lose
     # when it is left, cancelled or forgotten, and another one of its kind goes on.
 
-    def __init__(self, usage: Usage, channel: Channel[B], *, gathers: bool) -> None:
-        self.usage = usage
-        self.items: Iterator[Any] = iter(())
+    def __init__(self, use: Use, channel: Channel[B], *, gathers: bool) -> None:
+        self.is_entered = self.is_left = False
+        self._use = use
         self._channel = channel
         # Whether the consumer may take several batches before it handles the first: a state must
         # not see them acknowledged early.
         self._gathers = gathers
         self._view: View[B, Any] | None = None
+        self.items: Iterator[Any] = iter(())
         self._waiting: list[B] = []
+        self._coming: Future[bool] | None = None
         self._task: asyncio.Task[None] | None = None
+        self._thread: LoopThread | None = None
         self._last: B | None = None
         self._fault_is_known = False
 
     async def __aenter__(self) -> Self:
-        self.usage.enter()
+        if self.is_entered:
+            said = f"a {self._use.noun} is entered once: call {self._use.maker} again"
+            raise ValueError(f"{said} for another one")
+        self.is_entered = True
         self._open()
         work = self._run_to_end()
-        self._task = asyncio.create_task(work, name=f"sitemapreader.{self.usage.noun}")
+        self._task = asyncio.create_task(work, name=f"sitemapreader.{self._use.noun}")
         return self
 
     async def __aexit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
@@ -222,9 +199,19 @@ class TaskStream(Generic[B]):
         if error is None and not self._fault_is_known and not task.cancelled():
             get_result(task)  # a bug that the consumer has not met
 
+    def __enter__(self) -> Self:
+        thread = LoopThread(self)
+        thread.begin()
+        self._thread = thread
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        self.is_left = True
+        self._get_thread().end(error)
+
     async def leave(self) -> None:
         """End all tasks as leaving the context does."""
-        self.usage.is_left = True
+        self.is_left = True
         await self.stop()
 
     async def stop(self) -> None:
@@ -236,27 +223,69 @@ class TaskStream(Generic[B]):
         """Whether `stop` has ended the task, and neither a fault nor the end of its work."""
         return self._task is not None and self._task.cancelled()
 
+    def check_open(self) -> None:
+        """Raise TypeError if it was not entered, ValueError if it was left."""
+        use = self._use
+        if not self.is_entered:
+            raise TypeError(
+                f"a {use.noun} has tasks and sockets to close, so enter it first: `async with "
+                f"{use.maker} as {use.loop}: ...`; or, without await, with `with` and `for`"
+            )
+        if self.is_left:
+            raise ValueError(f"the {use.noun} is over: iterate it inside its `with`")
+
     def _get_task(self) -> asyncio.Task[None]:
         if self._task is None:
-            self.usage.check()
+            self.check_open()
             raise RuntimeError("entering has failed")
         return self._task
 
+    def _get_thread(self) -> LoopThread:
+        if self._thread is None:
+            self.check_open()
+            raise TypeError(f"this {self._use.noun} was entered with `async with`: use `async for`")
+        return self._thread
+
     # -- the consumer's side
 
-    def _read(self, view: View[B, T]) -> AsyncIterator[T]:
+    def _read(self, view: View[B, T]) -> Loop[T]:
         """Return a loop over the batches; it goes on where the one before stopped."""
-        self.choose(view)
-        return _Loop(self)
-
-    def choose(self, view: View[B, Any]) -> None:
-        """Set the kind of all loops; raise ValueError if it was another one."""
-        self.usage.check()
+        self.check_open()
         if self._view not in (None, view):
             raise ValueError(
-                f"this {self.usage.noun} was begun with another kind of loop: go on with that one"
+                f"this {self._use.noun} was begun with another kind of loop: go on with that one"
             )
         self._view = view
+        return Loop(self)
+
+    def take_all(self) -> Iterator[Any]:
+        """Yield the items, without `await`."""
+        thread, has_more = self._get_thread(), True
+        while has_more:
+            yield from self.items
+            self.check_open()
+            # After Ctrl-C in the wait, the same items are waited for.
+            self._coming = self._coming or thread.call(self.fill)
+            try:
+                has_more = get_result(self._coming)
+            finally:
+                if self._coming.done():
+                    self._coming = None
+
+    def step_through(self, source: AsyncGenerator[T, None]) -> Iterator[T]:
+        """Yield what a generator yields, which runs in the thread of the stream."""
+        thread, end = self._get_thread(), object()
+
+        async def step() -> Any:
+            return await anext(source, end)
+
+        self.check_open()
+        try:
+            while (found := get_result(thread.call(step))) is not end:
+                yield found
+        finally:
+            if not self.is_left:
+                get_result(thread.call(source.aclose))
 
     async def fill(self) -> bool:
         """Acknowledge the items before, and wait for others; return if there are any.
@@ -264,9 +293,9 @@ class TaskStream(Generic[B]):
         Raise the bug that ended the task, if one did.
         """
         view = self._view
-        assert view is not None  # noqa: S101 (`choose` is first)
+        assert view is not None  # noqa: S101 (`_read` is first)
         while sum(map(len, self._waiting)) < (view.rows if self._gathers else 1):
-            self.usage.check()
+            self.check_open()
             await self._acknowledge()
             self._last = await self._channel.get()
             if self._last is None:
@@ -280,7 +309,7 @@ class TaskStream(Generic[B]):
             return True
         task = self._get_task()
         await asyncio.wait([task])
-        self.usage.check()  # left by another task meanwhile: what was read may not look complete
+        self.check_open()  # left by another task meanwhile: what was read may not look complete
         self._fault_is_known = True
         get_result(task)
         return False
@@ -308,10 +337,13 @@ class TaskStream(Generic[B]):
 
 
 @attrs.frozen(eq=False)
-class _Loop(Generic[B, T]):
-    """A loop over a stream; it has no place of its own, so it can be left."""
+class Loop(Generic[T]):
+    """A loop over a stream, for `async for` or for `for`, as the stream was entered.
 
-    _stream: TaskStream[B]
+    It has no place of its own, so it can be left.
+    """
+
+    _stream: TaskStream[Any]
 
     def __aiter__(self) -> Self:
         return self
@@ -324,60 +356,19 @@ class _Loop(Generic[B, T]):
             if not await self._stream.fill():
                 raise StopAsyncIteration
 
+    def __iter__(self) -> Iterator[T]:
+        return self._stream.take_all()
 
-class BlockingStream(Generic[B]):
-    """A stream for code without `await`: its event loop runs in a thread of its own.
 
-    So it works inside a running event loop as well, as in a notebook. The thread reads no further
-    than the channel has room, until the consumer asks for batches.
-    """
+@attrs.frozen(eq=False)
+class Steps(Generic[T]):
+    """A loop over what an async generator yields, for `async for` or for `for`."""
 
-    def __init__(self, stream: TaskStream[B]) -> None:
-        stream.usage.need_no_await()
-        self._stream = stream
-        self._thread: LoopThread
-        self._coming: Future[bool] | None = None
+    _stream: TaskStream[Any]
+    _source: AsyncGenerator[T, None]
 
-    def __enter__(self) -> Self:
-        thread = LoopThread(self._stream)
-        thread.begin()
-        self._thread = thread
-        weakref.finalize(self, thread.let_go).atexit = False
-        return self
+    def __aiter__(self) -> AsyncIterator[T]:
+        return self._source
 
-    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
-        self._stream.usage.is_left = True
-        self._thread.end(error)
-
-    def _read(self, view: View[B, T]) -> Iterator[T]:
-        """Return a loop over the batches; it goes on where the one before stopped."""
-        self._stream.choose(view)
-        return self._iterate()
-
-    def _iterate(self) -> Iterator[Any]:
-        has_more = True
-        while has_more:
-            yield from self._stream.items
-            self._stream.usage.check()
-            # After Ctrl-C in the wait, the same items are waited for.
-            self._coming = self._coming or self._thread.call(self._stream.fill)
-            try:
-                has_more = get_result(self._coming)
-            finally:
-                if self._coming.done():
-                    self._coming = None
-
-    def _run_through(self, source: AsyncGenerator[T, None]) -> Iterator[T]:
-        """Yield what a generator yields, which runs in the thread of the stream."""
-        end = object()
-
-        async def step() -> Any:
-            return await anext(source, end)
-
-        self._stream.usage.check()
-        try:
-            while (found := get_result(self._thread.call(step))) is not end:
-                yield found
-        finally:
-            if not self._stream.usage.is_left:
-                get_result(self._thread.call(source.aclose))
+    def __iter__(self) -> Iterator[T]:
+        return self._stream.step_through(self._source)

@@ -22,10 +22,11 @@ from sitemapreader.walker.stream import (
     EVENTS,
     LISTS,
     ROWS,
-    BlockingStream,
     Channel,
+    Loop,
+    Steps,
     TaskStream,
-    Usage,
+    Use,
     view_records,
 )
 
@@ -50,7 +51,10 @@ _BYTES_PER_EVENT = 256
 
 
 class Walk(TaskStream[Batch]):
-    """The stream of one walk; made by `walk`, and entered with `async with`, once.
+    """The stream of one walk; made by `walk`, and entered once.
+
+    With `async with`, its loops are `async for`. With `with`, they are `for`, and the walk runs in
+    a thread of its own.
 
     Iterate it for the entries, one by one; `batches` gives them in lists as they come, `events`
     with everything else in between. A walk has one kind of loop; one that was left is gone on with.
@@ -80,8 +84,8 @@ class Walk(TaskStream[Batch]):
         self._runner: WalkRunner | None = None
         self._writer: StateWriter | None = None
         self._lent = AsyncExitStack()
-        usage = Usage("walk", "async with walk(...)", "entries: async for entry in entries")
-        super().__init__(usage, Channel(buffered), gathers=config.state is None)
+        use = Use("walk", "walk(...)", "entries: async for entry in entries")
+        super().__init__(use, Channel(buffered), gathers=config.state is None)
 
     def search_only(self) -> None:
         """Take the URL of the site for a page, not for a sitemap; call it before entering."""
@@ -90,16 +94,12 @@ class Walk(TaskStream[Batch]):
             self._config = attrs.evolve(self._config, search=search)
 
     def __repr__(self) -> str:
-        return f"<Walk {self.describe()}>"
-
-    def describe(self) -> str:
-        """Return in one line what is walked, and how far."""
         what = show_url(self._find_name())
-        if not self.usage.is_entered:
-            keyword = self.usage.entering.rpartition(" ")[0]
-            return f"{what}: not entered, use it with `{keyword}`"
-        how = "over" if self.usage.is_left else "under way"
-        return f"{what}: {how}, {self.report.entries} URLs, {self.pending} sitemaps to read"
+        if not self.is_entered:
+            return f"<Walk {what}: not entered, use it with `async with` or `with`>"
+        how = "over" if self.is_left else "under way"
+        read = f"{self.report.entries} URLs, {self.pending} sitemaps to read"
+        return f"<Walk {what}: {how}, {read}>"
 
     def _find_name(self) -> str:
         """Return the URL that stands for the walk: of the site, or of the first sitemap."""
@@ -116,11 +116,14 @@ class Walk(TaskStream[Batch]):
     def __aiter__(self) -> AsyncIterator[UrlEntry]:
         return self._read(ENTRIES)
 
-    def batches(self) -> AsyncIterator[list[UrlEntry]]:
+    def __iter__(self) -> Iterator[UrlEntry]:
+        return iter(self._read(ENTRIES))
+
+    def batches(self) -> Loop[list[UrlEntry]]:
         """Yield the entries in lists, as they are read; no list is empty."""
         return self._read(LISTS)
 
-    def record_batches(self) -> AsyncIterator[pa.RecordBatch]:
+    def record_batches(self) -> Loop[pa.RecordBatch]:
         """Yield the entries as Arrow's record batches, with the documented columns.
 
         Each has some thousand rows; with a state, as many as were read at once, because asking for
@@ -129,11 +132,11 @@ class Walk(TaskStream[Batch]):
         """
         return self._read(view_records())
 
-    def rows(self) -> AsyncIterator[Rows]:
+    def rows(self) -> Loop[Rows]:
         """Yield the entries as `batches` does, by columns where the reader gives columns."""
         return self._read(ROWS)
 
-    def events(self) -> AsyncIterator[Event]:
+    def events(self) -> Loop[Event]:
         """Yield entries, found sitemaps and Issues, in the order in which they are met."""
         return self._read(EVENTS)
 
@@ -173,7 +176,7 @@ class Walk(TaskStream[Batch]):
         while rows := writer.find_now("unlisted"):
             yield from _tell_each(writer, "unlisted", rows)
 
-    async def gone(self, limit: int = 1_000) -> AsyncGenerator[GonePage, None]:
+    def gone(self, limit: int = 1_000) -> Steps[GonePage]:
         """Ask the pages of unlisted URLs; yield those that are gone, each once.
 
         Their status is asked for, no body: 404 and 410 say that a page is gone, if a listed page of
@@ -185,6 +188,9 @@ class Walk(TaskStream[Batch]):
 
         Raises ValueError as `unlisted` does, and with `map_hosts`.
         """
+        return Steps(self, self._tell_gone(limit))
+
+    async def _tell_gone(self, limit: int) -> AsyncGenerator[GonePage, None]:
         writer = self._get_settled_writer()
         self._config.check_asking()
         self.report.gone = self.report.gone or 0
@@ -214,7 +220,7 @@ class Walk(TaskStream[Batch]):
 
     def _get_settled_writer(self) -> StateWriter:
         writer = self._writer
-        if writer is None or self.usage.is_left or self.report.unlisted is None:
+        if writer is None or self.is_left or self.report.unlisted is None:
             raise ValueError(
                 "what is unlisted is known at the end of a walk with changes=True: iterate it to "
                 "its end, and ask inside of its context; later, ask State.unlisted and State.gone"
@@ -367,49 +373,3 @@ def _tell_each(writer: StateWriter, what: Told, rows: Found) -> Generator[Any, N
 
 async def _put_batch(channel: Channel[Batch], batch: Batch, size: int = 0) -> None:
     await channel.put(batch, max(len(batch), size // _BYTES_PER_EVENT))
-
-
-class BlockingWalk(BlockingStream[Batch]):
-    """The stream of one walk, in a thread; made by `walk_sync`, entered once.
-
-    Iterate it for the entries, one by one; the other loops are those of `Walk`, of which it has one
-    kind. Leaving the context, early or not, ends all tasks of the walk and its thread.
-
-    Attributes:
-        report: the outcome of each document, and all Issues; final when the context is left.
-    """
-
-    def __init__(self, walk: Walk) -> None:
-        self.report: Report = walk.report
-        self._walk = walk
-        super().__init__(walk)
-
-    def __repr__(self) -> str:
-        return f"<BlockingWalk {self._walk.describe()}>"
-
-    def __iter__(self) -> Iterator[UrlEntry]:
-        return self._read(ENTRIES)
-
-    def batches(self) -> Iterator[list[UrlEntry]]:
-        """Yield the entries in lists, as they are read; no list is empty."""
-        return self._read(LISTS)
-
-    def record_batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield the entries as record batches of Arrow; see `Walk.record_batches`."""
-        return self._read(view_records())
-
-    def rows(self) -> Iterator[Rows]:
-        """Yield the entries as `batches` does, by columns where the reader gives columns."""
-        return self._read(ROWS)
-
-    def events(self) -> Iterator[Event]:
-        """Yield entries, found sitemaps and Issues, in the order in which they are met."""
-        return self._read(EVENTS)
-
-    def unlisted(self) -> Iterator[UnlistedUrl]:
-        """Yield the URLs that became unlisted; see `Walk.unlisted`."""
-        return self._walk.unlisted()
-
-    def gone(self, limit: int = 1_000) -> Iterator[GonePage]:
-        """Ask the pages of unlisted URLs; yield those that are gone: see `Walk.gone`."""
-        return self._run_through(self._walk.gone(limit))

@@ -41,7 +41,6 @@ API = (
     "Document",
     "Report",
     "Role",
-    "BlockingWalk",
     "State",
     "Status",
     "Walk",
@@ -54,7 +53,6 @@ API = (
     "walk",
     "walk_sync",
     # many sites
-    "BlockingSiteRun",
     "SiteOutcome",
     "SiteRun",
     "SiteStatus",

@@ -489,7 +489,7 @@ def test_a_signal_while_a_run_is_written(tmp_path: Path) -> None:
             on_site=lambda _: os.kill(os.getpid(), signal.SIGINT),
         ) as run,
     ):
-        run.write(output)
+        run.write_sync(output)
     assert list(tmp_path.iterdir()) == []
 
 

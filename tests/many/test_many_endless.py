@@ -134,7 +134,7 @@ def test_a_report_has_all_outcomes_whoever_else_gets_them(tmp_path: Path, form: 
     start = walk_many_sync(FAST, fetcher=MemoryFetcher(make_web(*FAST)), on_site=told.append)
     with start as run:
         time.sleep(0.2)
-        run.write(tmp_path / "urls.csv", report=path)
+        run.write_sync(tmp_path / "urls.csv", report=path)
         assert run.outcomes == []
     if form == "parquet":
         rows = pytest.importorskip("pyarrow.parquet").read_table(path).num_rows

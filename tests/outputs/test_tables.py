@@ -16,7 +16,7 @@ import pytest
 from each_case import for_each
 from walking import ROBOTS, SITE, Pages, index, status, urlset
 
-from sitemapreader import IncompleteWarning, IssueCode, read, walk, walk_sync
+from sitemapreader import IncompleteWarning, IssueCode, read, walk_sync
 from sitemapreader.fetch import FolderFetcher, MemoryFetcher, StoredResponse
 from sitemapreader.output.columns import COLUMNS
 
@@ -356,8 +356,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], str]] = {
     "sites and entries": (lambda: [ONE, *read(urlset(ONE))], "UrlEntry among sites"),
     "entries and sites": (lambda: [*read(urlset(ONE)), ONE], "str among entries"),
     "a column with gaps": (lambda: pd.Series([ONE, float("nan")]), "float among sites"),
-    "async walk": (lambda: walk(ONE), "Walk is not a source of rows: .*walk_sync"),
-    "list of walks": (lambda: [walk_sync(ONE)], "BlockingWalk in the list .*one walk_sync"),
+    "list of walks": (lambda: [walk_sync(ONE)], "Walk in the list .*one walk_sync"),
 }
 
 

@@ -73,7 +73,7 @@ def test_killed_at_each_point(tmp_path: Path, point: str) -> None:
         fetcher = MemoryFetcher(web | {f"https://{HOST}/map.txt": listed})
         state = tmp_path / "all.db"
         with walk_many_sync([HOST], state=state, fetcher=fetcher, changes=True) as run:
-            run.write(output, report=report)
+            run.write_sync(output, report=report)
         return find_pages()
 
     def find_pages() -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import signal
 import sys
 import threading
@@ -19,7 +18,7 @@ from walking import Pages, index, urlset
 from sitemapreader.event_loop import LoopThread
 from sitemapreader.fetch.local import MemoryFetcher
 from sitemapreader.many import walk_many_sync
-from sitemapreader.walker import BlockingWalk, walk_sync
+from sitemapreader.walker import Walk, walk_sync
 from sitemapreader.walker.walks import BUFFERED_EVENTS
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from sitemapreader.models import SitemapEntry
 
 
-def start(pages: Pages | None = None, **arguments: Any) -> BlockingWalk:
+def start(pages: Pages | None = None, **arguments: Any) -> Walk:
     stored = {TOP: urlset(*LOCS)} if pages is None else pages
     return walk_sync(**{"sitemaps": [TOP], "fetcher": MemoryFetcher(stored), **arguments})
 
@@ -65,21 +64,6 @@ def test_a_loop_can_be_left_and_taken_up(kind: str) -> None:
         with pytest.raises(ValueError, match="another kind of loop"):
             entries.batches() if kind == "__iter__" else iter(entries)
     assert len(locs) == len(set(locs)) == 3 * len(LOCS)
-
-
-def test_a_walk_that_nobody_holds_ends() -> None:
-    """Its thread goes away if it was entered, read in part and forgotten."""
-    entries = start({TOP: Endless(TOP)}).__enter__()
-    loop = iter(entries)
-    next(loop)
-    del entries
-    gc.collect()
-    next(loop)  # who has the loop has the walk
-    (thread,) = [each for each in threading.enumerate() if each.name == "sitemapreader.walk"]
-    del loop
-    gc.collect()
-    thread.join(10)
-    assert not thread.is_alive()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no signal of a process to itself: not Windows")
@@ -171,7 +155,7 @@ def test_misuse() -> None:
     """Whoever forgets the `with`, or comes back later, is told what to write."""
     entries = start()
     for misuse in (entries.__iter__, entries.batches, entries.events):
-        with pytest.raises(TypeError, match="with walk_sync"):
+        with pytest.raises(TypeError, match="with `with` and `for`"):
             misuse()
     with entries:
         kept = iter(entries)
