@@ -70,12 +70,12 @@ asyncio.run(main(*sys.argv[1:]))
 
 
 class Walked(NamedTuple):
-    """The figures of a walk: URLs, seconds, peak memory, removed URLs."""
+    """The figures of a walk: URLs, seconds, peak memory, unlisted URLs."""
 
     urls: int
     seconds: float
     peak: int
-    removed: str
+    unlisted: str
 
 
 def write_site(folder: Path, children: int, urls: int) -> None:
@@ -121,15 +121,15 @@ def walk_once(url: str, *options: str) -> Walked:
     """Walk in a process of its own."""
     command = [sys.executable, "-c", WORKER, url, *options]
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, encoding="ascii")
-    urls, seconds, peak, removed = done.stdout.split()
-    return Walked(int(urls), float(seconds), int(peak), removed)
+    urls, seconds, peak, unlisted = done.stdout.split()
+    return Walked(int(urls), float(seconds), int(peak), unlisted)
 
 
 def show(name: str, walked: Walked, note: str = "") -> None:
     """Print a row."""
     print(
         f"{name:<24}{walked.urls:>9}{walked.seconds:>9.2f}{walked.peak / 1e6:>9.1f}"
-        f"{walked.removed:>9}  {note}",
+        f"{walked.unlisted:>9}  {note}",
         flush=True,
     )
 
@@ -169,7 +169,7 @@ def measure_changes(folder: Path, url: str, children: int, urls: int) -> None:
     for child in range(children):
         append_page(folder / f"child-{child}.xml.gz", child)
     show("one URL more each", walk_once(url, *options))
-    show("removed and settled", walk_once(url, *options))
+    show("nothing changed (304)", walk_once(url, *options))
     size = (folder / "changes.db").stat().st_size
     print(f"the file has {size / 1e6:.0f} MB, {size / children / urls:.0f} bytes a URL")
 
@@ -199,7 +199,7 @@ def main() -> None:
     defaults = {"cost": (50, 10_000), "unchanged": (100, 100), "changes": (200, 50_000)}
     children = arguments.children or defaults[arguments.what][0]
     urls = arguments.urls or defaults[arguments.what][1]
-    print(f"{'walk':<24}{'URLs':>9}{'seconds':>9}{'peak MB':>9}{'removed':>9}")
+    print(f"{'walk':<24}{'URLs':>9}{'seconds':>9}{'peak MB':>9}{'unlisted':>9}")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         if arguments.what == "changes":

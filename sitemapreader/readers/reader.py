@@ -93,7 +93,7 @@ class SitemapReader:
         extra_formats: formats besides sitemaps and feeds: "html" (a page, whose links to the same
             site are the entries).
         keeps_deleted: deliver also URLs that their records say were deleted (ResourceSync), with
-            `change` set to "removed". Otherwise they are dropped, with an Issue.
+            `change` set to "unlisted". Otherwise they are dropped, with an Issue.
 
     Events come in document order, a block of 32 KiB at a time: the first after 4 KiB if these are
     conclusive, the last with `close`. A first chunk below 64 KiB waits for the next call: it may be
