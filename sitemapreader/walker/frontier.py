@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import heapq
 import sys
-from collections import Counter, deque
+from collections import Counter, defaultdict
 from contextlib import suppress
 from itertools import count
 from math import inf
-from typing import TYPE_CHECKING, Generic, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import attrs
 
@@ -21,12 +21,10 @@ from sitemapreader.outcomes import ASKED_FOR, Document, Status
 from sitemapreader.urls import origin_of, url_key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 Order: TypeAlias = Literal["document", "newest"]
 """As sitemaps are listed; or the newest first, by the lastmod in their index."""
-
-T = TypeVar("T")
 
 
 # Ten thousand of these wait where an index is large, and Python's garbage collector goes through
@@ -48,9 +46,9 @@ class Job:
     """The keys of its URLs after redirects, and of what named it if that was not an index."""
     document: Document | None = None
     duplicate_of: Job | None = None
-    """The job that reads the same document after a redirect."""
-    is_relisted: bool = False
-    """Whether it counts among the sitemaps though it is a duplicate."""
+    """The job that reads the same document, after a redirect."""
+    is_moved: bool = False
+    """Whether the state has read it at this address, and another job reads it now."""
     is_started: bool = False
     feed: Job | None = None
     """The first page of the feed that this is a later page of."""
@@ -58,6 +56,8 @@ class Job:
     """How many pages of the feed were added, if this is its first one."""
     last_read: int | None = None
     """The run of the state that read it last, if it has not changed since."""
+    place: tuple[int, float, int] = (0, 0.0, 0)
+    """Its place among those that wait: in the order, then as they came."""
     _is_sitemap: bool | None = attrs.field(default=None, init=False)
     _known: asyncio.Event | None = attrs.field(default=None, init=False)
 
@@ -68,16 +68,6 @@ class Job:
             return self.named_by
         return (*self.parent.referrers, self.parent.entry.loc, self.entry.sitemap)
 
-    def find_original(self) -> Document | None:
-        """Return the outcome of what this duplicates; `None` for a circle."""
-        job, passed = self, {id(self)}
-        while job.duplicate_of is not None:
-            job = job.duplicate_of
-            if id(job) in passed:
-                return None
-            passed.add(id(job))
-        return job.document
-
     def resolve(self, *, is_sitemap: bool) -> None:
         """Resolve whether this is a sitemap; later calls are ignored."""
         if self._is_sitemap is None:
@@ -87,16 +77,12 @@ class Job:
 
     async def wait_until_known(self) -> bool:
         """Wait until it is known whether this is a sitemap, and return that."""
-        job, passed = self, {id(self)}
-        while True:
-            if job._is_sitemap is None:
-                job._known = job._known or asyncio.Event()
-                await job._known.wait()
-            other = job.duplicate_of
-            if job._is_sitemap or other is None or id(other) in passed:
-                return bool(job._is_sitemap)
-            job = other
-            passed.add(id(job))
+        if self._is_sitemap is None:
+            self._known = self._known or asyncio.Event()
+            await self._known.wait()
+        if self.duplicate_of is not None:
+            return await self.duplicate_of.wait_until_known()
+        return bool(self._is_sitemap)
 
     def leads_up(self, url: str) -> bool:
         """Return whether redirects to a URL lead back to what names the sitemap."""
@@ -114,14 +100,13 @@ class Job:
             job = job.parent
         return False
 
-    def is_wanted_as(self, key: str) -> bool:
-        """Return whether the site has a sitemap with this key, which the job reads."""
+    @property
+    def is_wanted(self) -> bool:
+        """Whether the site has a sitemap at this address."""
         document = self.document
-        is_duplicate = self.duplicate_of is not None
-        if key != self.key or (is_duplicate and not self.is_relisted):
-            return False
-        is_guess = document is not None and document.via is Via.WELL_KNOWN and not is_duplicate
-        return not (is_guess and document and document.status is Status.SKIPPED)
+        is_guess = document is not None and document.via is Via.WELL_KNOWN
+        is_wrong = is_guess and document is not None and document.status is Status.SKIPPED
+        return not self.is_moved and (self.duplicate_of is not None or not is_wrong)
 
 
 def _make_root(entry: SitemapEntry, key: str, site: str | None) -> Job:
@@ -140,49 +125,13 @@ def _make_child(entry: SitemapEntry, key: str, parent: Job) -> Job:
     return Job(entry, key, parent, depth, scope=parent.scope, feed=feed)
 
 
-# -- what waits
-
-
-def _rank(entry: SitemapEntry, order: Order) -> tuple[int, float]:
+def rank(entry: SitemapEntry, order: Order) -> tuple[int, float]:
     """With "newest", rank roots first, which lead to children; undated ones last."""
     if order == "document":
         return 0, 0.0
     if entry.lastmod is not None:
         return 1, -entry.lastmod.timestamp()
     return (2 if entry.via in (Via.INDEX, Via.PAGE) else 0), 0.0
-
-
-class SitemapQueue(Generic[T]):
-    """A priority queue of items, each with its sitemap.
-
-    Items of equal rank come out in the order in which they were added. The queue holds at most
-    `capacity` items; a quarter more where a new item may come before others.
-    """
-
-    def __init__(self, order: Order, capacity: int) -> None:
-        self._order: Order = order
-        self._capacity = capacity
-        # Sorting costs as much as adding an item only if much surplus is removed at once.
-        self._most = capacity if order == "document" else capacity + capacity // 4
-        self._heap: list[tuple[int, float, int, T]] = []
-        self._numbers = count()
-
-    def __len__(self) -> int:
-        return len(self._heap)
-
-    def push(self, entry: SitemapEntry, item: T) -> list[T]:
-        """Add an item; return the last items in the order if there is no room for them."""
-        heapq.heappush(self._heap, (*_rank(entry, self._order), next(self._numbers), item))
-        if len(self._heap) <= self._most:
-            return []
-        self._heap.sort()  # a sorted list is a heap
-        surplus = [item for *_, item in self._heap[self._capacity :]]
-        del self._heap[self._capacity :]
-        return surplus
-
-    def pop(self) -> T:
-        """Remove and return the first item; raise IndexError if there is none."""
-        return heapq.heappop(self._heap)[-1]
 
 
 def _size_of(url: str) -> int:
@@ -200,7 +149,7 @@ def _start_none() -> None:
 class Frontier:
     """The queue of sitemaps, each URL once, which asks for workers as needed.
 
-    About `capacity` sitemaps wait at most. As many skipped ones are remembered, further ones only
+    `capacity` sitemaps wait at most. As many skipped ones are remembered, further ones only
     counted. All URLs together are bounded in bytes.
     """
 
@@ -215,12 +164,15 @@ class Frontier:
     ) -> None:
         self.skipped_unnamed: Counter[str] = Counter()
         self._capacity = capacity
+        self._order: Order = order
         self._bytes_left = capacity * FRONTIER_BYTES_PER_DOCUMENT
         self._site = site
         self._jobs: dict[str, Job] = {}
         self._skipped: dict[str, tuple[SitemapEntry, str]] = {}
-        self._waiting = SitemapQueue[Job](order, capacity)
-        self._parked: dict[str, deque[Job]] = {}
+        self._numbers = count()
+        self._waiting: list[tuple[tuple[int, float, int], Job]] = []
+        """A heap: the first in the order is on top."""
+        self._parked: defaultdict[str, list[Job]] = defaultdict(list)
         """Origin that must not be asked for a while -> what waits for it."""
         self._breaker = breaker or HostBreaker(FetchOptions())
         self._start_worker = start_worker
@@ -252,32 +204,37 @@ class Frontier:
             self._add(_make_child(entry, key, parent))
 
     def _add(self, job: Job) -> None:
-        """Put a sitemap in the queue; skip the last ones in the order if there is no room."""
+        """Put a sitemap in the queue, or skip it if there is no room."""
+        if len(self._waiting) >= self._capacity:
+            self.skip(job.entry, IssueCode.BUDGET_DOCUMENTS)
+            job.resolve(is_sitemap=False)
+            return
         if job.key not in self._skipped and not self.reserve(job.entry.loc):
             self.skipped_unnamed[IssueCode.BUDGET_MEMORY] += 1
             return
         self._jobs[job.key] = job
         self._skipped.pop(job.key, None)
-        for each in self._waiting.push(job.entry, job):
-            self._drop_waiting(each, IssueCode.BUDGET_DOCUMENTS)
+        job.place = (*rank(job.entry, self._order), next(self._numbers))
+        heapq.heappush(self._waiting, (job.place, job))
         self._changed.set()
         self._start_worker()
 
-    def register_redirect(self, job: Job, url: str) -> Job | None:
-        """Record where a job's redirects led; return what has that URL already, if any.
+    def register_redirect(self, job: Job, url: str) -> bool:
+        """Record where a job's redirects led; return whether another job reads that URL.
 
         A sitemap that only waits to be read under that URL becomes a duplicate of this one.
         """
         key = url_key(url)
         known = self._jobs.get(key)
         if known is not None and known is not job:
-            if known.is_started:
-                return known
+            if known.is_started and known.duplicate_of is None:  # else they lead to each other
+                job.duplicate_of = known
+                return True
             known.duplicate_of = job
-            known.resolve(is_sitemap=False)  # `wait_until_known` asks the other job
+            known.resolve(is_sitemap=False)
         self._jobs[key] = job
         job.aliases += (key,)
-        return None
+        return False
 
     def skip(self, entry: SitemapEntry, reason: str) -> None:
         """Remember that a sitemap is not fetched, unless it is known already."""
@@ -290,20 +247,15 @@ class Frontier:
             self.skipped_unnamed[reason] += 1
 
     def drop_job(self, job: Job, reason: str) -> None:
-        """Skip a job that was taken."""
+        """Skip a job that waits or was taken."""
         del self._jobs[job.key]
         self.free(job.entry.loc)
         self.skip(job.entry, reason)
+        job.resolve(is_sitemap=False)
 
     def _is_waiting(self, job: Job) -> bool:
         """Return whether no other job reads its document, after a redirect."""
         return self._jobs.get(job.key) is job and not job.is_started
-
-    def _drop_waiting(self, job: Job, reason: str) -> None:
-        """Skip a job that was in the queue, unless another one reads its document."""
-        if self._is_waiting(job):
-            self.drop_job(job, reason)
-            job.resolve(is_sitemap=False)
 
     def reserve(self, url: str) -> bool:
         """Reserve memory for the URL of a sitemap; return whether there is enough."""
@@ -323,7 +275,7 @@ class Frontier:
 
     def listed(self) -> dict[str, bool]:
         """Return the key of each sitemap but duplicates -> whether it was wanted."""
-        read = {key: True for key, job in self._jobs.items() if job.is_wanted_as(key)}
+        read = {key: True for key, job in self._jobs.items() if key == job.key and job.is_wanted}
         return read | {key: reason not in ASKED_FOR for key, (_, reason) in self._skipped.items()}
 
     def end(self, reason: str) -> None:
@@ -331,19 +283,23 @@ class Frontier:
         # Thousands of walks a minute would keep the garbage collector busy with circles of objects:
         # it took a tenth of the time. Without the circle a walk is freed as soon as it is left.
         self._start_worker = _start_none
-        for jobs in self._parked.values():
-            for job in jobs:
-                self._drop_waiting(job, reason)
-        self._parked.clear()
-        while self._waiting:
-            self._drop_waiting(self._waiting.pop(), reason)
+        self._unpark(self._parked)
+        for _, job in sorted(self._waiting):
+            if self._is_waiting(job):
+                self.drop_job(job, reason)
+        self._waiting.clear()
 
     # -- the workers
 
     def postpone(self, job: Job) -> None:
         """Put back a taken job, because its host must not be asked for a while."""
         job.is_started = False
-        self._parked.setdefault(origin_of(job.entry.loc), deque()).appendleft(job)
+        self._parked[origin_of(job.entry.loc)].append(job)
+
+    def _unpark(self, origins: Iterable[str]) -> None:
+        for origin in [*origins]:
+            for job in self._parked.pop(origin):
+                heapq.heappush(self._waiting, (job.place, job))
 
     def acquire(self) -> None:
         """Count the caller as pending, until `release`: it may add sitemaps."""
@@ -375,30 +331,19 @@ class Frontier:
                     await self._changed.wait()
 
     def _pick(self) -> Job | None:
-        """Remove and return the next job whose host may be asked."""
-        while job := self._pop_parked() or (self._waiting.pop() if self._waiting else None):
-            if self._is_waiting(job) and self._may_begin(job):
+        """Remove and return the next job whose host may be asked; park or skip the others."""
+        self._unpark(origin for origin in self._parked if self._breaker.wait(origin) in (0, inf))
+        while self._waiting:
+            _, job = heapq.heappop(self._waiting)
+            url = job.entry.loc
+            if not self._is_waiting(job):
+                continue
+            wait = self._breaker.wait(url)
+            if wait == 0:
+                self._breaker.begin_trial(url)
                 return job
+            if wait == inf:
+                self.drop_job(job, self._breaker.find_reason(url))
+            else:
+                self._parked[origin_of(url)].append(job)
         return None
-
-    def _pop_parked(self) -> Job | None:
-        """Remove and return a job whose host may be asked again, or is given up."""
-        for origin, jobs in self._parked.items():
-            if self._breaker.wait(origin) in (0, inf):
-                job = jobs.popleft()
-                if not jobs:
-                    del self._parked[origin]
-                return job
-        return None
-
-    def _may_begin(self, job: Job) -> bool:
-        """Return whether the host of a job may be asked; else park or skip the job."""
-        url = job.entry.loc
-        wait = self._breaker.wait(url)
-        if wait == 0:
-            self._breaker.begin_trial(url)
-        elif wait == inf:
-            self._drop_waiting(job, self._breaker.find_reason(url))
-        else:
-            self._parked.setdefault(origin_of(url), deque()).append(job)
-        return wait == 0

@@ -16,7 +16,7 @@ from sitemapreader.options import MAX_URL_CHARS
 from sitemapreader.outcomes import NOT_DUE, NOT_FOLLOWED, NOT_MODIFIED, Document
 from sitemapreader.rows import EntryColumns, Rows
 from sitemapreader.urls import resolve, same_hosts, url_key
-from sitemapreader.walker.frontier import SitemapQueue
+from sitemapreader.walker.frontier import rank
 
 if TYPE_CHECKING:
     from sitemapreader.discovery.context import WalkContext
@@ -59,9 +59,7 @@ class Children:
         self._job = job
         self._document = document
         self._number = 0
-        self._held: SitemapQueue[SitemapEntry] = SitemapQueue(
-            parts.config.order, parts.context.limits.documents
-        )
+        self._held: list[SitemapEntry] = []
         self._is_held = bool(job.depth) or parts.config.order == "newest"
         self._skipped: Counter[IssueCode] = Counter()
         self._first_skipped: dict[IssueCode, str] = {}
@@ -109,13 +107,12 @@ class Children:
             await self.report(code, self._first_skipped[code], value=f"{number} children")
 
     def _take_held(self) -> list[SitemapEntry]:
-        """Remove the children that were held; of those without a date, the last first."""
-        held = [self._held.pop() for _ in range(len(self._held))]
+        """Return the children that were held; of those without a date, the last first."""
         if self._parts.config.order == "document":
-            return held
-        dates = [entry.lastmod for entry in held]
-        dated = len(dates) - dates.count(None)
-        return held[:dated] + held[dated:][::-1]
+            return self._held
+        undated = [entry for entry in self._held if entry.lastmod is None]
+        dated = [entry for entry in self._held if entry.lastmod is not None]
+        return sorted(dated, key=lambda entry: rank(entry, "newest")) + undated[::-1]
 
     async def report(
         self, code: IssueCode, url: str | None = None, *, value: str | None = None
@@ -129,9 +126,7 @@ class Children:
         if not frontier.reserve(entry.loc):
             self._skip(entry, IssueCode.BUDGET_MEMORY)
             return
-        for surplus in self._held.push(entry, entry):
-            frontier.free(surplus.loc)
-            self._skip(surplus, IssueCode.BUDGET_DOCUMENTS)
+        self._held.append(entry)
 
     async def _add(self, entry: SitemapEntry) -> None:
         """Put a child in the frontier, or skip it with its reason."""

@@ -18,7 +18,7 @@ from sitemapreader.discovery.robots_rules import RobotsRules
 from sitemapreader.errors import FetchError
 from sitemapreader.event_loop import contain, find_first
 from sitemapreader.issues import IssueCode, make_issue
-from sitemapreader.outcomes import ALREADY_READ, LEFT_EARLY, Role, Status, make_document
+from sitemapreader.outcomes import LEFT_EARLY, Role, Status, make_document
 from sitemapreader.walker.filters import EntryFilter
 from sitemapreader.walker.frontier import Frontier
 from sitemapreader.walker.listed import WalkParts, deliver_sample
@@ -74,7 +74,6 @@ class WalkRunner:
         self._tasks = asyncio.TaskGroup()
         self._idle_workers = 0
         self.rules = RobotsRules(context, respect=config.respect_robots)
-        self._duplicates: list[tuple[Job, Visit]] = []
         self._outcomes = self._end_skipped()
         self._filter = EntryFilter(config)
         self._sample = None if config.sample is None else Sample(config.sample, config.seed)
@@ -96,14 +95,10 @@ class WalkRunner:
                 if self._config.search is not None:
                     self.frontier.acquire()
                     self._tasks.create_task(contain(self._search, self._config.search))
-            if self._config.search is not None and self._config.search.probe == "deep":
-                await self._search_by_names(self._config.search)
             await self._end()
         except BaseExceptionGroup as errors:
             fault = find_first(errors)
         finally:
-            for _ in self._end_duplicates():
-                pass
             for _ in self._outcomes:  # the missing ones, where the walk was left early
                 pass
         if fault is not None:
@@ -116,16 +111,6 @@ class WalkRunner:
             await SiteSearch(search, self.context, self.rules, self._try_entries).run()
             self.context.report.announce_outcomes()
         finally:
-            self.frontier.release()
-
-    async def _search_by_names(self, search: Search) -> None:
-        """Probe on when all sitemaps are known: their names may show the platform."""
-        names = "\n".join(self.frontier.listed())
-        self._tasks = asyncio.TaskGroup()
-        async with self._tasks:
-            self.frontier.acquire()
-            probing = SiteSearch(search, self.context, self.rules, self._try_entries)
-            await probing.probe_platforms(names)
             self.frontier.release()
 
     async def _try_entries(self, entries: Sequence[SitemapEntry]) -> ProbeResult:
@@ -190,8 +175,6 @@ class WalkRunner:
             self.frontier.drop_job(job, refusal)
             return
         await visit.run()
-        if visit.is_duplicate:
-            self._duplicates.append((job, visit))
 
     async def _open_tracker(self, job: Job) -> DocumentTracker | None:
         if self._writer is None:
@@ -254,32 +237,12 @@ class WalkRunner:
 
     async def _end(self) -> None:
         """Give each sitemap without an outcome its own, and report what was not read."""
-        for visit in self._end_duplicates():
-            await visit.save()
         if self._sample is not None:
             await deliver_sample(self._parts, self._sample)
         await self._report_unread()
         await self._report_other_site()
         for _ in self._outcomes:
             await self.context.loop_share.yield_if_due()
-
-    def _end_duplicates(self) -> Iterator[Visit]:
-        """Give each duplicate the outcome of what it duplicates, one a step."""
-        # A site that is down may redirect all its sitemaps to one page. What the first one lists is
-        # unknown then, and so is what the others list.
-        report = self.context.report
-        while self._duplicates:
-            job, visit = self._duplicates.pop(0)
-            document, original = visit.document, job.find_original()
-            if original is None:
-                report.end_document(document, Status.FAILED, IssueCode.REDIRECT_LOOP)
-            elif original.status in (Status.FAILED, Status.PARTIAL):
-                report.end_document(document, original.status, original.reason)
-            else:
-                report.end_document(document, Status.SKIPPED, ALREADY_READ)
-            if document.status is not Status.SKIPPED or visit.is_new:
-                job.is_relisted = True
-            yield visit
 
     def _end_skipped(self) -> Iterator[None]:
         """Give each sitemap that was not fetched its outcome, one a step."""

@@ -66,9 +66,6 @@ class Visit:
         self.document = document = make_document(job.entry)
         if job.feed is not None:  # so that no tree is as deep as a feed has pages
             document.parent = job.feed.entry.loc
-        # If redirects led to a document that another visit reads, its outcome is this one's, too,
-        # and is not known yet.
-        self.is_duplicate = False
         self._parts = parts
         self._context = context = parts.context
         self._job = job
@@ -117,18 +114,10 @@ class Visit:
                     self._parts.frontier.postpone(job)
                     return
                 fault = error
-            outcome = await self._close(fault)
-            if self.is_duplicate:
-                return
-            report.end_document(document, *outcome)
-        await self.save()
+            report.end_document(document, *await self._close(fault))
+        await self._save()
 
-    @property
-    def is_new(self) -> bool:
-        """Whether the state has never read the document under this address."""
-        return self._tracker is not None and not self._tracker.was_read
-
-    async def save(self) -> None:
+    async def _save(self) -> None:
         """Give the outcome to the state, if there is one."""
         document, tracker = self.document, self._tracker
         if tracker is None or tracker.was_finished or tracker.is_postponed:
@@ -188,13 +177,13 @@ class Visit:
         job = self._job
         if job.leads_up(url):
             raise FetchError(IssueCode.REDIRECTS_UP, url)
-        job.duplicate_of = self._parts.frontier.register_redirect(job, url)
+        is_read = self._parts.frontier.register_redirect(job, url)
         job.scope += self._parts.rules.find_listing(job.referrers, job.entry.loc)
         self._entries.scope = (*job.scope, folder_of(job.entry.loc), folder_of(url))
-        self.is_duplicate = job.duplicate_of is not None
-        if self.is_duplicate:
+        if is_read:
+            job.is_moved = self._tracker is not None and self._tracker.was_read
             self._outcome = Status.SKIPPED, ALREADY_READ
-        return self.is_duplicate
+        return is_read
 
     # -- what the state knows
 

@@ -277,17 +277,18 @@ async def test_a_walk_that_is_resumed_a_day_later(db: Path, clock: SetClock) -> 
 
 @pytest.mark.parametrize("target", ["", "robots.txt", "top.xml", "one.xml", "login"])
 async def test_children_that_redirect_to_one_page(told: Told, target: str) -> None:
-    """Twenty children that all lead to one page for a day keep their URLs, and count as lost."""
+    """Twenty children that all lead to one page for some days keep their URLs; one is lost."""
     children = {f"{SITE}c{k}.xml": urlset(*pages(10 * k, 10 * k + 1)) for k in range(20)}
     named = b"Sitemap: https://example.org/top.xml"
     whole = {ROBOTS: named, TOP: index(ONE, *children), ONE: urlset(*pages(1000)), **children}
     bodies = {"robots.txt": named, "top.xml": whole[TOP], "one.xml": whole[ONE]}
     away = StoredResponse(SITE + target, bodies.get(target, HTML))
     down = whole | dict.fromkeys(children, away)
-    for served in (whole, down):
+    days = (whole, down) if target == "one.xml" else (whole, down, down, down)
+    for served in days:
         assert await told.walk(served) == []
     if target != "one.xml":  # which is a sitemap: each of them may have moved there
-        assert sum(each.is_lost for each in told.walked.report.documents) == 20
+        assert any(each.is_lost for each in told.walked.report.documents)
     assert await told.walk(whole) == []
     assert told.walked.locs == []
 

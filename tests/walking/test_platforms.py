@@ -64,11 +64,10 @@ async def test_each_platform_has_its_paths(platform: str) -> None:
 
 
 async def test_wix_tells_of_siblings() -> None:
-    """The name of one child in an index is enough: its siblings are read as well, once each."""
+    """The name of one sitemap in robots.txt is enough: its siblings are read as well, once each."""
     async with serve_site() as site:
         fill(site)
-        site.pages["/robots.txt"] = Answer(f"Sitemap: {site.base}/sitemap.xml".encode())
-        site.pages["/sitemap.xml"] = Answer(make_index(f"{site.base}/pages-sitemap.xml"))
+        site.pages["/robots.txt"] = Answer(f"Sitemap: {site.base}/pages-sitemap.xml".encode())
         for name in ("pages", "blog-posts", "store-products", "forum-posts"):
             site.pages[f"/{name}-sitemap.xml"] = Answer(make_urlset(f"{site.base}/{name}"))
         usual = await read_site(f"{site.base}/", probe="always")
