@@ -156,7 +156,7 @@ PUBLIC = {
         SiteTask watch Watch SiteOutcome SiteStatus discover discover_sync
         Discovery newest newest_sync Newest
     """,
-    "Reading one document": "read SitemapReader Event parse_robots Robots OtherLine",
+    "Reading one document": "read SitemapReader Event parse_robots Robots",
     "Values": """
         UrlEntry SitemapEntry Image Video News Alternate models.Price models.Restriction Extra
         Format Via Change DateSource

@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from sitemapreader.outcomes import Document, Role, SiteOutcome, SiteStatus, Status
     from sitemapreader.output import open_output
     from sitemapreader.readers import SitemapReader, read
-    from sitemapreader.readers.robots import OtherLine, Robots, parse_robots
+    from sitemapreader.readers.robots import Robots, parse_robots
     from sitemapreader.report import Report
     from sitemapreader.state import State
     from sitemapreader.tables import IncompleteWarning, read_batches, to_dataframe
@@ -98,7 +98,6 @@ __all__ = [
     "Limits",
     "Newest",
     "News",
-    "OtherLine",
     "Report",
     "Robots",
     "Role",
@@ -148,7 +147,7 @@ _EXPORTS_BY_MODULE = {
     "options": "FetchOptions Limits",
     "output": "open_output",
     "readers": "SitemapReader read",
-    "readers.robots": "OtherLine Robots parse_robots",
+    "readers.robots": "Robots parse_robots",
     "outcomes": "Document Role SiteOutcome SiteStatus Status",
     "report": "Report",
     "state": "State",

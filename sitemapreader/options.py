@@ -141,8 +141,6 @@ ROBOTS_MAX_SITEMAPS = 1_000
 """Different values of Sitemap lines that are read; the largest real files have hundreds."""
 ROBOTS_MAX_LINE_CHARS = 8_192
 """Google's parser cuts a line after 16,664 bytes, eight times the longest URL that it knows."""
-ROBOTS_MAX_OTHER_LINES = 1_000
-"""Lines that carry no rule, such as Content-Signal."""
 ROBOTS_MAX_CRAWL_DELAY_SECONDS = 60.0
 """A longer Crawl-delay is cut to this: one document a minute."""
 

@@ -12,7 +12,7 @@ from ipaddress import ip_address
 from itertools import repeat
 from threading import Lock
 from typing import TYPE_CHECKING, Literal
-from urllib.parse import SplitResult, urlsplit, urlunsplit
+from urllib.parse import urlsplit, urlunsplit
 
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import MAX_URL_CHARS, PROTOCOL_MAX_LOC_CHARS
@@ -37,9 +37,11 @@ __all__ = [
 Hosts = Literal["host", "site", "any"]
 """Which other hosts belong: the same one, the same registrable domain, or all."""
 
-SCHEMES = ("http://", "https://")
+_SCHEMES = ("http://", "https://")
 _LOADING = Lock()
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+_FOREIGN_SCHEME = re.compile(r"(?!https?:)[a-z][a-z0-9+-]*:(?!\d)", re.ASCII | re.IGNORECASE)
+"""What begins as no URL of the web; `host:8080` has no scheme."""
 
 # What a normaliser would leave as it is, but for dot segments: lower-case host with no user, no
 # port or one of a test server, a path, no percent-encoding, no fragment. Nine of ten are like that.
@@ -64,12 +66,11 @@ _SUSPECT_CHARACTERS = (" ", "{", "<", "\t", "\n", "\r", "\x7f", _REPLACEMENT_CHA
 """Characters that may mean an error or a warning."""
 
 _CLIMBING = ("..", "%2e", "%2E", "\t", "\r", "\n")
-
-_PLAIN_PATH = re.compile(r"/(?![/.])(?:[!-.0-~]|/(?!\.))*+")
-"""A path from the root without dot segments, as most links of pages are."""
-
-_split_uncached: Callable[[str], SplitResult] = getattr(urlsplit, "__wrapped__", urlsplit)
-"""Python keeps the last 128 URLs that it split, however long they were."""
+_PARTS = re.compile(
+    r"([A-Za-z][A-Za-z0-9+.-]*+:)?(//[^/?#]*+)?([^?#]*+)(\?[^#]*+)?(#.*+)?", re.DOTALL
+)
+_NO_BREAKS = dict.fromkeys(map(ord, "\t\r\n"))
+"""Removes what parsers of URLs remove."""
 
 
 def cached_by_url(function: Callable[[str], str]) -> Callable[[str], str]:
@@ -88,7 +89,7 @@ def cached_by_url(function: Callable[[str], str]) -> Callable[[str], str]:
 
 def has_web_scheme(url: str) -> bool:
     """Return whether `url` begins as an absolute http or https URL."""
-    return url[:8].lower().startswith(SCHEMES)
+    return url[:8].lower().startswith(_SCHEMES)
 
 
 def begins_as_url(data: bytes) -> bool:
@@ -131,36 +132,33 @@ def resolve(base: str, reference: str) -> str | None:
     is_absolute = has_web_scheme(reference)
     if not is_absolute and _SCHEME.match(reference):
         return None
-    try:
-        at = _split(base)
-        if _PLAIN_PATH.fullmatch(reference) and at.netloc and has_web_scheme(base):
-            return f"{at.scheme}://{at.netloc}{reference}"
-        to = _split(reference)
-    except ValueError:  # brackets that are not an IPv6 address
-        return None
-    if is_absolute:
-        return reference
-    path = _remove_dots(to.path)
-    query = _query_of(reference, to)
-    fragment = f"#{to.fragment}" if "#" in reference else ""
-    if not to.scheme and not to.netloc:
-        if not to.path:
-            path, query = at.path, query or _query_of(base, at)
-        elif not to.path.startswith("/"):
-            folder = at.path[: at.path.rfind("/") + 1] or ("/" if at.netloc else "")
-            path = _remove_dots(folder + to.path)
-    start = urlunsplit((to.scheme or at.scheme, to.netloc or at.netloc, path, "", ""))
-    url = start + query + fragment  # urlunsplit would drop the mark of one that is empty
+    scheme, host, path, query, fragment = _split(reference)
+    if not scheme:
+        scheme, base_host, base_path, base_query, _ = _split(base)
+        if not (host or path):
+            path, query = base_path, query or base_query
+        elif not host and not path.startswith("/"):
+            folder = base_path[: base_path.rfind("/") + 1] or ("/" if base_host else "")
+            path = _remove_dots(folder + path)
+        else:
+            path = _remove_dots(path)
+        host = host or base_host
+    url = reference if is_absolute else f"{scheme}{host}{path}{query}{fragment}"
+    if "[" in host or "]" in host:
+        try:
+            urlsplit(url)
+        except ValueError:  # brackets that are not an IPv6 address
+            return None
     return url if has_web_scheme(url) else None
 
 
-def _split(url: str) -> SplitResult:
-    return urlsplit(url) if len(url) <= PROTOCOL_MAX_LOC_CHARS else _split_uncached(url)
+def _split(url: str) -> tuple[str, ...]:
+    """Split a URL into scheme, host, path, query and fragment, with their marks.
 
-
-def _query_of(url: str, parts: SplitResult) -> str:
-    """Return a URL's query with its mark, which an empty one has as well; or ""."""
-    return f"?{parts.query}" if "?" in url.partition("#")[0] else ""
+    Unlike those of `urlsplit`, an empty query is not lost, and no long URL is kept in a cache.
+    """
+    match = _PARTS.match(url.translate(_NO_BREAKS))
+    return match.groups("") if match else ("",) * 5
 
 
 def _remove_dots(path: str) -> str:
@@ -324,6 +322,26 @@ def find_url_error(loc: str) -> IssueCode | None:
     if _REPLACEMENT_CHARACTER in loc:
         return IssueCode.MALFORMED
     return None
+
+
+def read_loc(text: str, base: str) -> tuple[str, list[IssueCode]]:
+    """Return the absolute URL that a loc gives, and what has to be said of it.
+
+    It is resolved against `base` if it is relative, and "" if it must be dropped: the one code
+    then says why.
+    """
+    if error := find_url_error(text):
+        return "", [error]
+    if has_web_scheme(text):
+        return text, url_warnings(text)
+    if _FOREIGN_SCHEME.match(text):
+        return "", [IssueCode.UNSUPPORTED_SCHEME]
+    if not has_web_scheme(base):
+        return "", [IssueCode.MISSING_BASE]
+    url = resolve(base, text)
+    if error := find_url_error(url) if url else IssueCode.MALFORMED:  # the fault may be the base's
+        return "", [error]
+    return url or "", [IssueCode.RELATIVE_LOC, *url_warnings(url or "")]
 
 
 def parse_reference(text: str) -> str | None:

@@ -1,21 +1,20 @@
 """robots.txt (RFC 9309): bytes in, a `Robots` out.
 
-The parser reads sitemaps, groups and other lines. protego judges the rules, unless they have more
+The parser finds the lines of each group; protego judges those of one robot, unless they have more
 wildcards than it can match in bounded time.
 """
 
 # protego could parse a file as well. But it takes text, not bytes, trusts what `str.splitlines`
-# calls a line, and copies every rule for every robot that the group names. So it gets rules only.
+# calls a line, finds names inside of others, and copies every rule for every robot that the group
+# names. So it gets the lines for one robot.
 
 from __future__ import annotations
 
 import codecs
-import math
 import re
 from collections import Counter
-from contextlib import suppress
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote, urlsplit
 
 import attrs
@@ -27,18 +26,14 @@ from sitemapreader.options import (
     ROBOTS_MAX_BYTES,
     ROBOTS_MAX_CRAWL_DELAY_SECONDS,
     ROBOTS_MAX_LINE_CHARS,
-    ROBOTS_MAX_OTHER_LINES,
     ROBOTS_MAX_SITEMAPS,
 )
 from sitemapreader.readers.stats import ReadStats
 from sitemapreader.readers.text import split_line
-from sitemapreader.urls import find_url_error, has_web_scheme, resolve, url_key
+from sitemapreader.urls import read_loc, url_key
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from protego import Protego
-
 
 _MOST_WORK = 5_000_000
 """Nanoseconds that wildcards may take for one URL; the event loop waits for them."""
@@ -48,67 +43,27 @@ _NOT_LITERAL = re.compile(r"\*|%[0-9A-Fa-f]{2}|%|[^\x21-\x7e]+")
 """What a path may write in another way than the URLs that it matches."""
 _STARS = re.compile(r"\*{2,}")
 _AGENT = "us"
-"""The name that protego knows our robot by: it gets the rules of one group only."""
-_MAX_COMPILED_GROUPS = 4
-"""Few agents ask, and compiled rules are large."""
+"""The name that protego knows our robot by."""
 
 
-class OtherLine(NamedTuple):
-    """A line that is neither a rule nor a Sitemap line, such as Content-Signal.
+class _GroupLines:
+    """The lines for one robot: fields and values; each method as in `Robots`."""
 
-    Attributes:
-        group: the User-agent values of its group; empty before the first group.
-        name: the text before the colon, as written.
-        value: the text behind the colon, without a comment.
-        line: the number of the line, from 1.
-    """
-
-    group: tuple[str, ...]
-    name: str
-    value: str
-    line: int
-
-
-@attrs.define(eq=False)
-class Group:
-    """A group as written: its User-agent lines, rules and Crawl-delay."""
-
-    agents: list[str] = attrs.field(factory=list)
-    # A file may have 30,000 rules: whether each is Allow, and its path. Python's garbage collector
-    # passes over plain tuples; with objects of classes it would hold the event loop for 20 ms.
-    rules: list[tuple[bool, str]] = attrs.field(factory=list)
-    delay: float | None = None
-
-    def add_line(self, field: str, value: str) -> None:
-        """Add a rule, or a Crawl-delay if it is a number of seconds."""
-        if field != "crawl-delay":
-            self.rules.append((field == "allow", value))
-            return
-        with suppress(ValueError):
-            if math.isfinite(delay := float(value)) and delay >= 0:
-                self.delay = delay
-
-
-class _GroupRules:
-    """The rules that apply to one robot; each method as in `Robots`."""
-
-    def __init__(self, rules: Sequence[tuple[bool, str]], delay: float | None) -> None:
-        self.delay = delay
-        self._rules = rules
-        # protego takes some stars in a row for one. And it reads `$` as the end of the URL and as a
-        # character, which makes two rules of one.
-        paths = [_STARS.sub("*", path) for _, path in rules if "*" in path]
-        wild = paths + [path for path in paths if "$" in path]
+    def __init__(self, lines: list[tuple[str, str]]) -> None:
+        self._lines = lines
+        self._has_rules = any(field != "crawl-delay" for field, _ in lines)
+        # protego takes some stars in a row for one, and makes two rules of one with a `$`.
+        wild = [_STARS.sub("*", path) * (1 + ("$" in path)) for _, path in lines if "*" in path]
         self._stars = sum(path.count("*") for path in wild)
         self._chars = sum(map(len, wild))
 
     def list_disallowed_pieces(self) -> list[str]:
-        paths = {path for allow, path in self._rules if not allow and path}
+        paths = {path for field, path in self._lines if field == "disallow"}
         pieces = (_NOT_LITERAL.split(path.rstrip("$")) for path in paths)
         return sorted({max(parts, key=len) for parts in pieces})
 
     def find_refusal(self, url: str) -> IssueCode | None:
-        if not self._rules or urlsplit(url).path == "/robots.txt":  # RFC 9309, section 2.2.2
+        if not self._has_rules or urlsplit(url).path == "/robots.txt":  # RFC 9309, section 2.2.2
             return None
         if len(url) > MAX_URL_CHARS:
             return IssueCode.ROBOTS_TOO_COMPLEX
@@ -125,12 +80,16 @@ class _GroupRules:
         # ns more for each character looked for. The largest files at hand have 4 stars.
         return 1_000 * self._stars + length * (3 * self._stars + self._chars / 4)
 
+    def crawl_delay(self) -> float | None:
+        delay = self._protego.crawl_delay(_AGENT) if self._lines else None
+        return None if delay is None else min(delay, ROBOTS_MAX_CRAWL_DELAY_SECONDS)
+
     @cached_property
     def _protego(self) -> Protego:
         from protego import Protego  # noqa: PLC0415 (many runs read no robots.txt)
 
-        lines = [f"{'Allow' if allow else 'Disallow'}: {path}" for allow, path in self._rules]
-        return Protego.parse("\n".join([f"User-agent: {_AGENT}", *lines]))
+        lines = [f"{field}: {value}" for field, value in self._lines]
+        return Protego.parse("\n".join([f"user-agent: {_AGENT}", *lines]))
 
 
 @attrs.frozen(eq=False)
@@ -140,7 +99,6 @@ class Robots:
     Attributes:
         url: its address after redirects.
         sitemaps: the sitemaps that it lists, in order, without duplicates.
-        other_lines: the first 1,000 lines that are not rules, uninterpreted.
         issues: the first 10 Issues of each code.
         counts: the number of Issues of each code.
         complete: False if it could not be fetched to its end. RFC 9309, section 2.3.1.4 then
@@ -149,13 +107,14 @@ class Robots:
 
     url: str = ""
     sitemaps: tuple[SitemapEntry, ...] = ()
-    other_lines: tuple[OtherLine, ...] = ()
     issues: tuple[Issue, ...] = ()
     counts: Counter[IssueCode] = attrs.field(factory=Counter)
     complete: bool = True
     _keys: frozenset[str] = attrs.field(default=frozenset(), repr=False)
-    _groups: tuple[Group, ...] = attrs.field(default=(), repr=False)
-    _compiled: dict[str, _GroupRules] = attrs.field(factory=dict, init=False, repr=False)
+    # A file may have 30,000 lines: the field, and its value; of a User-agent, its token. Python's
+    # garbage collector passes over plain tuples; objects of classes would hold the event loop up.
+    _lines: tuple[tuple[str, str], ...] = attrs.field(default=(), repr=False)
+    _known: dict[str, _GroupLines] = attrs.field(factory=dict, init=False, repr=False)
 
     def can_fetch(self, url: str, agent: str) -> bool:
         """Return whether the rules let `agent` (a User-Agent header) fetch `url`.
@@ -168,7 +127,7 @@ class Robots:
     def find_refusal(self, url: str, agent: str) -> IssueCode | None:
         """Return why the rules do not let `agent` fetch `url`; `None` if they do."""
         try:
-            return self._rules_for(agent).find_refusal(url)
+            return self._lines_for(agent).find_refusal(url)
         except ValueError:  # brackets that are not an IPv6 address; surrogates
             return IssueCode.ROBOTS_DISALLOWED
 
@@ -178,12 +137,11 @@ class Robots:
         That holds for URLs without a `%` and control characters. Where many URLs are to be judged,
         a search for these texts leaves few.
         """
-        return self._rules_for(agent).list_disallowed_pieces()
+        return self._lines_for(agent).list_disallowed_pieces()
 
     def crawl_delay(self, agent: str) -> float | None:
         """Return the seconds that `agent` should wait between requests, at most 60."""
-        delay = self._rules_for(agent).delay
-        return None if delay is None else min(delay, ROBOTS_MAX_CRAWL_DELAY_SECONDS)
+        return self._lines_for(agent).crawl_delay()
 
     def lists(self, url: str) -> bool:
         """Return whether a Sitemap line names `url`."""
@@ -191,27 +149,26 @@ class Robots:
 
     def prepare(self, agent: str) -> None:
         """Compile the rules for `agent` now: for a large file this belongs in a thread."""
-        self.find_refusal("http://localhost/", agent)
+        self.crawl_delay(agent)
 
-    def _rules_for(self, agent: str) -> _GroupRules:
-        """Return the rules of the longest of the agent's names in the file, else of `*`.
+    def _lines_for(self, agent: str) -> _GroupLines:
+        """Return the lines for the longest of the agent's names in the file, else for `*`.
 
         Groups of one name are merged (RFC 9309, section 2.2.1).
         """
-        if agent not in self._compiled:
-            if len(self._compiled) >= _MAX_COMPILED_GROUPS:
-                self._compiled.clear()
-            self._compiled[agent] = self._compile(agent)
-        return self._compiled[agent]
-
-    def _compile(self, agent: str) -> _GroupRules:
-        tokens = [{_token_of(value) for value in group.agents} for group in self._groups]
-        known = set().union(*tokens)
+        if agent in self._known:
+            return self._known[agent]
+        known = {value for field, value in self._lines if field == "user-agent"}
         ours = max(_names_of(agent) & known, key=lambda name: (len(name), name), default="*")
-        groups = [group for group, own in zip(self._groups, tokens, strict=True) if ours in own]
-        delays = [group.delay for group in groups if group.delay is not None]
-        rules = [rule for group in groups for rule in group.rules]
-        return _GroupRules(rules, delays[-1] if delays else None)
+        found, is_ours, last = [], False, ""
+        for field, value in self._lines:
+            if field == "user-agent":
+                is_ours = value == ours or (is_ours and last == field)
+            elif is_ours and value:
+                found.append((field, value))
+            last = field
+        self._known[agent] = _GroupLines(found)
+        return self._known[agent]
 
 
 def _token_of(value: str) -> str:
@@ -230,25 +187,23 @@ def _names_of(agent: str) -> set[str]:
 # SECURITY: str.splitlines() breaks a line at some of these, so a comment could smuggle in a rule.
 # The other control characters have no place in a line either.
 _CONTROL_CHARACTERS = re.compile(r"[\0-\x08\x0b\x0c\x0e-\x1f\x7f\x85\u2028\u2029]")
-_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:", re.ASCII | re.IGNORECASE)
-_OTHER_NAME = re.compile(r"[A-Za-z][\w -]{0,63}", re.ASCII)
 _BOMS = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 # How a page, gzip, PDF and zip begin. `_decode` looks for NUL as well: no UTF-8 text holds it.
 _NOT_TEXT = (b"<", b"\x1f\x8b", b"%PDF", b"PK\x03\x04")
 _SNIFFED_BYTES = 1_024
 
-_SPELLINGS = {
-    "user-agent": ("user-agent", "useragent", "user agent"),
-    "allow": ("allow",),
-    "disallow": ("disallow", "dissallow", "dissalow", "disalow", "diasllow", "disallaw"),
-    "crawl-delay": ("crawl-delay", "crawl delay"),
-    "sitemap": ("sitemap", "sitemaps", "site-map", "site-maps"),
-    "host": ("host",),
+_FIELDS = {
+    **dict.fromkeys(("user-agent", "useragent", "user agent"), "user-agent"),
+    "allow": "allow",
+    **dict.fromkeys(
+        ("disallow", "dissallow", "dissalow", "disalow", "diasllow", "disallaw"), "disallow"
+    ),
+    **dict.fromkeys(("crawl-delay", "crawl delay"), "crawl-delay"),
+    **dict.fromkeys(("sitemap", "sitemaps", "site-map", "site-maps"), "sitemap"),
 }
 """As generous as protego, and as Google's parser, which accepts these misspellings."""
-_FIELDS = {spelling: name for name, spellings in _SPELLINGS.items() for spelling in spellings}
 _OTHER_FIELDS = frozenset(
-    {"clean-param", "content-signal", "content-usage", "license", "noindex", "request-rate"}
+    ("clean-param", "content-signal", "content-usage", "host", "license", "noindex", "request-rate")
 )
 """Fields without a rule or a sitemap, by which a robots.txt is known as well."""
 
@@ -275,7 +230,7 @@ def parse_robots(data: bytes, url: str = "", *, complete: bool = True) -> Robots
     is_cut = len(data) > ROBOTS_MAX_BYTES
     lines = [] if text is None else text.split("\n")
     for number, line in enumerate(lines[:-1] if is_cut or not complete else lines, 1):
-        parser.read_line(number, line)
+        parser.read_line(number, line.partition("#")[0].strip())
     if text is None or parser.is_robots is False:
         parser = _RobotsParser(url)
         parser.add_issue(IssueCode.ROBOTS_NOT_TEXT)
@@ -297,17 +252,17 @@ def _decode(data: bytes) -> str | None:
     return _CONTROL_CHARACTERS.sub(" ", text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
-def _split_line(line: str) -> tuple[str, str] | None:
+def _split_line(line: str) -> tuple[str, str]:
     """Split a line at the colon, or behind a known name, like protego."""
     name, colon, value = line.partition(":")
-    name = name.strip()
-    if colon and (name.lower() in _FIELDS or not value or value[0].isspace()):
+    name = name.strip().lower()
+    if colon and (name in _FIELDS or not value or value[0].isspace()):
         return name, value.strip()
     words = line.split(None, 2)
     for count in (1, 2):
-        if " ".join(words[:count]).lower() in _FIELDS:
-            return " ".join(words[:count]), " ".join(words[count:])
-    return (name, value.strip()) if colon else None
+        if (field := " ".join(words[:count]).lower()) in _FIELDS:
+            return field, " ".join(words[count:])
+    return (name, value.strip()) if colon else ("", "")
 
 
 class _RobotsParser:
@@ -320,105 +275,72 @@ class _RobotsParser:
         self._url = url
         self._stats = ReadStats(url)
         self._events: list[Event] = []
-        self._groups: list[Group] = []
-        self._names_agents = False
+        self._lines: list[tuple[str, str]] = []
         self._sitemaps: dict[str, SitemapEntry] = {}
-        self._sitemap_values: set[str] = set()
-        self._others: list[tuple[Group | None, str, str, int]] = []
-        self._surplus: Counter[str] = Counter()
+        self._values: set[str] = set()
+        self._surplus = 0
+        """Sitemaps that are not taken, because there are too many."""
 
     def add_issue(self, code: IssueCode, line: int | None = None, value: str | None = None) -> None:
         self._stats.add_issue(self._events, code, line=line, value=value)
 
     def read_line(self, number: int, line: str) -> None:
-        """Read one line without its comment."""
-        line = line.partition("#")[0].strip()
+        """Read one line that has lost its comment."""
         if not line:
             return
         if is_cut := len(line) >= ROBOTS_MAX_LINE_CHARS:
             self.add_issue(IssueCode.FIELD_TOO_LONG, number, line)
             line = line[:ROBOTS_MAX_LINE_CHARS]
-        name, value = _split_line(line) or ("", "")
-        field = _FIELDS.get(name.lower())
-        self.is_robots = self.is_robots or field is not None or name.lower() in _OTHER_FIELDS
+        name, value = _split_line(line)
+        field = _FIELDS.get(name)
+        self.is_robots = self.is_robots or field is not None or name in _OTHER_FIELDS
         if is_cut:
             # A value that is cut means something else. But the beginning of a Disallow forbids all
             # that the whole would, so it is kept: nothing forbidden becomes allowed.
-            if field != "disallow":
-                return
+            field = field if field == "disallow" else None
             value = (value.rpartition("%")[0] or value).rstrip("$")
         if field == "sitemap":
             self._add_sitemaps(number, value)
-        elif field in (None, "host"):
-            self._add_other(name, value, number)
-        elif field == "user-agent":
-            if not self._names_agents:
-                self._groups.append(Group())
-            self._names_agents = True
-            self._groups[-1].agents.append(value)
-        else:
-            self._names_agents = False
-            if self._groups and value:  # else before the first User-agent line, or without a path
-                self._groups[-1].add_line(field, value)
-
-    def _add_other(self, name: str, value: str, number: int) -> None:
-        if not _OTHER_NAME.fullmatch(name) or has_web_scheme(f"{name}:{value}"):
-            return
-        if len(self._others) < ROBOTS_MAX_OTHER_LINES:
-            self._others.append((self._groups[-1] if self._groups else None, name, value, number))
-        else:
-            self._surplus[f"lines without rules past the first {ROBOTS_MAX_OTHER_LINES}"] += 1
+        elif field:
+            self._lines.append((field, _token_of(value) if field == "user-agent" else value))
 
     def _add_sitemaps(self, line: int, text: str) -> None:
         values = split_line(text)
         if values != [text]:
             self.add_issue(IssueCode.UNTIDY_LINE, line, text)
-        for value in values:
-            if not value or value in self._sitemap_values:
+        for value in filter(None, values):
+            if value in self._values:
                 continue
-            if len(self._sitemap_values) >= ROBOTS_MAX_SITEMAPS:
-                self._surplus[f"Sitemap lines past the first {ROBOTS_MAX_SITEMAPS}"] += 1
-                continue
-            self._sitemap_values.add(value)
-            url, codes = _resolve_sitemap(self._url, value)
-            if url and url_key(url) == url_key(self._url):
-                codes.append(IssueCode.CYCLE)
-            elif url:
-                entry = SitemapEntry(url, via=Via.ROBOTS, sitemap=self._url)
-                self._sitemaps.setdefault(url_key(url), entry)
-            for code in codes:
-                self.add_issue(code, line, value)
+            if len(self._values) < ROBOTS_MAX_SITEMAPS:
+                self._values.add(value)
+                self._add_sitemap(line, value)
+            else:
+                self._surplus += 1
+
+    def _add_sitemap(self, line: int, value: str) -> None:
+        written, codes = read_loc(value, self._url)
+        codes = [IssueCode.INVALID_URL if one is IssueCode.MALFORMED else one for one in codes]
+        url = without_userinfo(written)
+        if url != written:
+            codes.append(IssueCode.USERINFO_REMOVED)
+        if url and url_key(url) == url_key(self._url):
+            codes.append(IssueCode.CYCLE)
+        elif url:
+            entry = SitemapEntry(url, via=Via.ROBOTS, sitemap=self._url)
+            self._sitemaps.setdefault(url_key(url), entry)
+        for code in codes:
+            self.add_issue(code, line, value)
 
     def finish(self, *, complete: bool) -> Robots:
-        for kind, number in self._surplus.items():
-            self.add_issue(IssueCode.ROBOTS_TOO_LARGE, value=f"{number} {kind}")
-        # A group may name thousands of agents, so its lines share one tuple
-        others = self._others
-        agents = {id(group): tuple(group.agents) for group, *_ in others if group}
+        if self._surplus:
+            value = f"{self._surplus} Sitemap lines past the first {ROBOTS_MAX_SITEMAPS}"
+            self.add_issue(IssueCode.ROBOTS_TOO_LARGE, value=value)
         return Robots(
             url=self._url,
             sitemaps=tuple(self._sitemaps.values()),
-            other_lines=tuple(OtherLine(agents.get(id(one[0]), ()), *one[1:]) for one in others),
             issues=tuple(event for event in self._events if isinstance(event, Issue)),
             counts=self._stats.counts,
             complete=complete,
             keys=frozenset(self._sitemaps),
-            groups=tuple(self._groups),
+            lines=tuple(self._lines),
         )
-
-
-def _resolve_sitemap(base: str, value: str) -> tuple[str | None, list[IssueCode]]:
-    """Return the URL of a Sitemap line, and what is wrong with it."""
-    if error := find_url_error(value):
-        return None, [error if error is IssueCode.TEMPLATE else IssueCode.INVALID_URL]
-    codes = [IssueCode.URL_CHARACTERS] if " " in value or "\t" in value else []
-    url: str | None = value
-    if not has_web_scheme(value):
-        if _SCHEME.match(value):
-            return None, [*codes, IssueCode.UNSUPPORTED_SCHEME]
-        url = resolve(base, value)
-        codes.append(IssueCode.RELATIVE_LOC if url else IssueCode.INVALID_URL)
-    bare = url and without_userinfo(url)
-    if bare != url:
-        codes.append(IssueCode.USERINFO_REMOVED)
-    return bare, codes

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from sitemapreader.issues import IssueCode
 from sitemapreader.models import Event, Format, UrlEntry
 from sitemapreader.readers.records.vocabulary import CHANGEFREQS
-from sitemapreader.urls import are_clean_urls, find_url_error, has_web_scheme, url_warnings
+from sitemapreader.urls import are_clean_urls, has_web_scheme, read_loc
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -145,14 +145,13 @@ class TextReader:
         for url in urls:
             self._read_url(events, url, line)
 
-    def _read_url(self, events: list[Event], url: str, line: int) -> None:
-        if not has_web_scheme(url):
-            self._stats.drop_record(events, IssueCode.NOT_A_URL, line=line, value=url)
+    def _read_url(self, events: list[Event], text: str, line: int) -> None:
+        found = read_loc(text, "") if has_web_scheme(text) else ("", [IssueCode.NOT_A_URL])
+        url, codes = found
+        if not url:
+            self._stats.drop_record(events, codes[0], line=line, value=text)
             return
-        if error := find_url_error(url):
-            self._stats.drop_record(events, error, line=line, value=url)
-            return
-        for code in url_warnings(url):
+        for code in codes:
             self._stats.add_issue(events, code, line=line, url=url)
         self._stats.deliver()
         events.append(UrlEntry(url, sitemap=self._stats.sitemap))

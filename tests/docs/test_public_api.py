@@ -72,7 +72,6 @@ API = (
     # fetching
     "HttpFetcher",
     # helpers of crawlers
-    "OtherLine",
     "Robots",
     "parse_robots",
     # exceptions

@@ -1,4 +1,4 @@
-"""`parse_robots` as callers use it: rules, delays, sitemaps, other lines; and what is bounded."""
+"""`parse_robots` as callers use it: rules, delays, sitemaps; and what is bounded."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 from each_case import for_each
 from walking import ROBOTS, SITE, index, urlset, walk_all
 
-from sitemapreader import IssueCode, OtherLine, parse_robots
-from sitemapreader.options import MAX_URL_CHARS, ROBOTS_MAX_LINE_CHARS, ROBOTS_MAX_OTHER_LINES
+from sitemapreader import IssueCode, parse_robots
+from sitemapreader.options import MAX_URL_CHARS, ROBOTS_MAX_LINE_CHARS
 
 BOT = "mybot/1.0"
 
@@ -20,38 +20,6 @@ def test_only_bytes(data: Any) -> None:
     """Text is refused with what to give instead: its encoding was somebody's guess."""
     with pytest.raises(TypeError, match="must be bytes"):
         parse_robots(data)
-
-
-def test_other_lines() -> None:
-    """What carries no rule is listed with its group, name, value and line, and nothing else is."""
-    robots = parse_robots(
-        b"License: https://example.org/l.xml # all\n"
-        b"User-agent: a\nUser-agent: B/2\n"
-        b"Content-Signal: search=yes, ai-train=no\nDisallow: /x\nDissallow: /y\n"
-        b"Crawl-delay: 1\nHost: example.org\n\n"
-        b"User-agent: *\ncontent-usage : /pic/ train-ai=n\nRequest-rate: 1/5\n"
-        b"https://example.org/a: b\nno colon\nSitemap: /s.xml\nNoindex:\n",
-        ROBOTS,
-    )
-    both, everybody = ("a", "B/2"), ("*",)
-    assert robots.other_lines == (
-        OtherLine((), "License", "https://example.org/l.xml", 1),
-        OtherLine(both, "Content-Signal", "search=yes, ai-train=no", 4),
-        OtherLine(both, "Host", "example.org", 8),
-        OtherLine(everybody, "content-usage", "/pic/ train-ai=n", 11),
-        OtherLine(everybody, "Request-rate", "1/5", 12),
-        OtherLine(everybody, "Noindex", "", 16),
-    )
-
-
-def test_other_lines_are_bounded() -> None:
-    """A flood of them is counted, not kept."""
-    lines = b"".join(b"x-%d: y\n" % n for n in range(ROBOTS_MAX_OTHER_LINES + 7))
-    robots = parse_robots(b"User-agent: *\n" + lines, ROBOTS)
-    assert len(robots.other_lines) == ROBOTS_MAX_OTHER_LINES
-    assert [(issue.code, issue.value) for issue in robots.issues] == [
-        (IssueCode.ROBOTS_TOO_LARGE, "7 lines without rules past the first 1000")
-    ]
 
 
 @for_each("kept", range(8))

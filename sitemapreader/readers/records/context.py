@@ -14,14 +14,7 @@ from sitemapreader.models import Event, Extra, SitemapEntry, UrlEntry
 from sitemapreader.readers.decode.charset import media_type_of
 from sitemapreader.readers.records.vocabulary import RECORDS, Names
 from sitemapreader.readers.xml.characters import unescape
-from sitemapreader.urls import (
-    PLAIN_URL,
-    SCHEMES,
-    find_url_error,
-    has_web_scheme,
-    resolve,
-    url_warnings,
-)
+from sitemapreader.urls import PLAIN_URL, find_url_error, has_web_scheme, read_loc, resolve
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -175,7 +168,6 @@ _RESTRUCTURED = {IssueCode.MISMATCHED_TAG, IssueCode.BARE_LESS_THAN}
 MARKUP = re.compile(r"[<>\"\s]")
 _OF_RECORDS = re.compile(rf"<!\[CDATA\[|</?(?:[^\s<>]*:)?(?ai:{'|'.join(RECORDS)})[\s/>]")
 """Text that no URL contains: a section before this one was not closed."""
-_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+-]*):(?!\d)")  # `host:8080` has none
 
 
 class RecordContext:
@@ -241,31 +233,24 @@ class RecordContext:
         record = self.record
         if PLAIN_URL.fullmatch(text) and not (record.repairs or loc in record.errors):
             return text
-        if error := _find_loc_error(text, record, loc):
-            self.drop_record(error, text or join_texts(record.element))
+        url, code = "", _find_loc_error(text, record, loc)
+        codes = [code] if code else []
+        if not code:
+            url, codes = read_loc(text, self._find_base(loc))
+        if not url:
+            self.drop_record(codes[0], text or join_texts(record.element))
             return None
-        if not has_web_scheme(text):
-            return self._resolve(text, loc)
-        self._warn_of_url(text)
-        return text
-
-    def _resolve(self, text: str, loc: Element | None) -> str | None:
-        base = self.stats.sitemap
-        element = self.record.element
-        of_elements = (one.get(XML_BASE) for one in (element, loc) if one is not None)
-        for element_base in filter(None, (*self._bases, *of_elements)):
-            base = resolve(base, element_base) or base
-        url = resolve(base, text) or ""
-        if error := _find_relative_error(text, base, url):
-            self.drop_record(error, text)
-            return None
-        self.add_issue(IssueCode.RELATIVE_LOC, element, url=url, value=text)
-        self._warn_of_url(url)
+        for code in codes:
+            value = text if code is IssueCode.RELATIVE_LOC else None
+            self.add_issue(code, record.element, url=url, value=value)
         return url
 
-    def _warn_of_url(self, url: str) -> None:
-        for code in url_warnings(url):
-            self.add_issue(code, self.record.element, url=url)
+    def _find_base(self, loc: Element | None) -> str:
+        base = self.stats.sitemap
+        of_elements = (one.get(XML_BASE) for one in (self.record.element, loc) if one is not None)
+        for element_base in filter(None, (*self._bases, *of_elements)):
+            base = resolve(base, element_base) or base
+        return base
 
     # -- fields
 
@@ -297,6 +282,7 @@ class RecordContext:
 
 
 def _find_loc_error(text: str, record: Record, loc: Element | None) -> IssueCode | None:
+    """Return what is wrong with a loc as a part of its record."""
     if loc is not None and loc in record.errors:
         return record.errors[loc]
     if not text:
@@ -305,14 +291,4 @@ def _find_loc_error(text: str, record: Record, loc: Element | None) -> IssueCode
     may_hold_markup = bool(record.repairs & _RESTRUCTURED) or not has_web_scheme(text)
     if is_glued or (may_hold_markup and MARKUP.search(text)):
         return find_url_error(text) or IssueCode.MALFORMED
-    return find_url_error(text)
-
-
-def _find_relative_error(text: str, base: str, url: str) -> IssueCode | None:
-    """Return why a relative text is not a usable URL; `url` is its resolution, or ""."""
-    scheme = _SCHEME.match(text)
-    if scheme and f"{scheme[1].lower()}://" not in SCHEMES:
-        return IssueCode.UNSUPPORTED_SCHEME
-    if not has_web_scheme(base):
-        return IssueCode.MISSING_BASE
-    return find_url_error(url) if url else IssueCode.MALFORMED  # the fault may be the base's
+    return None
