@@ -90,7 +90,7 @@ def write_rules() -> str:
         parts.append(f"## {category}\n\n| rule | severity | what it finds | what to do |")
         parts.append("|---|---|---|---|")
         for rule in group:
-            cells = (rule.severity.name.lower(), rule.title, rule.advice)
+            cells = (rule.severity, rule.title, rule.advice)
             parts.append(f"| `{rule.code}` | {' | '.join(map(_protect, cells))} |")
         parts.append("")
     return "\n".join(parts)

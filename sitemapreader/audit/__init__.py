@@ -5,7 +5,7 @@ from sitemapreader.audit import audit_sync
 
 with audit_sync("https://example.org/") as result:
     for finding in result.findings:
-        print(finding.code, finding.severity.name, finding.count)
+        print(finding.rule.code, finding.severity, finding.count)
 ```
 """
 
@@ -14,17 +14,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from sitemapreader.audit.compare import Difference, Trend, compare_audits
-from sitemapreader.audit.models import (
-    AuditOptions,
-    AuditRule,
-    Example,
-    Finding,
-    NotRun,
-    Place,
-    Rate,
-    Row,
-)
+from sitemapreader.audit.compare import Trend, compare_audits
+from sitemapreader.audit.models import AuditOptions, Row
 from sitemapreader.errors import name_extra
 
 if TYPE_CHECKING:
@@ -35,13 +26,6 @@ __all__ = [
     "Audit",
     "AuditArguments",
     "AuditOptions",
-    "AuditRule",
-    "Difference",
-    "Example",
-    "Finding",
-    "NotRun",
-    "Place",
-    "Rate",
     "Row",
     "Trend",
     "audit",

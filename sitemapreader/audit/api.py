@@ -18,8 +18,8 @@ from sitemapreader.audit.loading import (
     list_known_robots,
     prepare,
 )
-from sitemapreader.audit.models import AuditInputError, AuditOptions, Row
-from sitemapreader.audit.result import Audit, Baseline, read_baseline
+from sitemapreader.audit.models import AuditInputError, AuditOptions, Row, make_plain
+from sitemapreader.audit.result import Audit, count_new, read_baseline
 from sitemapreader.audit.rules import RulePlan, plan_rules
 from sitemapreader.audit.runner import RuleRunner, find_missing, gather_facts
 from sitemapreader.audit.sources import (
@@ -114,7 +114,7 @@ class AuditRun:
             {"robots-blocked-url", "robots-blocked-image", "host-other"}
         )
 
-    def judge(self, *, has_known: bool) -> None:
+    def judge(self) -> None:
         """Run the rules; this takes seconds, and belongs into a thread."""
         self._database.end_loading()
         prepare(self._database, self._values)
@@ -127,38 +127,37 @@ class AuditRun:
         missing, doubt = find_missing(
             self._database,
             self._report,
+            self._visits.missing,
             is_http=self._is_http,
             is_site=is_site,
-            has_known=has_known,
             least_overlap=self._figures.least_overlap,
-            unvisited=self._visits.missing,
         )
         examples = int(self._figures.examples)
         self.runner = RuleRunner(self._database, self._plan, self._values, examples, missing, doubt)
         self.runner.run()
 
-    def finish(self, baseline: Baseline | None, **head: Any) -> Audit:
+    def finish(self, baseline: int | None, **head: Any) -> Audit:
         """Return the result; `head` are facts that only the caller knows."""
         database, findings = self._database, self.runner.find()
         if baseline is not None:
-            findings = [attrs.evolve(each, new=baseline.count_new(each.code)) for each in findings]
-        files: dict[str, str] = {}
-        if isinstance(folder := self._source.fetcher, FolderFetcher):
-            findings, files = locate_findings(findings, folder)
+            for finding in findings:
+                finding["new"] = count_new(database, finding.rule.code)
+        folder = self._source.fetcher
+        files = locate_findings(findings, folder) if isinstance(folder, FolderFetcher) else {}
         facts = Row(
             **head,
             complete=self._report.complete,
             **gather_facts(database, self._values),
             files=files,
-            passed=tuple(self.runner.passed),
-            not_run=tuple(self.runner.not_run),
+            passed=self.runner.passed,
+            not_run=self.runner.not_run,
             pages=count_pages(database),
             old_pages=count_pages(database, "old"),
             old_folders=count_fates(database),
             old_complete=self._old_complete,
-            baseline=None if baseline is None else baseline.total,
+            baseline=baseline,
         )
-        return Audit(tuple(findings), facts, database, self._report)
+        return Audit(findings, make_plain(facts), database, self._report)
 
 
 _HIDING = frozenset(
@@ -210,7 +209,7 @@ async def audit(
     result = await audit("https://example.org/", ignore=["url-uppercase"])
     with result:
         for finding in result.findings:
-            print(finding.code, finding.severity.name, finding.count, finding.examples[:1])
+            print(finding.rule.code, finding.severity, finding.count, finding.examples[:1])
         result.write("report.html")
     ```
 
@@ -265,7 +264,7 @@ async def audit(
             if was is not None and old is None:
                 await store.run_in_thread(partial(load_known, store, was, "old"))
             await run.read(arguments)
-            await store.run_in_thread(partial(run.judge, has_known=known is not None))
+            await store.run_in_thread(run.judge)
             finish = partial(
                 run.finish,
                 before,

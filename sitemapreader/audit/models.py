@@ -1,14 +1,14 @@
-"""The values of an audit: figures, rules, findings, and rows of facts.
+"""The values of an audit: figures, and rows, as they come from the database.
 
-Figures, rules and findings are plain and frozen. All else are rows, as they come from the database
-and go into the JSON of an audit, of which every other format is made.
+Rules, findings and facts are rows, as they go into the JSON of an audit, of which every other
+format is made.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from enum import StrEnum
 from math import sqrt
 from pathlib import Path
@@ -46,18 +46,8 @@ class Row(dict[str, Any]):
 
 def make_plain(value: Any) -> Any:
     """Return a value as JSON will have it: rows, lists, texts and numbers."""
-    if isinstance(value, Severity):
-        return value.name.lower()
-    if isinstance(value, date):
-        return value.isoformat()
-    if isinstance(value, list | tuple):
-        return [make_plain(each) for each in value]
-    if isinstance(value, dict):
-        return Row((name, make_plain(each)) for name, each in value.items())
-    if attrs.has(type(value)):
-        names = attrs.fields_dict(type(value))
-        return Row((name, make_plain(getattr(value, name))) for name in names)
-    return value
+    text = json.dumps(value, default=lambda moment: moment.isoformat())
+    return json.loads(text, object_hook=Row)
 
 
 def read_json(
@@ -102,11 +92,6 @@ class Category(StrEnum):
     CUSTOM = "Custom"
     """Rules of the user's own, of `--rules`."""
 
-    @property
-    def place(self) -> int:
-        """Its place in their order."""
-        return list(Category).index(self)
-
 
 class Need(StrEnum):
     """A need of a rule besides the sitemaps."""
@@ -131,154 +116,37 @@ class Need(StrEnum):
     """A list of known URLs that is large enough."""
 
 
-@attrs.frozen
-class AuditRule:
-    """One rule: what it detects, and what the result means.
-
-    Attributes:
-        code: kebab-case; never renamed, never reused, and no code of another Issue.
-        category: where it is shown.
-        severity: how much a hit matters, unless the settings say otherwise.
-        title: what is wrong, in a few words.
-        unit: what its hits are, in the plural: "URLs", "sitemaps", "images".
-        detects: when exactly it hits.
-        meaning: why it matters.
-        advice: what to do about it.
-        sources: addresses of what it is based on; the first is the main one.
-        needs: what it needs besides the sitemaps.
-        known_as: what Search Console calls it, or "".
-        causes: codes of rules that may find the same fault; a finding of theirs comes above it.
-    """
-
-    code: str
-    category: Category
-    severity: Severity
-    title: str
-    unit: str
-    detects: str = ""
-    meaning: str = ""
-    advice: str = ""
-    sources: tuple[str, ...] = ()
-    needs: tuple[Need, ...] = ()
-    known_as: str = ""
-    causes: tuple[str, ...] = ()
+def make_rule(
+    code: str, category: Category, severity: str, title: str, unit: str = "URLs", **texts: Any
+) -> Row:
+    """Return a rule; docs/audit.md says what its fields mean."""
+    return Row(
+        code=code,
+        category=str(category),
+        severity=severity,
+        title=title,
+        unit=unit,
+        detects=texts.get("detects", ""),
+        meaning=texts.get("meaning", ""),
+        advice=texts.get("advice", ""),
+        sources=split_words(texts.get("source", "")),
+        needs=split_words(texts.get("needs", "")),
+        known_as=texts.get("search-console", ""),
+        causes=split_words(texts.get("cause", "")),
+    )
 
 
-@attrs.frozen
-class Example:
-    """One hit of a rule; its texts come from strangers: escape them, never link them.
-
-    Attributes:
-        url: URL that the hit is about; "" where it is about a document alone.
-        detail: what was seen there, such as the other spelling or the date; may be "".
-        document: URL of the sitemap; "" where there is none.
-        line: line in the sitemap, from 1, where it is known: of Issues, and in files.
-        file: file of a built folder that has to be mended, relative to that folder; "" elsewhere.
-        file_line: line in that file, from 1, where it is known.
-    """
-
-    url: str
-    detail: str = ""
-    document: str = ""
-    line: int | None = None
-    file: str = ""
-    file_line: int | None = None
+def split_words(text: str) -> list[str]:
+    """Return the parts of a text between commas."""
+    return [part.strip() for part in text.split(",") if part.strip()]
 
 
-@attrs.frozen
-class Place:
-    """How many hits of a rule are in one sitemap.
-
-    Attributes:
-        document: URL of the sitemap.
-        count: how many.
-        url: URL of the first of them; "" where it is about the sitemap alone.
-        line: line of the first of them, from 1, where it is known.
-    """
-
-    document: str
-    count: int
-    url: str = ""
-    line: int | None = None
-
-
-@attrs.frozen
-class Rate:
-    """The share of pages that a rule hits.
-
-    Attributes:
-        share: estimate, from 0 to 1.
-        low: lower end of its 95 % interval.
-        high: upper end.
-        judged: number of pages that it is based on.
-        population: number of pages that it speaks for.
-    """
-
-    share: float
-    low: float
-    high: float
-    judged: int
-    population: int
-
-
-@attrs.frozen
-class Finding:
-    """The hits of one rule: their exact number, their places, and some examples.
-
-    Attributes:
-        rule: the rule.
-        severity: its severity in this audit, which settings may have changed.
-        count: number of hits; at least 1.
-        of: number of URLs, documents ... that were looked at, 0 where that says nothing.
-        places: sitemaps by number of hits, the most first; at most `MAX_PLACES`.
-        places_total: number of sitemaps with hits.
-        examples: some hits, at most `AuditOptions.examples`.
-        new: number of hits that the baseline does not have; `None` without a baseline.
-        rate: the share of all pages that it speaks for, where a sample was visited.
-        urls: number of URLs that it touches: those that it hits, or those of the sitemaps that it
-            hits; an estimate where a sample was visited.
-        cause: code of the finding that is the same fault, seen from another side; or "".
-        doubt: what is not known of it, since not everything was read; or "".
-    """
-
-    rule: AuditRule
-    severity: Severity
-    count: int
-    of: int = 0
-    places: tuple[Place, ...] = ()
-    places_total: int = 0
-    examples: tuple[Example, ...] = ()
-    new: int | None = None
-    rate: Rate | None = None
-    urls: int = 0
-    cause: str = ""
-    doubt: str = ""
-
-    @property
-    def code(self) -> str:
-        """The code of its rule."""
-        return self.rule.code
-
-
+SEVERITIES = tuple(each.name.lower() for each in sorted(Severity, reverse=True))
+"""Words of severities, the gravest first."""
 FOREMOST = "robots-blocks-site"
 """The finding beside which the others of its severity hardly matter."""
 MAX_PLACES = 5_000
 """Sitemaps that a finding names; the rest is in the database."""
-
-
-@attrs.frozen
-class NotRun:
-    """A rule that was not run.
-
-    Attributes:
-        rule: the rule.
-        reason: why, and what to do so that it runs: "no list of known URLs: give one with `urls`".
-        is_error: whether the rule itself is broken, so that its query failed.
-    """
-
-    rule: AuditRule
-    reason: str
-    is_error: bool = False
 
 
 # -- how sure a rate is that a sample of pages shows
@@ -291,36 +159,26 @@ _Z2 = _Z * _Z
 _LOWEST = {1: 0.0513, 2: 0.3554, 3: 0.8177}
 
 
-@attrs.frozen
-class Stratum:
-    """How many pages a part of a site has, how many were judged, and how many hit."""
+def estimate_rate(strata: Iterable[tuple[int, int, int]]) -> Row | None:
+    """Return the rate of all pages from samples of the parts of a site.
 
-    size: int
-    judged: int
-    hits: int
-
-
-def estimate_rate(strata: Iterable[Stratum]) -> Rate | None:
-    """Return the rate of all pages from the samples of their parts.
-
-    `None` if no page was judged. Each part counts by its size. The interval is Wilson's, where the
+    Of each part these are its size, the pages judged, and the hits. `None` if no page was judged. Each part counts by its size. The interval is Wilson's, where the
     pages that were judged count as more the closer they come to all. It holds the truth in 95 % of
     samples on average, and in 92.5 % at least, however the hits lie.
     """
-    seen = [stratum for stratum in strata if stratum.judged]
-    total = sum(stratum.size for stratum in seen)
-    judged = sum(stratum.judged for stratum in seen)
+    seen = [each for each in strata if each[1]]
+    total, judged, hits = (sum(each[place] for each in seen) for place in range(3))
     if not judged:
         return None
-    hits = sum(stratum.hits for stratum in seen)
-    share = sum(stratum.size * stratum.hits / stratum.judged for stratum in seen) / total
-    if judged >= total:
-        return Rate(share, share, share, judged, total)
-    size = judged * (total - 1) / (total - judged)
-    middle = (share + _Z2 / (2 * size)) / (1 + _Z2 / size)
-    half = _Z / (1 + _Z2 / size) * sqrt(share * (1 - share) / size + _Z2 / (4 * size * size))
-    low = min(max(middle - half, 0.0), _LOWEST.get(hits, size) / size)
-    return Rate(share, 0.0 if hits == 0 else low, min(middle + half, 1.0), judged, total)
+    share = sum(size * hit / number for size, number, hit in seen) / total
+    low = high = share
+    if judged < total:
+        size = judged * (total - 1) / (total - judged)
+        middle = (share + _Z2 / (2 * size)) / (1 + _Z2 / size)
+        half = _Z / (1 + _Z2 / size) * sqrt(share * (1 - share) / size + _Z2 / (4 * size * size))
+        low = min(max(middle - half, 0.0), _LOWEST.get(hits, size) / size) if hits else 0.0
+        high = min(middle + half, 1.0)
+    return Row(share=share, low=low, high=high, judged=judged, population=total)
 
 
 # -- figures

@@ -3,82 +3,45 @@
 from __future__ import annotations
 
 import json
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any, Self
 
-import attrs
-
 from sitemapreader.audit.database import read_queries
-from sitemapreader.audit.models import SCHEMA, Row, make_plain, read_json
-from sitemapreader.audit.report import find_audit_format, find_hits_suffix
-from sitemapreader.audit.report.texts import format_audit
+from sitemapreader.audit.models import SCHEMA, Row, read_json
+from sitemapreader.audit.report import find_audit_format, find_hits_suffix, format_audit
 from sitemapreader.issues import Severity
 from sitemapreader.output import open_output, write_file
 from sitemapreader.output.columns import Column
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Iterator
 
     import duckdb
     import pandas as pd
 
     from sitemapreader.audit.database import AuditDatabase
-    from sitemapreader.audit.models import Finding
     from sitemapreader.report import Report
 
 _ROWS_AT_ONCE = 20_000
 
 
-def _text_at(place: int) -> Callable[[Any], Any]:
-    get = itemgetter(place)
-    return lambda row: get(row) or ""
-
-
 COLUMNS = tuple(
     Column(
         name,
-        str | None,
+        str,
         always=True,
         is_url=name in {"url", "document"},
         is_repetitive=name != "url",
-        get=_text_at(place),
+        get=itemgetter(place),
     )
     for place, name in enumerate(("code", "url", "detail", "document"))
 )
-
-
-def write_hits(path: str | os.PathLike[str], database: AuditDatabase, codes: Iterable[str]) -> int:
-    """Write all hits of rules, and return how many there are; raise OSError."""
-    find_hits_suffix(path)
-    number = 0
-    with open_output(path, columns=COLUMNS) as output:
-        for code in codes:
-            rows = database.connection.execute(database.query_hits(code))
-            for batch in _fetch(rows):
-                output.write_records(batch)
-                number += len(batch)
-    return number
-
-
-def _fetch(rows: duckdb.DuckDBPyConnection) -> Iterator[list[Any]]:
-    while batch := rows.fetchmany(_ROWS_AT_ONCE):
-        yield batch
-
-
-_FINDINGS: dict[str, Callable[[Finding], object]] = {
-    "code": lambda finding: finding.code,
-    "category": lambda finding: str(finding.rule.category),
-    "severity": lambda finding: finding.severity.name.lower(),
-    "title": lambda finding: finding.rule.title,
-    "count": lambda finding: finding.count,
-    "of": lambda finding: finding.of,
-    "unit": lambda finding: finding.rule.unit,
-    "new": lambda finding: finding.new,
-    "sitemaps": lambda finding: finding.places_total,
-    "example": lambda finding: finding.examples[0].url if finding.examples else "",
+_FINDINGS = {
+    **{name: f"rule.{name}" for name in ("code", "category", "title", "unit")},
+    **{name: name for name in ("severity", "count", "of", "new")},
+    "sitemaps": "places_total",
 }
-"""Column -> its value in a row for a finding."""
+"""Column of a table of findings -> where its value stands in one."""
 _QUERIES = read_queries("runner")
 
 # -- baselines
@@ -90,41 +53,20 @@ MOST_NAMED = 1_000
 """Hits of a rule in a sitemap that a baseline names; of more it has the number besides."""
 
 
-def write_baseline(path: str | os.PathLike[str], database: AuditDatabase) -> None:
-    """Write the URLs of all hits, by rule and sitemap; raise OSError.
+def read_baseline(path: str | os.PathLike[str], database: AuditDatabase) -> int:
+    """Load a baseline into the database; return how many hits it knows.
 
-    A number behind them counts those that are not named.
+    Raises AuditInputError for other files.
     """
-    content = {
-        code: {
-            row.document: row.urls + [row.more] * bool(row.more)
-            for row in database.ask_rows(_QUERIES["known_hits"].format(code), most=MOST_NAMED)
-        }
-        for (code,) in database.ask("SELECT DISTINCT code FROM place ORDER BY code")
-    }
-    baseline = {"schema": BASELINE_SCHEMA, "hits": content}
-    text = json.dumps(baseline, indent=1, ensure_ascii=False)
-    write_file(path, f"{text}\n".encode())
-
-
-@attrs.frozen
-class Baseline:
-    """The known hits, in a table of the database; `total` is how many there are."""
-
-    database: AuditDatabase
-    total: int
-
-    def count_new(self, code: str) -> int:
-        """Return how many hits of a rule are not known."""
-        return int(self.database.ask(_QUERIES["new_hits"].format(code))[0][0])
-
-
-def read_baseline(path: str | os.PathLike[str], database: AuditDatabase) -> Baseline:
-    """Load a baseline into the database; raise AuditInputError for other files."""
     advice = "write a new one with `write_baseline`"
     rows = read_json(path, "not a baseline", advice, _list_hits, BASELINE_SCHEMA)
     database.insert_rows("baseline", rows)
-    return Baseline(database, sum(more or 1 for *_, more in rows))
+    return sum(more or 1 for *_, more in rows)
+
+
+def count_new(database: AuditDatabase, code: str) -> int:
+    """Return how many hits of a rule the baseline does not know."""
+    return int(database.ask(_QUERIES["new_hits"].format(code))[0][0])
 
 
 def _list_hits(content: Any) -> list[tuple[str, str, str | None, int | None]]:
@@ -133,12 +75,11 @@ def _list_hits(content: Any) -> list[tuple[str, str, str | None, int | None]]:
     for code, documents in content["hits"].items():
         for document, hits in documents.items():
             for hit in hits:
-                if isinstance(hit, str):
-                    rows.append((code, document, hit, None))
-                elif type(hit) is int and 0 <= hit < _TOO_MANY:
-                    rows.append((code, document, None, hit))
-                else:
+                if not isinstance(hit, str) and not (type(hit) is int and 0 <= hit < _TOO_MANY):
                     raise TypeError(hit)
+                rows.append(
+                    (code, document, *((hit, None) if isinstance(hit, str) else (None, hit)))
+                )
     return rows
 
 
@@ -151,21 +92,21 @@ class Audit:
     ```python
     with audit_sync("https://example.org/") as result:
         for finding in result.findings:
-            print(finding.code, finding.severity.name, finding.count)
+            print(finding.rule.code, finding.severity, finding.count)
         result.write("report.html")
     ```
 
     Findings and facts can be used, and written, when the database is closed.
 
     Attributes:
-        findings: one for each rule that hit, the gravest first.
+        findings: one for each rule that hit, the gravest first; rows as the JSON has them.
         facts: what was audited, in numbers; rules that passed, and rules that were not run.
         report: of the walk.
     """
 
     def __init__(
         self,
-        findings: tuple[Finding, ...],
+        findings: list[Row],
         facts: Row,
         database: AuditDatabase,
         report: Report,
@@ -213,15 +154,14 @@ class Audit:
     def to_dataframe(self) -> pd.DataFrame:
         """Return the findings as a pandas DataFrame, a row each; needs the extra `pandas`.
 
-        Its columns: code, category, severity, title, count, of, unit, new, sitemaps, example.
+        Its columns: code, category, title, unit, severity, count, of, new, sitemaps, example.
         """
         import pandas as pd  # noqa: PLC0415 (only here)
 
-        frame = pd.DataFrame(
-            [[get(each) for get in _FINDINGS.values()] for each in self.findings],
-            columns=list(_FINDINGS),
-        )
-        return frame.astype({"new": "Int64"})
+        rows = map(attrgetter(*_FINDINGS.values()), self.findings)
+        frame = pd.DataFrame(rows, columns=[*_FINDINGS]).astype({"new": "Int64"})
+        first = [next((hit.url for hit in each.examples), "") for each in self.findings]
+        return frame.assign(example=first)
 
     def format(
         self,
@@ -244,7 +184,7 @@ class Audit:
 
     def describe(self) -> Row:
         """Return the audit as its JSON has it, of which all formats are made."""
-        return Row(schema=SCHEMA, findings=make_plain(self.findings), facts=make_plain(self.facts))
+        return Row(schema=SCHEMA, findings=self.findings, facts=self.facts)
 
     def write(
         self,
@@ -277,10 +217,32 @@ class Audit:
             ValueError: the suffix names no format.
             OSError: the file cannot be written.
         """
-        with self._database.map_disk_errors():
-            return write_hits(path, self._database, [finding.code for finding in self.findings])
+        find_hits_suffix(path)
+        number = 0
+        with self._database.map_disk_errors(), open_output(path, columns=COLUMNS) as output:
+            for finding in self.findings:
+                hits = self._database.connection.execute(
+                    self._database.query_hits(finding.rule.code)
+                )
+                while batch := hits.fetchmany(_ROWS_AT_ONCE):
+                    output.write_records(batch)
+                    number += len(batch)
+        return number
 
     def write_baseline(self, path: str | os.PathLike[str]) -> None:
-        """Write the hits as a baseline, which people can edit; raise OSError."""
+        """Write the hits as a baseline, which people can edit; raise OSError.
+
+        It has the URLs of hits by rule and sitemap; a number counts those that are not named.
+        """
         with self._database.map_disk_errors():
-            write_baseline(path, self._database)
+            ask_rows = self._database.ask_rows
+            hits = {
+                code: {
+                    row.document: row.urls + [row.more] * bool(row.more)
+                    for row in ask_rows(_QUERIES["known_hits"].format(code), most=MOST_NAMED)
+                }
+                for code in sorted(each.rule.code for each in self.findings)
+            }
+        content = {"schema": BASELINE_SCHEMA, "hits": hits}
+        text = json.dumps(content, indent=1, ensure_ascii=False)
+        write_file(path, f"{text}\n".encode())

@@ -12,20 +12,14 @@ from sitemapreader.audit.database import DISK_ERRORS, AuditDatabase, fill_values
 from sitemapreader.audit.models import (
     FOREMOST,
     MAX_PLACES,
-    AuditRule,
+    SEVERITIES,
     Category,
-    Example,
-    Finding,
     Need,
-    NotRun,
-    Place,
-    Rate,
     Row,
-    Stratum,
     estimate_rate,
 )
 from sitemapreader.audit.rules import ABOUT_US, RulePlan
-from sitemapreader.issues import IssueCode, Severity
+from sitemapreader.issues import IssueCode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -46,12 +40,11 @@ _ALIKE = 0.9
 def find_missing(
     database: AuditDatabase,
     report: Report,
+    unvisited: Mapping[Need, str],
     *,
     is_http: bool,
     is_site: bool,
-    has_known: bool,
     least_overlap: float,
-    unvisited: Mapping[Need, str],
 ) -> tuple[dict[Need, str], str]:
     """Return the needs of rules that are not met, each with the reason and what to do.
 
@@ -77,15 +70,14 @@ def find_missing(
         else:
             what = f"{lost} sitemaps are missing, or parts of them" if lost else "see the findings"
             missing[Need.COMPLETE] = f"not everything was read: {what}"
-    if not has_known:
+    urls, in_list, known = database.ask(_QUERIES["overlap"])[0]
+    if not known:
         missing[Need.KNOWN] = "there is no list of known URLs: give one with `urls`"
-    else:
-        urls, known = database.ask(_QUERIES["overlap"])[0]
-        if known < least_overlap * urls:
-            missing[Need.OVERLAP] = (
-                f"only {known} of {urls} URLs are in the list of known URLs: it is too small to "
-                f"call the others orphans, for which it has to have {least_overlap:.0%}"
-            )
+    elif in_list < least_overlap * urls:
+        missing[Need.OVERLAP] = (
+            f"only {in_list} of {urls} URLs are in the list of known URLs: it is too small to "
+            f"call the others orphans, for which it has to have {least_overlap:.0%}"
+        )
     return missing, doubt
 
 
@@ -98,7 +90,11 @@ def _explain_robots(database: AuditDatabase) -> str:
 
 @attrs.define
 class RuleRunner:
-    """Runner of rules on a filled database."""
+    """Runner of rules on a filled database.
+
+    `missing` are needs that are not met, with the reason; `doubt` is what is not known by rules
+    that need all sitemaps.
+    """
 
     _database: AuditDatabase
     _plan: RulePlan
@@ -106,146 +102,149 @@ class RuleRunner:
     _examples: int
     _missing: Mapping[Need, str]
     _doubt: str = ""
-    passed: list[AuditRule] = attrs.field(factory=list, init=False)
-    not_run: list[NotRun] = attrs.field(factory=list, init=False)
+    passed: list[Row] = attrs.field(factory=list, init=False)
+    not_run: list[Row] = attrs.field(factory=list, init=False)
+    """Rule, reason and `is_error`: whether the rule itself is broken."""
 
     def run(self) -> None:
         """Run the rules; one that fails is not run, and hides no other."""
         self.not_run += self._plan.broken
-        self._place_issues()
-        for each in self._plan.queries:
-            if self._lacks_input(each.rule):
+        most = max(1, self._examples)
+        self._place_issues(most)
+        for code, query in self._plan.queries.items():
+            rule = self._plan.chosen[code]
+            if self._lacks_input(rule):
                 continue
-            code = each.rule.code
             try:
-                self._database.define_rule(code, fill_values(each.query, self._parameters))
-                self._database.ask(_QUERIES["place_hits"].format(code), most=self._most)
+                self._database.define_rule(code, fill_values(query, self._parameters))
+                self._database.ask(_QUERIES["place_hits"].format(code), most=most)
             except duckdb.Error as error:
                 if isinstance(error, (*DISK_ERRORS, duckdb.InterruptException)):
                     raise  # the disk or the caller, not the rule
                 self._database.drop_rule(code)
-                self.not_run.append(NotRun(each.rule, f"its query failed: {error}", is_error=True))
+                self._leave_out(rule, f"its query failed: {error}", is_error=True)
         self._sort_out()
 
-    @property
-    def _most(self) -> int:
-        return max(1, self._examples)
+    def _leave_out(self, rule: Row, reason: str, *, is_error: bool = False) -> None:
+        """Record why a rule was not run, and what to do so that it runs."""
+        self.not_run.append(Row(rule=rule, reason=reason, is_error=is_error))
 
-    def _lacks_input(self, rule: AuditRule) -> bool:
+    def _lacks_input(self, rule: Row) -> bool:
         """Record a rule as not run if one of its needs is not met."""
         reason = next((self._missing[need] for need in rule.needs if need in self._missing), "")
         if reason:
-            self.not_run.append(NotRun(rule, reason))
+            self._leave_out(rule, reason)
         return bool(reason)
 
-    def _place_issues(self) -> None:
+    def _place_issues(self, most: int) -> None:
         """Place the Issues of the walk, as if each code were a rule."""
-        ask = self._database.ask
-        codes = [code for code in self._plan.chosen if code in set(IssueCode)]
+        ask, chosen = self._database.ask, self._plan.chosen
+        codes = [code for code in chosen if code in set(IssueCode)]
         (is_refused,) = ask(_QUERIES["refused"], about_us=[*map(str, ABOUT_US)])[0]
-        if is_refused and IssueCode.NO_SITEMAP in codes and self._has_issue(IssueCode.NO_SITEMAP):
-            codes.remove(IssueCode.NO_SITEMAP)
-            reason = "the site refused to be searched, or did not answer"
-            self.not_run.append(NotRun(self._plan.chosen[IssueCode.NO_SITEMAP], reason))
+        absent = str(IssueCode.NO_SITEMAP)
+        found = ask("SELECT 1 FROM issue_count WHERE code = $code", code=absent)
+        if is_refused and found and absent in codes:
+            codes.remove(absent)
+            self._leave_out(chosen[absent], "the site refused to be searched, or did not answer")
         excusable = [*map(str, _MAY_BE_EXCUSED)]
-        ask(_QUERIES["place_issues"], codes=codes, excusable=excusable, most=self._most)
+        ask(_QUERIES["place_issues"], codes=codes, excusable=excusable, most=most)
         for (code,) in ask("SELECT DISTINCT code FROM place"):
             self._database.define_rule(code, _QUERIES["view_issue"].format(code))
-
-    def _has_issue(self, code: IssueCode) -> bool:
-        return bool(self._database.ask("SELECT 1 FROM issue_count WHERE code = $code", code=code))
 
     def _sort_out(self) -> None:
         """Record what did not hit: it has passed, if it had anything to look at."""
         ask = self._database.ask
         (has_sitemaps,) = ask(_QUERIES["has_sitemaps"])[0]
-        hit = {code for (code,) in ask("SELECT DISTINCT code FROM place")}
-        known = hit | {each.rule.code for each in self.not_run}
+        known = {code for (code,) in ask("SELECT DISTINCT code FROM place")}
+        known |= {each.rule.code for each in self.not_run}
         for code, rule in self._plan.chosen.items():
             if code in known or code in ABOUT_US or self._lacks_input(rule):
                 continue
             if has_sitemaps:
                 self.passed.append(rule)
             else:
-                self.not_run.append(NotRun(rule, "no sitemap was read"))
+                self._leave_out(rule, "no sitemap was read")
 
-    def find(self) -> list[Finding]:
+    def find(self) -> list[Row]:
         """Return the findings, the gravest first; behind each those that it causes."""
         ask_rows = self._database.ask_rows
         looked_at = dict(self._database.ask(_QUERIES["looked_at"]))
-        places, examples = defaultdict[str, list[Any]](list), defaultdict[str, list[Any]](list)
-        for row in ask_rows(_QUERIES["places"], most=MAX_PLACES):
-            places[row.pop("code")].append(Place(**row))
-        for row in ask_rows(_QUERIES["examples"], most=self._examples):
-            examples[row.pop("code")].append(Example(**row))
+        hits = {}
+        for name, most in (("places", MAX_PLACES), ("examples", self._examples)):
+            hits[name] = defaultdict[str, list[Row]](list)
+            for row in ask_rows(_QUERIES[name], most=most):
+                hits[name][row.pop("code")].append(row)
         found = {}
         for row in ask_rows(_QUERIES["findings"]):
-            rule = self._plan.chosen[row.code]
+            code, rule = row.code, self._plan.chosen[row.code]
             rate = self._estimate(rule)
-            severity = Severity[row.severity.upper()] if row.severity else rule.severity
-            found[row.code] = Finding(
-                rule,
-                self._plan.severities.get(row.code, severity),
-                row.count,
-                looked_at.get(rule.unit, 0),
-                tuple(places[row.code]),
-                row.places_total,
-                tuple(examples[row.code]),
+            found[code] = Row(
+                rule=rule,
+                severity=self._plan.severities.get(code) or row.severity or rule.severity,
+                count=row.count,
+                of=looked_at.get(rule.unit, 0),
+                places=hits["places"][code],
+                places_total=row.places_total,
+                examples=hits["examples"][code],
+                new=None,
                 rate=rate,
-                urls=self._count_urls(rule, row, rate, looked_at["URLs"]),
+                urls=_count_urls(rule, row, rate, looked_at["URLs"]),
+                cause="",
                 doubt=self._doubt if Need.COMPLETE in rule.needs else "",
             )
         return self._group_causes(found)
 
-    def _estimate(self, rule: AuditRule) -> Rate | None:
+    def _estimate(self, rule: Row) -> Row | None:
         """Return the rate of all pages, if some were not judged."""
         if rule.unit not in _SAMPLED:
             return None
         query = _PAGES["strata"].format(rule.code)
-        rows = self._database.ask(query, is_old=_SAMPLED[rule.unit])
-        rate = estimate_rate(Stratum(*row) for row in rows)
+        rate = estimate_rate(self._database.ask(query, is_old=_SAMPLED[rule.unit]))
         return None if rate is None or rate.low == rate.high else rate
 
-    def _count_urls(self, rule: AuditRule, row: Row, rate: Rate | None, urls: int) -> int:
-        """Return how many URLs a finding touches."""
-        if rate is not None:
-            return max(int(row.count), round(rate.share * rate.population))
-        if rule.category is not Category.READING:
-            return int(row.urls_of_places or 0 if rule.unit in _OF_SITEMAPS else row.count)
-        if row.is_unread or not row.places_total:
-            return max(urls, 1)  # nobody knows how much is in what was not read
-        return int(row.count if row.has_urls else row.urls_of_places or 0)
-
-    def _group_causes(self, found: dict[str, Finding]) -> list[Finding]:
+    def _group_causes(self, found: dict[str, Row]) -> list[Row]:
         """Return the findings in their order, and those with a cause behind it."""
         nearest = {code: self._find_cause(each, found) for code, each in found.items()}
-        causes = {code: _find_first(code, nearest) for code in found}
-        ranked = sorted(
-            found.values(),
-            key=lambda each: (
-                -each.severity,
-                each.code != FOREMOST,
-                each.rule.category.place,
-                each.code,
-            ),
-        )
+        categories = list(Category)
+        for code, each in found.items():
+            each["cause"] = _find_first(code, nearest)
+
+        def rank(each: Row) -> tuple[object, ...]:
+            place = categories.index(each.rule.category)
+            is_foremost = each.rule.code == FOREMOST
+            return SEVERITIES.index(each.severity), not is_foremost, place, each.rule.code
+
+        ranked = sorted(found.values(), key=rank)
         return [
-            attrs.evolve(each, cause=causes[each.code])
+            each
             for first in ranked
-            if not causes[first.code]
-            for each in (first, *(other for other in ranked if causes[other.code] == first.code))
+            if not first.cause
+            for each in (first, *(other for other in ranked if other.cause == first.rule.code))
         ]
 
-    def _find_cause(self, finding: Finding, found: Mapping[str, Finding]) -> str:
+    def _find_cause(self, finding: Row, found: Mapping[str, Row]) -> str:
         """Return the first rule that is as grave and hits the same pages, or ""."""
-        for code in finding.rule.causes:
-            if code in found and found[code].severity >= finding.severity:
-                alike, hits = self._database.ask(_QUERIES["alike"].format(finding.code, code))[0]
+        grade, own = SEVERITIES.index, finding.rule
+        for code in own.causes:
+            if code in found and grade(found[code].severity) <= grade(finding.severity):
+                alike, hits = self._database.ask(_QUERIES["alike"].format(own.code, code))[0]
                 if not hits:  # it is about whole sitemaps
                     alike, hits = found[code].urls, finding.urls
                 if alike > _ALIKE * hits:
-                    return code
+                    return str(code)
         return ""
+
+
+def _count_urls(rule: Row, row: Row, rate: Row | None, urls: int) -> int:
+    """Return how many URLs a finding touches."""
+    if rate is not None:
+        estimate: float = rate.share * rate.population
+        return max(int(row.count), round(estimate))
+    if rule.category != Category.READING:
+        return int(row.urls_of_places or 0 if rule.unit in _OF_SITEMAPS else row.count)
+    if row.is_unread or not row.places_total:
+        return max(urls, 1)  # nobody knows how much is in what was not read
+    return int(row.count if row.has_urls else row.urls_of_places or 0)
 
 
 def _find_first(code: str, nearest: Mapping[str, str]) -> str:

@@ -7,19 +7,19 @@ import os
 import re
 import zlib
 from collections import defaultdict
+from contextlib import suppress
 from itertools import islice
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import quote
 from xml.sax.saxutils import escape
 
-import attrs
 import duckdb
 import pyarrow as pa
 
 from sitemapreader.audit.database import DISK_ERRORS, AuditDatabase, read_queries
-from sitemapreader.audit.models import AuditInputError, Example, Finding, Place
+from sitemapreader.audit.models import AuditInputError, Row
 from sitemapreader.errors import FetchError
 from sitemapreader.fetch import FolderFetcher
 from sitemapreader.issues import excerpt, show_url
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
     from sitemapreader.walker.config import WalkArguments
     from sitemapreader.walker.walks import Walk
-
-T = TypeVar("T", Place, Example)
 
 _START_BYTES = 65_536
 _ROWS_AT_ONCE = 20_000
@@ -98,44 +96,25 @@ def _find_base_url(path: Path) -> str:
     return origin_of(first)
 
 
-def locate_findings(
-    findings: Iterable[Finding], folder: FolderFetcher
-) -> tuple[list[Finding], dict[str, str]]:
-    """Find the lines of hits that stand in a file, and the files of their sitemaps."""
-    findings = list(findings)
+def locate_findings(findings: Iterable[Row], folder: FolderFetcher) -> dict[str, str]:
+    """Give hits that stand in a file their lines; return the files of their sitemaps."""
+    hits = [hit for finding in findings for hit in (*finding.places, *finding.examples)]
     wanted: defaultdict[str, set[str]] = defaultdict(set)
-    for finding in findings:
-        hits: list[Place | Example] = [*finding.places, *finding.examples]
-        for hit in hits:
-            wanted[hit.document] |= {hit.url} if hit.url and hit.line is None else set()
+    for hit in hits:
+        wanted[hit.document] |= {hit.url} if hit.url and hit.line is None else set()
     files = {folder.base_url: _name_path(folder.folder)}
     lines: dict[tuple[str, str], int] = {}
     for document, urls in wanted.items():
-        try:
+        # it may be in no file, or gone meanwhile
+        with suppress(FetchError, OSError):
             path = folder.find_file(document)
             files[document] = _name_path(path)
             lines |= {(document, url): n for url, n in _find_lines(path, urls).items()}
-        except (FetchError, OSError):
-            continue  # it is in no file, or gone meanwhile
-
-    def add_lines(hits: tuple[T, ...]) -> tuple[T, ...]:
-        return tuple(
-            attrs.evolve(hit, line=hit.line or lines.get((hit.document, hit.url))) for hit in hits
-        )
-
-    def name_file(example: Example) -> Example:
-        file = _name_path(folder.folder / example.file) if example.file else ""
-        return attrs.evolve(example, file=file)
-
-    found = [
-        attrs.evolve(
-            each,
-            places=add_lines(each.places),
-            examples=tuple(map(name_file, add_lines(each.examples))),
-        )
-        for each in findings
-    ]
-    return found, files
+    for hit in hits:
+        hit["line"] = hit.line or lines.get((hit.document, hit.url))
+        if hit.get("file"):
+            hit["file"] = _name_path(folder.folder / hit.file)
+    return files
 
 
 def _name_path(path: Path) -> str:

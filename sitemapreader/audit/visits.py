@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import attrs
 
 from sitemapreader.audit.database import AuditDatabase, read_queries, write_literal
-from sitemapreader.audit.models import Need, Row, Stratum, estimate_rate
+from sitemapreader.audit.models import Need, Row, estimate_rate
 from sitemapreader.fetch.local import FolderFetcher
 from sitemapreader.models import UrlEntry
 from sitemapreader.pages import (
@@ -73,7 +73,7 @@ def count_pages(database: AuditDatabase, kind: str = "listed") -> Row | None:
     if not wanted:
         return None
     (total,) = database.ask(_QUERIES[kind])[0]
-    rate = estimate_rate([Stratum(int(total), judged, 0)])
+    rate = estimate_rate([(int(total), judged, 0)])
     is_exact = judged == total
     return Row(
         listed=int(total),

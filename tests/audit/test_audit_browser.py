@@ -11,11 +11,10 @@ import audits
 import pytest
 from audits import render
 
-from sitemapreader.audit import Example, Finding, NotRun, Place, Rate, Row
+from sitemapreader.audit import Row
 from sitemapreader.audit import report as figures
-from sitemapreader.audit.models import Category, make_plain
-from sitemapreader.audit.report.texts import format_audit
-from sitemapreader.issues import Severity
+from sitemapreader.audit.models import Category
+from sitemapreader.audit.report import format_audit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,7 +53,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("report") / "report.html"
     shop = audits.audit_shop()
     rule = audits.make_rule("page-gone", unit="pages", category=Category.PAGES)
-    rate = Rate(0.02, 0.01, 0.04, 396, 50_000)
+    rate = Row(share=0.02, low=0.01, high=0.04, judged=396, population=50_000)
     names = ("folder", "pages", "lost", "to_start", "temporary", "unlisted")
     archive = Row(zip(names, (f"{audits.SITE}/archive/", 90, 30, 4, 2, 1), strict=True))
     visited = {
@@ -62,7 +61,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "old_pages": audits.make_tally(90, 90, 90),
         "old_folders": [archive],
     }
-    gone = make_plain(Finding(rule, Severity.ERROR, 8, 396, rate=rate))
+    gone = audits.make_finding(rule=rule, severity="error", count=8, of=396, rate=rate)
     audit = Row(shop, findings=[*shop.findings, gone], facts=Row(shop.facts, **visited))
     path.write_text(format_audit("html", audit, title="Our shop"), encoding="utf-8")
     return path
@@ -127,7 +126,6 @@ def test_findings_are_filtered_searched_and_opened(browser: Browser, report: Pat
 def test_tables_are_sorted(browser: Browser, report: Path) -> None:
     """Numbers are sorted as numbers, the largest first; the column tells its order."""
     with Visit(browser, report) as page:
-        page.locator("#folders details.plain summary").click()
         head = page.locator("#folders th", has_text="URLs")
         cells = page.locator("#folders tbody td:nth-child(2)")
         for order, is_falling in (("descending", True), ("ascending", False)):
@@ -181,8 +179,8 @@ def test_phone_needs_no_sideways_scrolling(browser: Browser, tmp_path: Path) -> 
     shop = audits.audit_shop()
     rule = audits.make_rule(title=word, code=word, meaning=word, advice=word, sources=(url,))
     long = audits.make_finding(
-        examples=(Example(url, word, url),),
-        places=(Place(url, 2), Place(word, 1)),
+        examples=[audits.make_example(url, word, url)],
+        places=[Row(document=each, count=2, url="", line=None) for each in (url, word)],
         places_total=2,
         rule=rule,
     )
@@ -193,11 +191,11 @@ def test_phone_needs_no_sideways_scrolling(browser: Browser, tmp_path: Path) -> 
         hosts=[Row(origin=word, urls=3), *shop.facts.hosts],
         sections=[*shop.facts.sections, Row(host=word, path=f"/{word}/", urls=1)],
         documents=[*shop.facts.documents, document],
-        passed=make_plain([rule]),
-        not_run=make_plain([NotRun(rule, word)]),
+        passed=[rule],
+        not_run=[audits.leave_out(rule, word)],
     )
     path = tmp_path / "report.html"
-    audit = Row(shop, findings=[make_plain(long), *shop.findings], facts=facts)
+    audit = Row(shop, findings=[long, *shop.findings], facts=facts)
     path.write_text(format_audit("html", audit), encoding="utf-8")
     with Visit(browser, path, viewport={"width": 390, "height": 844}) as page:
         page.evaluate(OPEN_ALL)
@@ -218,7 +216,7 @@ def test_colours_follow_the_reader(browser: Browser, report: Path) -> None:
 def test_hostile_urls_do_nothing(browser: Browser, tmp_path: Path) -> None:
     """URLs with scripts and elements in them run nothing, load nothing and add nothing."""
     hostile = "</script></title></style>\"'><img src=//e.org/x onerror=alert(1)><script>alert(1)"
-    finding = audits.make_finding(examples=(Example(hostile, hostile, hostile),))
+    finding = audits.make_finding(examples=[audits.make_example(hostile, hostile, hostile)])
     sections = [Row(host=hostile, path=f"/{hostile}/", urls=3)]
     address = f"https://e.org/{hostile}"
     documents = [audits.make_document(address, reason=hostile, status=hostile, urls=3)]

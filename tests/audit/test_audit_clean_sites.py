@@ -106,7 +106,7 @@ async def test_a_host_that_had_enough(status: int) -> None:
     async with serve_pages(**dict.fromkeys(paths, answer_some)) as server:
         publish(server, *paths)
         with await judge(server.base, options=options) as result:
-            assert {finding.severity.name for finding in result.findings} <= {"INFO"}
+            assert {finding.severity for finding in result.findings} <= {"info"}
             assert result.facts.pages is not None
             assert result.facts.pages.judged >= 29
 

@@ -70,7 +70,7 @@ def test_what_was_not_run_takes_one_line(folder: Path) -> None:
     assert last.startswith("no findings; ")
     assert "as sitemaps were read from files: give the URL of the site; " in last
     assert "as the folder has files for 0 of 1 URLs: it is no built site; " in last
-    assert last.endswith("4 as there are no old URLs: give the old sitemap with --was")
+    assert "; 4 as there are no old URLs: give the old sitemap with --was; " in last
     assert len(done.stdout.splitlines()) == 4
 
 

@@ -84,9 +84,9 @@ async def test_sitemaps_that_arrive_in_another_order(tmp_path: Path, seed: int) 
     with await audit_in_order(seed, SITEMAPS, None) as first:
         first.write_baseline(baseline)
     with await audit_in_order(seed, SITEMAPS[::-1], baseline) as second:
-        assert {each.code: each.new for each in second.findings if each.new} == {}
+        assert {each.rule.code: each.new for each in second.findings if each.new} == {}
     assert len(first.findings) > 12
     for one, other in zip(first.findings, second.findings, strict=True):
-        assert (one.code, one.count) == (other.code, other.count)
-        assert one.places == other.places, one.code
-        assert one.examples == other.examples, one.code
+        assert (one.rule.code, one.count) == (other.rule.code, other.count)
+        assert one.places == other.places, one.rule.code
+        assert one.examples == other.examples, one.rule.code

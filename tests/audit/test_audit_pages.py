@@ -101,7 +101,7 @@ async def test_each_rule_hits_what_is_planted() -> None:
 
 
 def result_detail(result: Audit, code: str) -> str:
-    return finding_of(result, code).examples[0].detail
+    return str(finding_of(result, code).examples[0].detail)
 
 
 async def test_a_sample_gives_rates() -> None:
@@ -122,7 +122,6 @@ async def test_a_sample_gives_rates() -> None:
             assert finding.count == round(finding.rate.share * 100)
             html = result.format("html")
             assert "100 of 600 pages were looked at, and 100 could be judged." in html
-            assert html.count('<rect class="whisker"') == 1
             assert f"{100 * finding.rate.share:.2g}% (" in result.format("text")
         asked = sum(count for path, count in server.asked.items() if path.startswith("/p/"))
         assert asked <= 111
@@ -235,7 +234,7 @@ async def test_a_built_folder_is_judged_by_its_pages(tmp_path: Path) -> None:
         assert hits(result) == {}
     (site / ".htaccess").write_text("RewriteEngine On")
     with await judge(site, None) as result:
-        assert finding_of(result, "page-missing").severity.name == "WARNING"
+        assert finding_of(result, "page-missing").severity == "warning"
 
 
 async def test_a_sitemap_that_nothing_names(tmp_path: Path) -> None:
@@ -262,13 +261,13 @@ async def test_a_sitemap_that_nothing_names(tmp_path: Path) -> None:
             "sitemap-unnamed": [("de/sitemap-copy.xml", "5 pages")],
             "page-unlisted": [("lone.html", "lone.html")],
         }
-        assert finding_of(result, "sitemap-unnamed").severity.name == "WARNING"
+        assert finding_of(result, "sitemap-unnamed").severity == "warning"
     (site / "de/sitemap-copy.xml").unlink()
     for path in (site / "sitemap.xml", site / "de/sitemap.xml"):
         path.write_text(path.read_text().replace(base, f"{base}docs/"))
     with await judge(site, None, select=["sitemap-unnamed"], base_url=f"{base}docs/") as result:
         assert hits(result) == {"sitemap-unnamed": [("docs/de/sitemap.xml", "5 pages")]}
-        assert finding_of(result, "sitemap-unnamed").severity.name == "INFO"
+        assert finding_of(result, "sitemap-unnamed").severity == "info"
 
 
 async def test_a_folder_of_sitemaps_is_no_built_site(tmp_path: Path) -> None:

@@ -7,13 +7,11 @@ import re
 from typing import TYPE_CHECKING, Any
 from xml.etree.ElementTree import fromstring
 
-import attrs
 import pytest
 from audits import render
 
 from sitemapreader.audit import Row, Trend, audit_sync, compare_audits
-from sitemapreader.audit.report import FORMATS
-from sitemapreader.audit.report.texts import format_audit
+from sitemapreader.audit.report import FORMATS, format_audit
 from sitemapreader.issues import Severity
 
 if TYPE_CHECKING:
@@ -46,17 +44,17 @@ def result(folder: Path) -> Iterator[Audit]:
 def test_markdown_shows_strangers_in_code_spans(result: Audit) -> None:
     """No text of a sitemap becomes markup: it stands between ticks that it cannot close."""
     finding = result.findings[0]
-    example = attrs.evolve(finding.examples[0], url=HOSTILE, detail="a\n\n# b ``` c")
-    text = render("markdown", [attrs.evolve(finding, examples=(example,))], result.facts)
+    example = Row(finding.examples[0], url=HOSTILE, detail="a\n\n# b ``` c")
+    text = render("markdown", [Row(finding, examples=[example])], result.facts)
     assert "`` https://example.org/a`b\\|c](x)<img src=x> ``" in text
     assert not re.search(r"^# b", text, re.MULTILINE)
-    assert f"`{finding.code}`" in text
+    assert f"`{finding.rule.code}`" in text
     assert "](" not in text.replace("c](x)", "")
 
 
 def test_markdown_fits_into_a_comment(result: Audit) -> None:
     """What is too long for GitHub is cut at a finding, and the cut is said."""
-    findings = [attrs.evolve(result.findings[0], examples=result.findings[0].examples * 300)] * 40
+    findings = [Row(result.findings[0], examples=result.findings[0].examples * 300)] * 40
     text = render("markdown", findings, result.facts)
     assert 30_000 < len(text) <= 60_200
     assert re.search(r"The details of \d+ more findings are left out here\.\n$", text)
@@ -82,9 +80,9 @@ def test_junit_counts(result: Audit) -> None:
             case.get("name") for case in root.iter("testcase") if case.find("failure") is not None
         }
         assert failed == {
-            each.code
+            each.rule.code
             for each in result.findings
-            if fail_on is not None and each.severity >= fail_on
+            if fail_on is not None and Severity[each.severity.upper()] >= fail_on
         }
         for element in root.iter():
             attributes, children = JUNIT[element.tag]
@@ -100,8 +98,8 @@ def test_junit_counts(result: Audit) -> None:
 def test_junit_takes_every_text(result: Audit) -> None:
     """Control characters and lone surrogates of a URL leave a document that parses."""
     finding = result.findings[0]
-    example = attrs.evolve(finding.examples[0], url="https://e.example/\x00\x1b\ud800\uffff]]>")
-    text = render("junit", [attrs.evolve(finding, examples=(example,))], result.facts)
+    example = Row(finding.examples[0], url="https://e.example/\x00\x1b\ud800\uffff]]>")
+    text = render("junit", [Row(finding, examples=[example])], result.facts)
     assert "]]>" in "".join(fromstring(text.encode()).itertext())  # noqa: S314 (ours)
 
 

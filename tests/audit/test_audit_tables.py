@@ -67,7 +67,7 @@ def test_each_issue_is_in_one_group() -> None:
 
 def test_codes_share_one_name_space() -> None:
     """No rule has the code of an Issue, nor of another rule, nor the name of a category."""
-    rules = [each.rule.code for each in load_rules()]
+    rules = [rule.code for rule, _ in load_rules()]
     assert len(rules) == len(set(rules))
     assert not set(rules) & {str(code) for code in IssueCode}
     everything = list_rules()
@@ -75,7 +75,7 @@ def test_codes_share_one_name_space() -> None:
     assert not everything.keys() & {category.lower() for category in Category}
 
 
-@for_each("code", [each.rule.code for each in load_rules()])
+@for_each("code", [rule.code for rule, _ in load_rules()])
 def test_each_header_is_complete(code: str) -> None:
     """A rule says what it detects, why it matters, what to do, and where that is from."""
     rule = list_rules()[code]
@@ -94,9 +94,9 @@ def test_figures_that_rules_name_are_there() -> None:
 
     parameters = AuditOptions().make_parameters(datetime.now(UTC))
     named = set()
-    for each in load_rules():
-        parts = set(re.findall(r"\$([a-z_]+)", each.query))
-        assert parts <= parameters.keys(), each.rule.code
+    for rule, query in load_rules():
+        parts = set(re.findall(r"\$([a-z_]+)", query))
+        assert parts <= parameters.keys(), rule.code
         named |= parts
     others = {"least_overlap", "examples"}  # the run needs these, and the visits those
     others |= {"page_seconds", "page_seed", "page_probes"}

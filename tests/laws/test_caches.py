@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 SHORT_KEYS = {
     "audit.database.read_queries": "names of our files",
     "audit.functions._load_codes": "has no key",
-    "audit.report.html._load_template": "has no key",
+    "audit.report.templates._load_environment": "has no key",
     "audit.rules.load_rules": "has no key",
     "discovery.load_platforms": "has no key",
     "fetch.addresses._parse_address": "texts of up to 45 characters",

@@ -121,7 +121,7 @@ async def test_the_file_to_mend_is_known(tmp_path: Path) -> None:
     site = build(tmp_path, **texts, **{"sitemap.xml": list_pages(BASE, *listed)})
     with await judge(site, None) as result:
         found = {
-            (finding.code, Path(hit.file).name, hit.file_line)
+            (finding.rule.code, Path(hit.file).name, hit.file_line)
             for finding in result.findings
             for hit in finding.examples
         }

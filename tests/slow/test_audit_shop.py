@@ -99,7 +99,7 @@ def test_each_fault_of_the_pages_is_found(result: Audit) -> None:
     """Of 20,000 URLs 1,005 are gone, 160 say so with 200, 66 are slow, and 90 link one way."""
     assert result.facts.urls == 20_000
     assert result.facts.pages.exact
-    counts = {finding.code: finding.count for finding in result.findings}
+    counts = {finding.rule.code: finding.count for finding in result.findings}
     gone = sum(-(-count // 19) for count in FOLDERS.values())
     found = ("page-not-found", "page-soft-404", "page-slow", "hreflang-no-return-link")
     assert [counts[code] for code in found] == [gone, SOFT, len(SLOW), ONE_WAY]

@@ -10,7 +10,7 @@ from typing import Any
 import attrs
 
 from sitemapreader import FetchOptions
-from sitemapreader.audit import AuditOptions, Finding, NotRun
+from sitemapreader.audit import AuditOptions, Row
 from sitemapreader.audit.api import AuditRun
 from sitemapreader.audit.database import AuditDatabase
 from sitemapreader.audit.rules import plan_rules
@@ -170,7 +170,7 @@ class RuleTrial:
         # a fifth of a trial; `test_audit` and the golden audits run every rule optimised
         self.database.ask("PRAGMA disable_optimizer")
 
-    def run(self, code: str, tried: AuditedSite) -> Finding | NotRun | None:
+    def run(self, code: str, tried: AuditedSite) -> Row | None:
         """Return the finding of a rule, or why it was not run, or `None` if it passed."""
         self.database.ask("BEGIN")
         try:
@@ -179,7 +179,7 @@ class RuleTrial:
             self.database.ask("ROLLBACK")
             self.database.codes.clear()
 
-    async def _run(self, code: str, tried: AuditedSite) -> Finding | NotRun | None:
+    async def _run(self, code: str, tried: AuditedSite) -> Row | None:
         figures = AuditOptions(now=NOW, **tried.figures)
         plan = plan_rules(None, [code], [], {}, figures)
         visits = SiteVisits(self.database, figures, None, has_old=False, has_text=False)
@@ -191,9 +191,9 @@ class RuleTrial:
         source = SiteTask(url, kind, fetcher=None if tried.is_http else fetcher, name="shop")
         run = AuditRun(self.database, plan, figures, figures.make_parameters(NOW), visits, source)
         await run.read({"fetcher": fetcher, "options": FetchOptions(max_attempts=1)})
-        run.judge(has_known=tried.known is not None)
+        run.judge()
         self.database.robots.clear()
-        ended: list[Finding | NotRun] = [*run.runner.find(), *run.runner.not_run]
+        ended: list[Row] = [*run.runner.find(), *run.runner.not_run]
         return ended[0] if ended else None
 
     def close(self) -> None:

@@ -7,55 +7,52 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import attrs
 from auditing import HOST, NOW
 from planted import plant_site
 
-from sitemapreader.audit import (
-    AuditOptions,
-    AuditRule,
-    Example,
-    Finding,
-    Place,
-    Row,
-    audit_sync,
-)
+from sitemapreader.audit import AuditOptions, Row, audit_sync, models
 from sitemapreader.audit.models import Category, make_plain
-from sitemapreader.audit.report.texts import format_audit
-from sitemapreader.issues import Severity
+from sitemapreader.audit.report import format_audit
 
 SITE = HOST
 
 
-def make_rule(code: str = "url-fragment", **changes: Any) -> AuditRule:
+def make_rule(code: str = "url-fragment", **changes: Any) -> Row:
     """Make a rule; all but its code has a default."""
-    rule = AuditRule(
-        code=code,
-        category=Category.URLS,
-        severity=Severity.WARNING,
-        title=f"What {code} finds",
-        unit="URLs",
-        detects="the condition, with its threshold of 20",
-        meaning="Search engines drop what comes after the mark, so the URL is listed twice.",
-        advice="List the URL without it.",
-        sources=("https://www.sitemaps.org/protocol.html",),
-    )
-    return attrs.evolve(rule, **changes)
+    texts = {
+        "detects": "the condition, with its threshold of 20",
+        "meaning": "Search engines drop what comes after the mark, so the URL is listed twice.",
+        "advice": "List the URL without it.",
+        "source": "https://www.sitemaps.org/protocol.html",
+    }
+    title = f"What {code} finds"
+    return Row(models.make_rule(code, Category.URLS, "warning", title, **texts), **changes)
 
 
-def make_finding(code: str = "url-fragment", count: int = 3, **changes: Any) -> Finding:
+def make_example(url: str, detail: str = "", document: str = "") -> Row:
+    """Make a hit of the facts."""
+    return Row(url=url, detail=detail, document=document, line=None, file="", file_line=None)
+
+
+def make_finding(code: str = "url-fragment", count: int = 3, **changes: Any) -> Row:
     """Make a finding with three examples in one sitemap."""
     document = f"{SITE}/sitemap-0.xml"
-    rule = make_rule(code)
-    finding = Finding(
-        rule=rule,
-        severity=rule.severity,
-        count=count,
-        places=(Place(document, count),),
-        places_total=1,
-        examples=tuple(Example(f"{SITE}/p/{n}#x", "x", document) for n in range(min(count, 3))),
-    )
-    return attrs.evolve(finding, **changes)
+    fields = {
+        "rule": make_rule(code),
+        "severity": "warning",
+        "count": count,
+        "of": 0,
+        "places": [Row(document=document, count=count, url="", line=None)],
+        "places_total": 1,
+        "examples": [make_example(f"{SITE}/p/{n}#x", "x", document) for n in range(min(count, 3))],
+    }
+    nothing = {"new": None, "rate": None, "urls": 0, "cause": "", "doubt": ""}
+    return Row(fields, **{**nothing, **changes})
+
+
+def leave_out(rule: Row, reason: str, *, is_error: bool = False) -> Row:
+    """Make a rule of the facts that was not run."""
+    return Row(rule=rule, reason=reason, is_error=is_error)
 
 
 _COUNTS = (
@@ -72,19 +69,21 @@ _NOTHING = ("pages", "old_pages", "known_urls", "compared_pages", "baseline")
 
 def make_facts(**changes: Any) -> Row:
     """Make the facts of a site without URLs."""
-    facts = Row(source=SITE, begun=NOW, version="1.0", complete=True, statuses={}, files={})
+    facts = Row(
+        source=SITE, begun=NOW.isoformat(), version="1.0", complete=True, statuses={}, files={}
+    )
     facts |= {"old_complete": True, **dict.fromkeys(_COUNTS, 0), **dict.fromkeys(_NOTHING)}
     return Row({**facts, **{name: [] for name in _LISTS}, **changes})
-
-
-def render(name: str, findings: Any, facts: Row, *args: Any, **more: Any) -> str:
-    """Return an audit in a format, made of its JSON."""
-    return format_audit(name, describe(findings, facts), *args, **more)
 
 
 def describe(findings: Any, facts: Row) -> Row:
     """Return the JSON of an audit."""
     return Row(schema=1, findings=make_plain(findings), facts=make_plain(facts))
+
+
+def render(name: str, findings: Any, facts: Row, *args: Any, **more: Any) -> str:
+    """Return an audit in a format, made of its JSON."""
+    return format_audit(name, describe(findings, facts), *args, **more)
 
 
 def make_document(url: str, parent: str = "", **more: Any) -> Row:

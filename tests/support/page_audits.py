@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from page_server import PageServer
 
-    from sitemapreader.audit import Audit, Finding
+    from sitemapreader.audit import Audit, Row
 
 WORDS = " ".join(f"word{number}" for number in range(40))
 OPTIONS = FetchOptions(max_attempts=1, host_pause_seconds=0.05)
@@ -64,16 +64,16 @@ async def judge(source: str | Path, pages: Any = "all", **arguments: Any) -> Aud
 def hits(result: Audit) -> dict[str, list[tuple[str, str]]]:
     """Return path and detail of each hit, by the code of its rule."""
     return {
-        each.code: sorted(
+        each.rule.code: sorted(
             (hit.url.partition("//")[2].partition("/")[2], hit.detail) for hit in each.examples
         )
         for each in result.findings
     }
 
 
-def finding_of(result: Audit, code: str) -> Finding:
+def finding_of(result: Audit, code: str) -> Row:
     """Return the finding of a rule."""
-    return next(finding for finding in result.findings if finding.code == code)
+    return next(finding for finding in result.findings if finding.rule.code == code)
 
 
 def build(folder: Path, **texts: str) -> Path:

@@ -7,7 +7,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from sitemapreader.audit.database import AuditDatabase
-from sitemapreader.audit.models import Stratum, estimate_rate
+from sitemapreader.audit.models import estimate_rate
 from sitemapreader.audit.visits import draw_sample
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def measure_coverage(sizes: Sequence[int], bad: set[int], number: int, draws: in
             draw_sample(database, number, seed)
             rows = database.ask("SELECT size, list(url) FROM sample GROUP BY stratum, size")
             rate = estimate_rate(
-                Stratum(size, len(urls), sum(url in bad for url in urls)) for size, urls in rows
+                (size, len(urls), sum(url in bad for url in urls)) for size, urls in rows
             )
             held += rate is not None and rate.low - 1e-9 <= truth <= rate.high + 1e-9
     return held / draws

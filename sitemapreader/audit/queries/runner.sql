@@ -14,7 +14,7 @@ FROM (
 SELECT reason, http_status FROM document WHERE role = 'robots' LIMIT 1
 
 -- overlap:
-SELECT count(*), count(*) FILTER (key IN (SELECT key FROM known)) FROM url
+SELECT count(*), count(*) FILTER (key IN (SELECT key FROM known)), (SELECT count(*) FROM known) FROM url
 
 -- looked_at: for the unit of a rule, how many of these there are (a row each: see `totals`)
 SELECT 'URLs', count(*) FROM url_row
@@ -114,7 +114,8 @@ QUALIFY row_number() OVER (PARTITION BY code ORDER BY turn, hits DESC, coalesce(
 ORDER BY code, turn, hits DESC, coalesce(d.url, '')
 
 -- list_hits: {} is a code
-SELECT '{0}' AS code, hit.url, hit.detail, document.url AS document
+SELECT '{0}' AS code, coalesce(hit.url, '') AS url, coalesce(hit.detail, '') AS detail,
+       coalesce(document.url, '') AS document
 FROM rule."{0}" AS hit LEFT JOIN document ON document.id = hit.document
 
 -- alike: of the hits of a rule, those whose page is one of another rule's; {} are their codes

@@ -1,16 +1,18 @@
 """What all formats of an audit share: words, numbers, the order.
 
-A format is made of the JSON of an audit alone. Modules here turn it into numbers and words; only
-the template writes markup, so that one setting of jinja2 escapes all texts of strangers.
+A format is made of the JSON of an audit alone: SARIF by an encoder, all others by a template, so
+that one setting of jinja2 makes all texts of strangers harmless.
 """
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sitemapreader.audit.models import FOREMOST, AuditInputError, Category, Row
+from sitemapreader.issues import Severity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -24,11 +26,8 @@ HITS_SUFFIXES = (".parquet", ".csv", ".jsonl", ".ndjson")
 """Suffixes of a file of all hits; all but the first also with .gz behind them."""
 GRADES = {"error": "error", "warning": "warning", "info": "note"}
 """Severity, the gravest first -> what a finding of it is called, in SARIF too."""
-OLD_COLUMNS = ("folder", "judged", "lost", "to start", "temporary", "unlisted")
-"""What is told of the folders of an old site, in the order of their rows."""
-MOST_FOLDERS = 20
-"""Rows of that table where it is plain text."""
-_SHORT_UNITS = ((1_000_000_000, "bn"), (1_000_000, "M"), (1_000, "k"))
+MAX_TEXT = 500
+"""Characters of a stranger's text that are shown: one URL cannot fill a report."""
 _SINGULARS = {"indexes": "index", "sets of languages": "set of languages"}
 """Nouns, and rules' units, that do not only lose an s."""
 
@@ -53,29 +52,37 @@ def find_hits_suffix(path: str | os.PathLike[str]) -> str:
     return suffix
 
 
-def show_number(count: int) -> str:
-    """Write a number with commas: 201,944."""
-    return f"{count:,}"
+def format_audit(
+    name: str, audit: Row, fail_on: Severity | None = Severity.ERROR, *, title: str = ""
+) -> str:
+    """Return an audit in a format, made of its JSON; raise AuditInputError.
+
+    In JUnit, findings of `fail_on` and above fail. HTML and Markdown have a `title`.
+    """
+    if name not in FORMATS:
+        raise AuditInputError(f"there is no format {name!r}: choose from {', '.join(FORMATS)}")
+    if name == "json":
+        return json.dumps(audit, indent=2) + "\n"  # ASCII: it may be shown in a terminal
+    if name == "sarif":
+        from sitemapreader.audit.report.sarif import format_sarif  # noqa: PLC0415 (it imports us)
+
+        return format_sarif(audit)
+    from sitemapreader.audit.report.templates import fill_template  # noqa: PLC0415 (Jinja)
+
+    return fill_template(name, audit, None if fail_on is None else fail_on.name.lower(), title)
 
 
-def show_short_number(count: float) -> str:
-    """Write a number for the axis of a chart: 500, 20k, 1.5M."""
-    for size, unit in _SHORT_UNITS:
-        if count >= size:
-            return f"{count / size:.3g}{unit}"
-    return f"{count:g}"
+# -- numbers
 
 
 def show_share(part: int, whole: int) -> str:
     """Write a share as a percentage; only none is 0%, and only all is 100%."""
     if not part or not whole:
         return "0%"
-    if part >= whole:
-        return "100%"
     share = 100 * part / whole
     if share < 0.1:
         return "<0.1%"
-    return ">99.9%" if share > 99.9 else f"{share:.1f}%"
+    return "100%" if part >= whole else ">99.9%" if share > 99.9 else f"{share:.1f}%"
 
 
 def show_percent(share: float) -> str:
@@ -101,22 +108,31 @@ def count_units(count: int, units: str) -> str:
     return f"{count:,} {inflect(count, units)}"
 
 
-def show_bound(tally: Row) -> str:
-    """Write what a sample without a hit says: "none in 300, so less than 1.3%"."""
-    most = show_percent(tally.bound)
-    return f"none in {tally.judged:,}, so less than {most}% of {tally.listed:,}"
+def show_hits(finding: Row) -> str:
+    """Return how often a rule hit: "1 of 3,000 URLs", but "1 host"."""
+    unit, new = finding.rule.unit, "" if finding.new is None else f", {finding.new:,} new"
+    rate = "" if finding.rate is None else f", {show_rate(finding.rate, unit)}"
+    hits = f"{finding.count:,} of " if finding.of else ""
+    return f"{hits}{count_units(finding.of or finding.count, unit)}{rate}{new}"
 
 
 _TALLIES = {"pages": "pages", "old URLs": "old_pages"}
 """Unit of a rule about visited pages -> the fact that says how many there were."""
 
 
-def find_bounds(facts: Row) -> Iterator[tuple[str, Row, int]]:
-    """Yield units of which a sample was visited, its tally, and passed rules."""
+def find_bounds(facts: Row) -> Iterator[tuple[str, str, int]]:
+    """Yield units with a sample, what no hit in it says, and how many rules passed.
+
+    That says "none in 300, so less than 1.3% of 19,800".
+    """
     for unit, name in _TALLIES.items():
-        passed = sum(rule.unit == unit for rule in facts.passed)
-        if passed and facts[name] and facts[name].bound is not None:
-            yield unit, facts[name], passed
+        tally, passed = facts[name], sum(rule.unit == unit for rule in facts.passed)
+        if passed and tally and tally.bound is not None:
+            most = f"less than {show_percent(tally.bound)}% of {tally.listed:,}"
+            yield unit, f"none in {tally.judged:,}, so {most}", passed
+
+
+# -- findings
 
 
 def count_findings(findings: Iterable[Row]) -> dict[str, int]:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from sitemapreader.audit.compare import Trend, compare_audits, format_differences
-from sitemapreader.audit.models import AuditInputError, AuditOptions, AuditRule
-from sitemapreader.audit.report import find_audit_format, find_hits_suffix
+from sitemapreader.audit.models import AuditInputError, AuditOptions, Row
+from sitemapreader.audit.report import find_audit_format, find_hits_suffix, is_failure
 from sitemapreader.audit.rules import explain_rule, format_rules, list_rules, match_codes
 from sitemapreader.cli.config import RunConfig
 from sitemapreader.cli.console import Console, show_progress
@@ -169,9 +169,9 @@ def run_audit(arguments: argparse.Namespace) -> int:
     return run_process(work.run, work.lines.name, work.console)
 
 
-def _speak(rule: AuditRule) -> AuditRule:
+def _speak(rule: Row) -> Row:
     """Return a rule whose advice names options of the shell, not arguments of Python."""
-    return attrs.evolve(rule, advice=name_options(rule.advice))
+    return Row(rule, advice=name_options(rule.advice))
 
 
 class _AuditCommand:
@@ -283,8 +283,8 @@ class _AuditCommand:
     def _find_exit_code(self, result: Audit) -> int:
         if not any(document.is_answered for document in result.report.documents):
             return NOTHING_FETCHED
-        least = self._fail_on
-        if least and any(each.severity >= least and each.new != 0 for each in result.findings):
+        least = self._fail_on.name.lower() if self._fail_on else None
+        if any(is_failure(each, least) for each in result.findings):
             return FOUND
         if not result.facts.urls:
             return NO_URL
@@ -299,12 +299,11 @@ class _AuditCommand:
 def _speak_of_options(result: Audit) -> None:
     """Let a result name options of the shell, not arguments of Python."""
     facts = result.facts
-    result.findings = tuple(attrs.evolve(f, rule=_speak(f.rule)) for f in result.findings)
     facts["passed"] = [_speak(rule) for rule in facts.passed]
-    facts["not_run"] = [
-        attrs.evolve(each, rule=_speak(each.rule), reason=name_options(each.reason))
-        for each in facts.not_run
-    ]
+    for each in (*result.findings, *facts.not_run):
+        each["rule"] = _speak(each.rule)
+    for each in facts.not_run:
+        each["reason"] = name_options(each.reason)
 
 
 async def _copy_standard_input(folder: Path) -> Path:
@@ -326,8 +325,9 @@ def run_compare(arguments: argparse.Namespace) -> int:
     code = print_text(format_differences(arguments.format, differences))
     if code != ALL_READ or arguments.fail_on == "never":
         return code
-    least = Severity[arguments.fail_on.upper()]
     is_worse = any(
-        each.trend in (Trend.NEW, Trend.WORSE) and each.severity >= least for each in differences
+        each.trend in (Trend.NEW, Trend.WORSE)
+        and is_failure(Row(each, new=None), arguments.fail_on)
+        for each in differences
     )
     return FOUND if is_worse else ALL_READ

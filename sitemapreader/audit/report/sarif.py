@@ -1,0 +1,146 @@
+"""An audit as SARIF 2.1.0, for code hosts."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from datetime import UTC, datetime
+from hashlib import sha256
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from sitemapreader.audit.models import Row
+from sitemapreader.audit.report import GRADES, MAX_TEXT, count_units, find_bounds
+from sitemapreader.issues import excerpt
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MAX_RESULTS = 5_000
+"""Results of a run that GitHub shows."""
+_SCHEMA = (
+    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+)
+
+
+def format_sarif(audit: Row) -> str:
+    """Return one run, with results for each rule and sitemap, the gravest first.
+
+    What is to be mended in a file of a built folder has a result of its own there.
+    """
+    findings, facts = audit.findings, audit.facts
+    rules = [each.rule for each in findings] + facts.passed
+    rules += [each.rule for each in facts.not_run]
+    numbers = {rule.code: number for number, rule in enumerate(rules)}
+    results = [
+        {"ruleIndex": numbers[finding.rule.code], **result}
+        for finding in findings
+        for result in _make_results(finding, facts)
+    ]
+    begun = datetime.fromisoformat(facts.begun).astimezone(UTC)
+    invocation = {
+        "executionSuccessful": not any(each.is_error for each in facts.not_run),
+        "startTimeUtc": begun.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "toolExecutionNotifications": list(_notify(facts, len(results))),
+    }
+    driver = {
+        "name": "sitemapreader",
+        "semanticVersion": facts.version,
+        "rules": [_describe_rule(rule) for rule in rules],
+    }
+    run = {
+        "tool": {"driver": driver},
+        "invocations": [invocation],
+        "columnKind": "unicodeCodePoints",
+        "results": results[:MAX_RESULTS],
+    }
+    log = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
+    return json.dumps(log, indent=1, ensure_ascii=False) + "\n"
+
+
+def _describe_rule(rule: Row) -> dict[str, Any]:
+    return {
+        "id": rule.code,
+        "shortDescription": {"text": rule.title},
+        "fullDescription": {"text": rule.meaning or rule.title},
+        "help": {"text": " ".join(part for part in (rule.detects, rule.advice) if part) or "-"},
+        "defaultConfiguration": {"level": GRADES[rule.severity]},
+        "properties": {"tags": [rule.category]},
+        **({"helpUri": rule.sources[0]} if rule.sources else {}),
+    }
+
+
+def _make_results(finding: Row, facts: Row) -> Iterator[dict[str, Any]]:
+    """Yield a result for each example with a file, and one for each sitemap."""
+    in_files = [each for each in finding.examples if each.file]
+    for each in in_files:
+        location = _locate(each.file, each.file_line, facts)
+        result = _make_result(finding, [each.file, each.url], f": {_show(each)}", location, each)
+        if each.document:
+            listed = _locate(each.document, each.line, facts)
+            result["relatedLocations"] = [{"message": {"text": "listed here"}, **listed}]
+        yield result
+    of_files = Counter(each.document for each in in_files)
+    for place in finding.places or [Row(document="", count=finding.count, line=None)]:
+        count, name = place.count - of_files[place.document], place.document
+        if count > 0:
+            text = f": {count_units(count, finding.rule.unit)}"
+            if name and name not in facts.files:
+                text += f" in {excerpt(name, MAX_TEXT)}"
+            others = (each for each in finding.examples if each.document == name and not each.file)
+            shown = "; ".join([_show(each) for each in others][:3])
+            text += f", such as {shown}" if shown else ""
+            location = _locate(name, place.line, facts)
+            yield _make_result(finding, [name], text, location, place, count)
+
+
+def _show(hit: Row) -> str:
+    return excerpt(" ".join(part for part in (hit.url, hit.detail) if part), MAX_TEXT)
+
+
+def _make_result(
+    finding: Row, place: list[str], text: str, location: Any, hit: Row, count: int = 1
+) -> dict[str, Any]:
+    # the fingerprint of a result is the same in each run, so that a host knows what is new
+    identity = sha256("\n".join((finding.rule.code, *place)).encode("utf-8", "replace")).hexdigest()
+    cause = f" (the same fault as {finding.cause})" if finding.cause else ""
+    return {
+        "ruleId": finding.rule.code,
+        "level": GRADES[finding.severity],
+        "message": {"text": f"{finding.rule.title}{text}{cause}"},
+        "partialFingerprints": {"ruleAndSitemap/v1": identity},
+        "properties": {"count": count, "sitemap": hit.document},
+        "locations": [location],
+    }
+
+
+def _locate(name: str, line: int | None, facts: Row) -> dict[str, Any]:
+    """Return the place of a file or a sitemap, or a stand-in if it is in no file.
+
+    GitHub takes relative references and files below the checkout, and refuses web addresses.
+    """
+    name = facts.files.get(name) or name or facts.source
+    path = PurePath(name)
+    if "://" in name:
+        uri = quote(os.fsencode(name.partition("://")[2].strip("/")))
+    else:
+        uri = path.as_uri() if path.is_absolute() else quote(os.fsencode(path.as_posix()))
+    region = {"startLine": line or 1}
+    return {"physicalLocation": {"artifactLocation": {"uri": uri}, "region": region}}
+
+
+def _notify(facts: Row, results: int) -> Iterator[dict[str, Any]]:
+    """Yield what was left out, and what was not run."""
+    if results > MAX_RESULTS:
+        text = f"{results - MAX_RESULTS} of {results} results are left out"
+        yield {"level": "warning", "message": {"text": text}}
+    for unit, bound, number in find_bounds(facts):
+        yield {"level": "note", "message": {"text": f"{number} rules about {unit} passed: {bound}"}}
+    for each in facts.not_run:
+        yield {
+            "level": "error" if each.is_error else "note",
+            "message": {"text": f"{each.rule.code} was not run: {excerpt(each.reason, MAX_TEXT)}"},
+            "associatedRule": {"id": each.rule.code},
+        }

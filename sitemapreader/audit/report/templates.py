@@ -1,0 +1,247 @@
+"""An audit as text, Markdown, JUnit and HTML: templates, and what they ask for."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from collections import defaultdict
+from datetime import UTC, date, datetime
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+from shlex import quote
+from typing import TYPE_CHECKING, Any
+
+from sitemapreader.audit import report as words
+from sitemapreader.audit.models import Row
+from sitemapreader.errors import name_extra
+from sitemapreader.issues import excerpt
+from sitemapreader.urls import host_of
+
+with name_extra("a report needs", "audit"):
+    from jinja2 import Environment, FunctionLoader, StrictUndefined, select_autoescape
+    from markupsafe import Markup
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+
+_FILES = {
+    "text": "text.j2",
+    "markdown": "markdown.j2",
+    "junit": "junit.xml.j2",
+    "html": "report.html.j2",
+}
+"""Format -> its template."""
+MAX_MARKDOWN_CHARS = 60_000
+"""GitHub takes 65,536 in a comment."""
+_MAX_LINE = 200
+"""Characters of a stranger's text in a line of text or Markdown."""
+_OLD_COLUMNS = ("folder", "judged", "lost", "to start", "temporary", "unlisted")
+"""What is told of the folders of an old site, in the order of their rows."""
+
+
+def fill_template(name: str, audit: Row, fail_on: str | None, title: str) -> str:
+    """Return an audit in a format that has a template."""
+    findings, facts = audit.findings, audit.facts
+    text = (
+        _load_environment()
+        .get_template(_FILES[name])
+        .render(
+            findings=findings,
+            facts=facts,
+            title=" ".join(title.split()),
+            fails=[each.rule.code for each in findings if words.is_failure(each, fail_on)],
+            counts=words.count_findings(findings),
+            bounds=list(words.find_bounds(facts)),
+            old_columns=_OLD_COLUMNS,
+        )
+    )
+    if name != "markdown" or len(text) <= MAX_MARKDOWN_CHARS:
+        return text
+    kept, *details = re.split(r"\n(?=## )", text)
+    for number, detail in enumerate(details):
+        if len(kept) + len(detail) >= MAX_MARKDOWN_CHARS:
+            left = f"The details of {len(details) - number} more findings are left out here."
+            return f"{kept}\n\n{left}\n"
+        kept += f"\n{detail}"
+    return kept
+
+
+def _read_part(name: str) -> str:
+    return files(__package__).joinpath(name).read_text(encoding="utf-8")
+
+
+@cache
+def _load_environment() -> Environment:
+    """Return what fills templates, in which every text of a stranger is made harmless."""
+    environment = Environment(
+        autoescape=select_autoescape(("html.j2", "xml.j2"), default=False),
+        loader=FunctionLoader(_read_part),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        # SECURITY: it is called with each value that a template writes, before that is escaped,
+        # so no control or bidi character and no endless URL can be forgotten.
+        finalize=_make_harmless,
+    )
+    environment.filters |= {
+        "number": lambda count: f"{count:,}",
+        "units": words.count_units,
+        "noun": words.inflect,
+        "hits": words.show_hits,
+        "code": _write_code,
+        "line": lambda text: excerpt(text, _MAX_LINE),
+        "columns": _align_columns,
+        "moment": _show_moment,
+        "kibibytes": lambda count: f"{count / 1024:,.1f}",
+        "host": _find_host,
+        "shell": quote,
+    }
+    environment.globals |= {
+        "grades": words.GRADES,
+        "share": words.show_share,
+        "rate": words.show_rate,
+        "rank": words.rank_findings,
+        "shorten": _shorten_url,
+        "chart_months": chart_months,
+        "asset": _read_asset,
+    }
+    environment.tests["probe"] = _is_failed_probe
+    return environment
+
+
+def _make_harmless(value: Any) -> Any:
+    """Cut and escape a text that is not markup; write a position with two digits."""
+    if isinstance(value, float):
+        return f"{value:.2f}".rstrip("0").rstrip(".")
+    if isinstance(value, str) and not isinstance(value, Markup):
+        return excerpt(value, words.MAX_TEXT)
+    return value
+
+
+def _read_asset(name: str) -> tuple[Markup, str]:
+    """Return a style or script of ours, and what allows it in a CSP."""
+    text = _read_part(name)
+    digest = b64encode(sha256(text.encode()).digest()).decode()
+    return Markup(text), f"sha256-{digest}"  # noqa: S704 (a file of this package)
+
+
+def _write_code(text: str) -> str:
+    """Return a text of strangers as a code span, which no character of it can end."""
+    text = " ".join(excerpt(text, _MAX_LINE).split())
+    longest = max((len(ticks) for ticks in re.findall("`+", text)), default=0)
+    fence = "`" * (longest + 1)
+    # In a table a bar ends the cell, in a code span too.
+    text = text.replace("|", "\\|")
+    return f"{fence} {text} {fence}" if longest else f"`{text}`"
+
+
+def _align_columns(row: Sequence[Any]) -> str:
+    """Return a line of a table: a name, and numbers below each other."""
+    name, *counts = row
+    return f"{excerpt(name, 50):<50}" + "".join(f"{count:>11}" for count in counts)
+
+
+def _show_moment(moment: str) -> str:
+    """Write a moment as people do: "22 November 2026, 04:30 UTC"."""
+    return f"{datetime.fromisoformat(moment).astimezone(UTC):%d %B %Y, %H:%M UTC}".lstrip("0")
+
+
+def _find_host(source: str) -> str:
+    """Return the host of a source that may be a link, or ""."""
+    return host_of(source) if source.startswith(("http://", "https://")) else ""
+
+
+def _shorten_url(url: str, origin: str) -> str:
+    """Return the path of a URL of the main origin, and any other URL as it is."""
+    path = url.removeprefix(origin) if origin else url
+    return path if path.startswith("/") else url
+
+
+def _is_failed_probe(document: Row) -> bool:
+    """Return whether a well-known path that nobody listed had no sitemap."""
+    is_unlisted = document.role == "sitemap" and not document.parent
+    return is_unlisted and document.status == "skipped" and not document.format
+
+
+# -- the chart of months
+
+_YEARS_BACK, _YEARS_AHEAD = 5, 1
+"""Years around this month in which each month has a bar; older and later ones share one each."""
+_COUNTS = ("urls", "alike", "future")
+_BAR_SHARE = 0.82
+"""How much of its slot a bar fills."""
+_MIN_HEIGHT = 1.0
+"""Per cent: a bar of one URL beside one of a million can still be seen."""
+_CROWDED = 13
+"""Per cent of the axis beside the label of a shared bar in which a phone has no room for one."""
+_UNITS = ((1_000_000_000, "bn"), (1_000_000, "M"), (1_000, "k"), (1, ""))
+
+
+def chart_months(months: Sequence[Row], today: str) -> Row:
+    """Lay out a bar for each month, from at most five years ago to a year ahead.
+
+    Its `columns` are in per cent from the upper left corner; so are `ticks` on the upright axis,
+    and `labels` below the other one.
+    """
+    numbers, now = [_number_month(each.month) for each in months], _number_month(today)
+    first = min(max(min(numbers), now - 12 * _YEARS_BACK), now - 11)
+    last = max(min(max(numbers), now + 12 * _YEARS_AHEAD), now)
+    bars: defaultdict[int, Row] = defaultdict(lambda: Row(dict.fromkeys(_COUNTS, 0)))
+    for number, month in zip(numbers, months, strict=True):
+        # a shared bar stands apart from the months
+        bar = bars[first - 2 if number < first else last + 2 if number > last else number]
+        bar |= {name: bar[name] + month[name] for name in _COUNTS}
+    begin, end = min(first, *bars), max(last, *bars)
+    most, slot = max(bar.urls for bar in bars.values()), 100 / (end + 1 - begin)
+    shared = {first - 2: "older", last + 2: "later"}
+    labels = [
+        (slot * (number - begin), str(number // 12))
+        for number in range(first, last + 1)
+        if number % 12 == 0
+    ]
+    free = range(_CROWDED * (begin < first), 101 - _CROWDED * (end > last))
+    return Row(
+        columns=[
+            Row(column, x=slot * (number - begin), width=slot * _BAR_SHARE)
+            for number, bar in bars.items()
+            for column in _stack_columns(
+                most, shared.get(number) or f"{date(number // 12, number % 12 + 1, 1):%B %Y}", bar
+            )
+        ],
+        ticks=[(100 - 50 * part, _show_short(most * part / 2)) for part in range(3)],
+        labels=[
+            *[(0, "older")] * (begin < first),
+            *((at, text) for at, text in labels if round(at) in free),
+            *[(100, "later")] * (end > last),
+        ],
+    )
+
+
+def _number_month(day: str) -> int:
+    return int(day[:4]) * 12 + int(day[5:7]) - 1
+
+
+def _show_short(count: float) -> str:
+    """Write a number for an axis: 500, 20k, 1.5M."""
+    size, unit = next((each for each in _UNITS if count >= each[0]), (1, ""))
+    return f"{count / size:.3g}{unit}"
+
+
+def _stack_columns(most: int, name: str, bar: Row) -> Iterator[Row]:
+    """Lay out the parts of one bar above each other."""
+    future = min(bar.future, bar.urls)
+    # a URL can be stamped alike and lie in the future: that is the graver of both
+    alike = min(bar.alike, bar.urls - future)
+    title, bottom = f"{name}: {bar.urls:,} URLs", 100.0
+    parts = (
+        ("alike", alike, f"{title}, of these {alike:,} in sitemaps stamped alike"),
+        ("plain", bar.urls - alike - future, title),
+        ("future", future, f"{title}, of these {future:,} in the future"),
+    )
+    for kind, count, said in parts:
+        if count:
+            height = max(100 * count / most, _MIN_HEIGHT)
+            bottom = max(bottom - height, 0)
+            yield Row(kind=kind, y=bottom, height=height, title=said)
