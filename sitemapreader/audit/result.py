@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from sitemapreader.audit.database import read_queries
 from sitemapreader.audit.models import SCHEMA, Row, read_json
-from sitemapreader.audit.report import find_audit_format, find_hits_suffix, format_audit
+from sitemapreader.audit.report import find_audit_format, find_hits_suffix
 from sitemapreader.issues import Severity
 from sitemapreader.output import open_output, write_file
 from sitemapreader.output.columns import Column
@@ -180,6 +180,8 @@ class Audit:
         Raises:
             ValueError: there is no such format.
         """
+        from sitemapreader.audit.report.templates import format_audit  # noqa: PLC0415 (Jinja)
+
         return format_audit(name, self.describe(), fail_on, title=title)
 
     def describe(self) -> Row:

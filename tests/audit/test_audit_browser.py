@@ -14,7 +14,7 @@ from audits import render
 from sitemapreader.audit import Row
 from sitemapreader.audit import report as figures
 from sitemapreader.audit.models import Category
-from sitemapreader.audit.report import format_audit
+from sitemapreader.audit.report.templates import format_audit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

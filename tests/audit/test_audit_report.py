@@ -26,8 +26,7 @@ from audits import (
 from sitemapreader.audit import Row
 from sitemapreader.audit import report as figures
 from sitemapreader.audit.models import FOREMOST, Category
-from sitemapreader.audit.report import format_audit
-from sitemapreader.audit.report.templates import chart_months
+from sitemapreader.audit.report.templates import chart_months, format_audit
 
 TODAY = "2026-11-22T04:30:00+00:00"
 

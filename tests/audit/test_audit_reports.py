@@ -11,7 +11,8 @@ import pytest
 from audits import render
 
 from sitemapreader.audit import Row, Trend, audit_sync, compare_audits
-from sitemapreader.audit.report import FORMATS, format_audit
+from sitemapreader.audit.report import FORMATS
+from sitemapreader.audit.report.templates import format_audit
 from sitemapreader.issues import Severity
 
 if TYPE_CHECKING:

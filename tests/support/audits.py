@@ -12,7 +12,7 @@ from planted import plant_site
 
 from sitemapreader.audit import AuditOptions, Row, audit_sync, models
 from sitemapreader.audit.models import Category, make_plain
-from sitemapreader.audit.report import format_audit
+from sitemapreader.audit.report.templates import format_audit
 
 SITE = HOST
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from answering import Answer, Site, make_index, make_urlset, read_site, serve_site
+from answering import Answer, Site, make_urlset, read_site, serve_site
 
 from sitemapreader import Format
 from sitemapreader.discovery import load_platforms

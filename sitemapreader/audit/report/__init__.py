@@ -6,13 +6,11 @@ that one setting of jinja2 makes all texts of strangers harmless.
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sitemapreader.audit.models import FOREMOST, AuditInputError, Category, Row
-from sitemapreader.issues import Severity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -50,26 +48,6 @@ def find_hits_suffix(path: str | os.PathLike[str]) -> str:
     if suffix not in HITS_SUFFIXES or name.endswith(".parquet.gz"):
         raise AuditInputError(f"hits: end the name of {name!r} with {', '.join(HITS_SUFFIXES)}")
     return suffix
-
-
-def format_audit(
-    name: str, audit: Row, fail_on: Severity | None = Severity.ERROR, *, title: str = ""
-) -> str:
-    """Return an audit in a format, made of its JSON; raise AuditInputError.
-
-    In JUnit, findings of `fail_on` and above fail. HTML and Markdown have a `title`.
-    """
-    if name not in FORMATS:
-        raise AuditInputError(f"there is no format {name!r}: choose from {', '.join(FORMATS)}")
-    if name == "json":
-        return json.dumps(audit, indent=2) + "\n"  # ASCII: it may be shown in a terminal
-    if name == "sarif":
-        from sitemapreader.audit.report.sarif import format_sarif  # noqa: PLC0415 (it imports us)
-
-        return format_sarif(audit)
-    from sitemapreader.audit.report.templates import fill_template  # noqa: PLC0415 (Jinja)
-
-    return fill_template(name, audit, None if fail_on is None else fail_on.name.lower(), title)
 
 
 # -- numbers

@@ -1,7 +1,8 @@
-"""An audit as text, Markdown, JUnit and HTML: templates, and what they ask for."""
+"""An audit in any format: text, Markdown, JUnit and HTML are templates."""
 
 from __future__ import annotations
 
+import json
 import re
 from base64 import b64encode
 from collections import defaultdict
@@ -13,9 +14,10 @@ from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from sitemapreader.audit import report as words
-from sitemapreader.audit.models import Row
+from sitemapreader.audit.models import AuditInputError, Row
+from sitemapreader.audit.report.sarif import format_sarif
 from sitemapreader.errors import name_extra
-from sitemapreader.issues import excerpt
+from sitemapreader.issues import Severity, excerpt
 from sitemapreader.urls import host_of
 
 with name_extra("a report needs", "audit"):
@@ -41,9 +43,22 @@ _OLD_COLUMNS = ("folder", "judged", "lost", "to start", "temporary", "unlisted")
 """What is told of the folders of an old site, in the order of their rows."""
 
 
-def fill_template(name: str, audit: Row, fail_on: str | None, title: str) -> str:
-    """Return an audit in a format that has a template."""
+def format_audit(
+    name: str, audit: Row, fail_on: Severity | None = Severity.ERROR, *, title: str = ""
+) -> str:
+    """Return an audit in a format, made of its JSON; raise AuditInputError.
+
+    In JUnit, findings of `fail_on` and above fail. HTML and Markdown have a `title`.
+    """
+    if name not in words.FORMATS:
+        formats = ", ".join(words.FORMATS)
+        raise AuditInputError(f"there is no format {name!r}: choose from {formats}")
+    if name == "json":
+        return json.dumps(audit, indent=2) + "\n"  # ASCII: it may be shown in a terminal
+    if name == "sarif":
+        return format_sarif(audit)
     findings, facts = audit.findings, audit.facts
+    least = None if fail_on is None else fail_on.name.lower()
     text = (
         _load_environment()
         .get_template(_FILES[name])
@@ -51,7 +66,7 @@ def fill_template(name: str, audit: Row, fail_on: str | None, title: str) -> str
             findings=findings,
             facts=facts,
             title=" ".join(title.split()),
-            fails=[each.rule.code for each in findings if words.is_failure(each, fail_on)],
+            fails=[each.rule.code for each in findings if words.is_failure(each, least)],
             counts=words.count_findings(findings),
             bounds=list(words.find_bounds(facts)),
             old_columns=_OLD_COLUMNS,
