@@ -76,7 +76,6 @@ class IssueCode(StrEnum):
     COMPRESSION_NESTED = ("compression-nested", INFO, "the document is compressed twice", "compress it once")
     COMPRESSION_TOO_MANY_LAYERS = ("compression-too-many-layers", ERROR, "the document is compressed more than twice", "compress it once")
     COMPRESSION_TOO_MANY_MEMBERS = ("compression-too-many-members", ERROR, "the compressed data has more members than are read; the rest was not read", "compress it in one piece")
-    COMPRESSION_CHECKSUM = ("compression-checksum", WARNING, "a checksum or length in the compressed data does not match the content", "compress and upload the file again")
     COMPRESSION_TRAILING_BYTES = ("compression-trailing-bytes", INFO, "bytes follow the compressed data", "remove these bytes")
     COMPRESSION_TRAILING_DOCUMENT = ("compression-trailing-document", ERROR, "a document that is not compressed follows the compressed data, and was not read", "put each document into a file of its own, or compress both")
     COMPRESSION_TRUNCATED = ("compression-truncated", ERROR, "the compressed data ends too early", "upload the file again, and check the server's limits")

@@ -19,8 +19,12 @@ from sitemapreader.fetch.answers import find_protection
 from sitemapreader.fetch.local import StoredResponse
 from sitemapreader.issues import IssueCode
 from sitemapreader.outcomes import BodyDigest, BodyHasher, Document
-from sitemapreader.readers.decode.codings import Decompressor, fill, read_codings
-from sitemapreader.readers.decode.streams import DecompressionError
+from sitemapreader.readers.decode.codings import (
+    DecompressionError,
+    Decompressor,
+    fill,
+    read_codings,
+)
 from sitemapreader.readers.feedparser import FeedparserAnswer, ask_feedparser, start_feedparser
 from sitemapreader.rows import Events, join_rows
 

@@ -16,8 +16,13 @@ from sitemapreader.errors import LOGIN_STATUSES, FetchError
 from sitemapreader.fetch.urls import parse_date
 from sitemapreader.issues import IssueCode, make_issue
 from sitemapreader.options import FetchOptions, Limits
-from sitemapreader.readers.decode.codings import Decompressor, decode_start, fill, read_codings
-from sitemapreader.readers.decode.streams import DecompressionError
+from sitemapreader.readers.decode.codings import (
+    DecompressionError,
+    Decompressor,
+    decode_start,
+    fill,
+    read_codings,
+)
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Mapping

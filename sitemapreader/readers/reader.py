@@ -22,8 +22,7 @@ from sitemapreader.readers.decode.charset import (
     has_conflicting_encodings,
     start_transcoder,
 )
-from sitemapreader.readers.decode.codings import Decompressor
-from sitemapreader.readers.decode.streams import DecompressionError
+from sitemapreader.readers.decode.codings import DecompressionError, Decompressor
 from sitemapreader.readers.feedparser import FeedCopy, FeedparserAnswer, add_found, run_feedparser
 from sitemapreader.readers.pages.links import HtmlReader, find_meta_charset
 from sitemapreader.readers.records.vocabulary import ROOTLESS, ROOTS, ExtraFormats, check_formats

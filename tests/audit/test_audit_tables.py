@@ -31,7 +31,7 @@ SAME = frozenset(
     wrong-content-encoding doctype dtd-refused missing-root nested-root truncated
     html-not-sitemap not-a-sitemap feed-salvaged feed-unreadable compression-nested
     compression-too-many-layers compression-too-many-members
-    compression-checksum compression-trailing-bytes compression-trailing-document
+    compression-trailing-bytes compression-trailing-document
     compression-truncated compression-corrupt html-entity bare-ampersand bare-less-than
     control-character unbound-prefix mismatched-tag not-well-formed malformed template
     record-too-long field-too-long too-deep too-many-elements too-many-attributes too-many-names

@@ -21,8 +21,7 @@ from sitemapreader.issues import MAX_ISSUES_PER_DOCUMENT, Issue, IssueCode
 from sitemapreader.options import Limits
 from sitemapreader.readers import reader
 from sitemapreader.readers.decode import codings as inflate_module
-from sitemapreader.readers.decode.codings import Decompressor
-from sitemapreader.readers.decode.streams import DecompressionError
+from sitemapreader.readers.decode.codings import DecompressionError, Decompressor
 
 if TYPE_CHECKING:
     from pathlib import Path

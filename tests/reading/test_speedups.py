@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sitemapreader.options import Limits
-from sitemapreader.readers.decode import streams as gunzip
-from sitemapreader.readers.decode.codings import Decompressor
-from sitemapreader.readers.decode.streams import DecompressionError
+from sitemapreader.readers.decode import codings as gunzip
+from sitemapreader.readers.decode.codings import DecompressionError, Decompressor
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,7 +32,6 @@ KINDS: dict[str, Callable[[bytes], bytes]] = {
     "members": lambda data: gzip.compress(data, mtime=0) + b"\0\0" + gzip.compress(SMALL, mtime=0),
     "nested": lambda data: gzip.compress(gzip.compress(data, mtime=0), mtime=0),
     "zlib": zlib.compress,
-    "raw": lambda data: zlib.compress(data, wbits=-15),
 }
 """The ways in which sitemaps come."""
 

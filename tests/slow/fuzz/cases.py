@@ -10,8 +10,7 @@ import attrs
 import strategies
 
 from sitemapreader.options import Limits
-from sitemapreader.readers.decode.codings import Decompressor
-from sitemapreader.readers.decode.streams import DecompressionError
+from sitemapreader.readers.decode.codings import DecompressionError, Decompressor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
