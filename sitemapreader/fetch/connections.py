@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 import select
+import socket
+from contextvars import ContextVar
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
@@ -17,20 +19,22 @@ from aiohttp.client_proto import ResponseHandler
 
 if TYPE_CHECKING:
     import asyncio
+    from collections.abc import Sequence
 
+    from aiohttp.abc import ResolveResult
     from aiohttp.client_reqrep import ConnectionKey
     from aiohttp.connector import Connection
     from aiohttp.tracing import Trace
     from yarl import URL
 
+    from sitemapreader.fetch.client import Trust
+
 _END_OF_HEAD = re.compile(rb"\r?\n\r?\n")
-_LENGTH = re.compile(rb"^content-length[ \t]*:([^\r\n]*)\r?\n", re.IGNORECASE | re.MULTILINE)
 _TIMED_OUT = re.compile(rb"HTTP/1\.[01] 408")
-_BEGIN = b"HTTP/"
 _MOST_HOSTS = 1_000
 """How many hosts are remembered that are out of step."""
-_MOST_HELD = 65_536
-"""How many bytes of a head are held back until its end; longer ones go to the parser at once."""
+TRUST: ContextVar[Trust] = ContextVar("TRUST")
+"""Where the request may go that is sent now."""
 _BYTES = getattr(select, "POLLIN", 1)
 _END = getattr(select, "POLLHUP", 16) | getattr(select, "POLLRDHUP", 0)
 
@@ -50,7 +54,6 @@ class OneAnswer(ResponseHandler):
         self.has_surplus = False
         self.is_told = False
         self._awaits_head = True
-        self._held = b""
         self._body: aiohttp.StreamReader | None = None
 
     def set_response_params(self, **how: Any) -> None:
@@ -62,9 +65,11 @@ class OneAnswer(ResponseHandler):
 
     def data_received(self, data: bytes) -> None:
         """Give to the parser what belongs to the answer."""
-        if self._awaits_head and self.uses and data:
-            data = self._read_heads(data)
-            if not data:
+        # Heads apart from the body: the parser forgets an answer if anything after it is no HTTP.
+        while self._awaits_head and self.uses and (end := _END_OF_HEAD.search(data)):
+            super().data_received(data[: end.end()])
+            data = data[end.end() :]
+            if not data or self.exception() is not None:
                 return
         if data and self._is_complete():
             self._refuse(data)
@@ -80,22 +85,6 @@ class OneAnswer(ResponseHandler):
     def _is_complete(self) -> bool:
         return self._body is not None and self._body.is_eof()
 
-    def _read_heads(self, data: bytes) -> bytes:
-        """Give heads to the parser, each in one piece; return what follows the last one."""
-        # Apart from the body: the parser forgets an answer if anything after it is no HTTP.
-        rest, searched = self._held + data, max(0, len(self._held) - 3)
-        self._held = b""
-        while self._awaits_head and (end := _END_OF_HEAD.search(rest, searched)):
-            head, rest, searched = rest[: end.end()], rest[end.end() :], 0
-            super().data_received(_merge_lengths(head))
-            if self.exception() is not None:
-                return b""
-        start = rest.lstrip(b"\r\n")[: len(_BEGIN)]
-        if not self._awaits_head or len(rest) > _MOST_HELD or not _BEGIN.startswith(start):
-            return rest
-        self._held = rest
-        return b""
-
     def feed_data(self, data: Any, size: int = 0) -> None:
         """Take a message from the parser: the answer, or one before it (1xx)."""
         if not self._awaits_head:
@@ -108,9 +97,7 @@ class OneAnswer(ResponseHandler):
         super().feed_data(data, size)
 
     def connection_lost(self, exc: BaseException | None) -> None:
-        """Give to the parser what was held back, and to a body without an end what cut it."""
-        if self._held:
-            super().data_received(self._held)
+        """Give to a body without an end what cut it."""
         # aiohttp takes a reset for the end of a body that nothing else ends, and half a line of a
         # text sitemap would become a URL.
         if exc is not None and self._body is not None and not self._body.is_eof():
@@ -145,29 +132,40 @@ class OneAnswer(ResponseHandler):
         return sum(mask for _, mask in poll.poll(0))
 
 
-def _merge_lengths(head: bytes) -> bytes:
-    """Write several equal Content-Lengths as one (RFC 9110, section 8.6)."""
-    found = _LENGTH.findall(head)
-    if len(found) < 2 and (not found or b"," not in found[0]):
-        return head
-    values = {value.strip(b" \t") for line in found for value in line.split(b",")}
-    if len(values) != 1:
-        return head
-    status, rest = _LENGTH.sub(b"", head).split(b"\n", 1)
-    return b"%b\nContent-Length: %b\r\n%b" % (status, values.pop(), rest)
-
-
 class CleanConnector(aiohttp.TCPConnector):
     """A connector that hands out a kept connection only if nothing has arrived on it.
 
-    A host that has once sent more than its answers gets a new connection for each request.
+    A host that has once sent more than its answers gets a new connection for each request. Direct
+    connections go to addresses that `TRUST` allows; others to a proxy.
     """
 
-    def __init__(self, **how: Any) -> None:
+    def __init__(self, *, is_direct: bool, **how: Any) -> None:
         super().__init__(**how)
+        self._is_direct = is_direct
         self._factory = cast("partial[ResponseHandler]", partial(OneAnswer, loop=self._loop))
         self._out_of_step: dict[tuple[str | None, int | None], OneAnswer] = {}
         """Hosts that have sent more than their answers, and the last connection where they did."""
+
+    async def look_up(self, host: str, port: int) -> list[str]:
+        """Return the addresses of a name in the resolver's order, allowed or not."""
+        return [each["host"] for each in await self._find(host, port)]
+
+    async def _find(self, host: str, port: int) -> list[ResolveResult]:
+        # RFC 6761, section 6.3: all names below `localhost` are loopback.
+        is_local = host.lower().rstrip(".").endswith(".localhost")
+        return await super()._resolve_host("localhost" if is_local else host, port)
+
+    async def _resolve_host(
+        self, host: str, port: int, traces: Sequence[Trace] | None = None
+    ) -> list[ResolveResult]:
+        del traces
+        found = await self._find(host, port)
+        if self._is_direct:  # again: the name may have another address than a moment ago
+            name, trust = host.lower().rstrip("."), TRUST.get()
+            found = [each for each in found if trust.allows(name, each["host"])]
+        if not found:
+            raise socket.gaierror(socket.EAI_NONAME, "no address of it is allowed")
+        return found
 
     async def _get(self, key: ConnectionKey, traces: list[Trace]) -> Connection | None:
         while (line := await super()._get(key, traces)) is not None:

@@ -43,13 +43,13 @@ from sitemapreader.options import ROBOTS_MAX_CRAWL_DELAY_SECONDS, FetchOptions, 
 from sitemapreader.urls import host_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Mapping
+    from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
 
     from aiohttp.abc import AbstractResolver
 
     from sitemapreader.fetch.client import Opening
     from sitemapreader.fetch.hosts import HostBreaker
-    from sitemapreader.fetch.session import Addresses, Answer
+    from sitemapreader.fetch.session import Answer
 
 T = TypeVar("T")
 
@@ -93,7 +93,7 @@ class HttpFetcher:
         keepalive_seconds: float = KEEPALIVE_SECONDS,
         limits: Limits = Limits(),  # noqa: B008 (a frozen value)
     ) -> None:
-        from sitemapreader.fetch.session import AddressBook, Sessions  # noqa: PLC0415 (150 ms)
+        from sitemapreader.fetch.session import Sessions  # noqa: PLC0415 (150 ms)
 
         self.options = options
         self.limits = limits
@@ -101,7 +101,6 @@ class HttpFetcher:
         self.hosts = Hosts(options.per_host, options.delay_seconds)
         self.addresses = Hosts(options.per_address, 0.0)
         self.sessions = Sessions(options, resolver, keepalive_seconds)
-        self.book = AddressBook(self.sessions.look_up)
 
     async def __aenter__(self) -> Self:
         return self
@@ -111,7 +110,6 @@ class HttpFetcher:
 
     async def aclose(self) -> None:
         """Close the connections; further calls do nothing."""
-        self.book.close()
         await self.sessions.aclose()
 
     @property
@@ -246,7 +244,7 @@ class Exchange:
     _max_redirects: int | None = None
     """Those of the options if it is `None`."""
     _clock: DeadlineClock = attrs.field(init=False)
-    _addresses: Addresses = attrs.field(default=(), init=False)
+    _addresses: Sequence[str] = attrs.field(default=(), init=False)
     """Those of the request that is made now."""
     _began: float = attrs.field(default=0.0, init=False)
     """The time of the clock when it began, by resolving the name."""
@@ -318,7 +316,7 @@ class Exchange:
                         began=began,
                         options=fetcher.options,
                         max_bytes=fetcher.limits.raw_bytes,
-                        address=str(self._addresses[0]["host"]) if self._addresses else "",
+                        address=self._addresses[0] if self._addresses else "",
                     )
             except BaseException:
                 await _discard(answer, slot)
@@ -337,14 +335,10 @@ class Exchange:
         slot = Slot(self._requester)
 
         async def join() -> None:
-            self._addresses, self._began = (), self._clock.waited
-            if fetcher.options.proxy is not None:
-                return
-            found = fetcher.book.find(place, trust)
+            self._began, found = self._clock.waited, fetcher.sessions.find(place, trust)
             self._addresses = await self._wait(found, place, fetcher.options.headers_seconds)
-            # One address stands for all names of a server: the first in order.
-            address = min(str(each["host"]) for each in self._addresses)
-            await fetcher.addresses[address].admit(slot)
+            if self._addresses:  # one stands for all names of a server: the first in order
+                await fetcher.addresses[min(self._addresses)].admit(slot)
 
         max_wait = ROBOTS_MAX_CRAWL_DELAY_SECONDS if breaker is not None else inf
         try:
@@ -372,12 +366,7 @@ class Exchange:
             authorization=f"Basic {b64encode(userinfo.encode()).decode()}" if userinfo else "",
         )
         with log_request(str(chain.name)) as request:
-            sent = fetcher.sessions.get(
-                chain.place,
-                headers,
-                self._addresses,
-                is_trusted=trust.has_host(chain.place.host),
-            )
+            sent = fetcher.sessions.get(chain.place, headers, trust)
             left = fetcher.options.headers_seconds - (self._clock.waited - self._began)
             answer = await self._wait(sent, chain.place, left)
             request.status = answer.status

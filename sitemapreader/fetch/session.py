@@ -5,25 +5,23 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
-import socket
 import ssl
-import time
+from contextlib import suppress
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeAlias, cast
+from typing import TYPE_CHECKING, cast
 
 import aiohttp
-from aiohttp.abc import AbstractResolver, ResolveResult
 from aiohttp.http_exceptions import HttpProcessingError
 
 from sitemapreader.errors import LOGIN_STATUSES, FetchError
-from sitemapreader.fetch.addresses import read_address
-from sitemapreader.fetch.connections import CleanConnector, OneAnswer
+from sitemapreader.fetch.connections import TRUST, CleanConnector, OneAnswer
 from sitemapreader.fetch.urls import RequestUrl, read_headers
 from sitemapreader.issues import IssueCode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Mapping
+    from collections.abc import Mapping
 
+    from aiohttp.abc import AbstractResolver
     from aiohttp.connector import Connection
     from multidict import CIMultiDict
 
@@ -31,8 +29,6 @@ if TYPE_CHECKING:
     from sitemapreader.options import FetchOptions
 
 
-Addresses: TypeAlias = "tuple[ResolveResult, ...]"
-"""The addresses of a host that may be connected to, in the order of the resolver."""
 _REQUEST_TIMEOUT = 408
 
 
@@ -141,8 +137,8 @@ def _is_handshake(error: Exception, target: RequestUrl) -> bool:
     )
 
 
-_MOST_HOSTS = 10_000
-"""Hosts whose addresses are kept while their requests are sent; far fewer are under way."""
+_KEPT_SECONDS = 60
+"""How long the addresses of a name are kept."""
 
 
 class Answer:
@@ -202,109 +198,6 @@ class Answer:
         self._response.close()
 
 
-_KEPT_SECONDS = 60
-"""How long the addresses of a name are kept."""
-_MOST_NAMES = 1_000
-
-
-def make_address(name: str, host: str, port: int) -> ResolveResult:
-    """Make an address of a name, as aiohttp's resolvers do."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    return {
-        "hostname": name,
-        "host": host,
-        "port": port,
-        "family": family,
-        "proto": 0,
-        "flags": socket.AI_NUMERICHOST,
-    }
-
-
-class AddressBook:
-    """The addresses of names, as `look_up` finds them; failures are not kept."""
-
-    def __init__(
-        self, look_up: Callable[[str, int], Coroutine[None, None, list[ResolveResult]]]
-    ) -> None:
-        self._look_up = look_up
-        self._found: dict[tuple[str, int], tuple[float, asyncio.Task[list[ResolveResult]]]] = {}
-
-    async def find(self, url: RequestUrl, trust: Trust) -> Addresses:
-        """Return the addresses that a URL may go to; raise FetchError if there is none."""
-        name, host = url.url.raw_host or "", url.host
-        # A final dot says that it is no name of a search domain. RFC 6761, section 6.3: all names
-        # below `localhost` are loopback.
-        asked = "localhost" if host.endswith(".localhost") else host + "." * name.endswith(".")
-        try:
-            if read_address(host) is not None:
-                found = [make_address(host, host, url.port)]
-            else:
-                found = await self._resolve(asked, url.port)
-        except TimeoutError:
-            raise
-        except (OSError, UnicodeError) as error:
-            code = IssueCode.DNS if isinstance(error, OSError) else IssueCode.INVALID_URL
-            said = getattr(error, "strerror", None) or str(error)
-            raise FetchError(code, str(url), said.lower()) from error
-        if not found:
-            raise FetchError(IssueCode.DNS, str(url), "the name has no address")
-        allowed = tuple(each for each in found if trust.allows(host, str(each["host"])))
-        if not allowed:
-            raise FetchError(IssueCode.BLOCKED_ADDRESS, str(url), f"{host} is {found[0]['host']}")
-        return allowed
-
-    async def _resolve(self, host: str, port: int) -> list[ResolveResult]:
-        key, now = (host, port), time.monotonic()
-        until, task = self._found.get(key, (0.0, None))
-        if task is None or until < now:
-            task = asyncio.create_task(self._look_up(host, port))
-            task.add_done_callback(lambda _: self._forget_failure(key))
-            self._found.pop(key, None)
-            self._found[key] = now + _KEPT_SECONDS, task
-            if len(self._found) > _MOST_NAMES:
-                del self._found[next(iter(self._found))]
-        # Others may wait for it as well.
-        return task.result() if task.done() else await asyncio.shield(task)
-
-    def _forget_failure(self, key: tuple[str, int]) -> None:
-        _, task = self._found.get(key, (0.0, None))
-        if task is not None and task.done() and (task.cancelled() or task.exception()):
-            del self._found[key]
-
-    def close(self) -> None:
-        """Wait for no answer any more."""
-        for _, task in self._found.values():
-            task.cancel()
-        self._found.clear()
-
-
-class _CheckedAddresses(AbstractResolver):
-    """A resolver for aiohttp that has only the addresses that were checked."""
-
-    def __init__(self) -> None:
-        self._known: dict[tuple[str, int], Addresses] = {}
-
-    def set(self, target: RequestUrl, addresses: Addresses) -> None:
-        """Keep the addresses for a request that is sent now."""
-        self._known.pop((target.host, target.port), None)
-        self._known[target.host, target.port] = addresses
-        if len(self._known) > _MOST_HOSTS:
-            del self._known[next(iter(self._known))]
-
-    async def resolve(
-        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
-    ) -> list[ResolveResult]:
-        """Return the addresses of a host."""
-        del family
-        known = self._known.get((host.lower().rstrip("."), port))
-        if not known:
-            raise socket.gaierror(socket.EAI_NONAME, "no address of it was checked")
-        return list(known)
-
-    async def close(self) -> None:
-        """Do nothing: nothing is held."""
-
-
 class Sessions:
     """The sessions of a fetcher: up to two, which are made on first use.
 
@@ -312,11 +205,10 @@ class Sessions:
     not be given a connection that another walk made to a private address of it.
     """
 
-    # Why the resolver decides which address is allowed, and not the socket: a request that may not
-    # be made is refused before it waits for anything, and requests can be counted by address.
-    # aiohttp connects to what its resolver gives, and to nothing else; literals, which it does not
-    # ask a resolver for, are checked by the caller. Of a host with several addresses, we do not
-    # know which one it was.
+    # Why addresses decide, and not the socket: a request that may not be made is refused before it
+    # waits for anything, and requests can be counted by address. aiohttp connects to what its
+    # connector gives it, and to nothing else. Of a host with several addresses, we do not know
+    # which one it was.
 
     def __init__(
         self, options: FetchOptions, resolver: AbstractResolver | None, keepalive_seconds: float
@@ -324,7 +216,7 @@ class Sessions:
         self._options = options
         self._given = resolver
         self._keepalive_seconds = keepalive_seconds
-        self._sessions: dict[bool, tuple[aiohttp.ClientSession, _CheckedAddresses]] = {}
+        self._sessions: dict[bool, tuple[aiohttp.ClientSession, CleanConnector]] = {}
         self._is_closed = False
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -341,10 +233,6 @@ class Sessions:
             raise RuntimeError("this HttpFetcher belongs to another event loop; make one for each")
         self._loop = asyncio.get_running_loop()
 
-    async def look_up(self, host: str, port: int) -> list[ResolveResult]:
-        """Return the addresses of a name; raise OSError if there is none."""
-        return await self.resolver.resolve(host, port, socket.AF_UNSPEC)
-
     async def aclose(self) -> None:
         """Close the sessions."""
         self._is_closed = True
@@ -354,47 +242,68 @@ class Sessions:
         if self._given is None and "resolver" in self.__dict__:
             await self.resolver.close()
 
-    async def get(
-        self,
-        target: RequestUrl,
-        headers: CIMultiDict[str],
-        addresses: Addresses,
-        *,
-        is_trusted: bool,
-    ) -> Answer:
+    async def find(self, target: RequestUrl, trust: Trust) -> list[str]:
+        """Return the addresses that a URL may go to; raise FetchError if there is none.
+
+        There are none behind a proxy, which resolves names itself.
+        """
+        if self._options.proxy is not None:
+            return []
+        _, connector = self._choose(target, trust)
+        try:
+            found = await connector.look_up(target.url.raw_host or "", target.port)
+        except TimeoutError:
+            raise
+        except (OSError, UnicodeError) as error:
+            code = IssueCode.DNS if isinstance(error, OSError) else IssueCode.INVALID_URL
+            said = getattr(error, "strerror", None) or str(error)
+            raise FetchError(code, str(target), said.lower()) from error
+        if not found:
+            raise FetchError(IssueCode.DNS, str(target), "the name has no address")
+        allowed = [address for address in found if trust.allows(target.host, address)]
+        if not allowed:
+            said = f"{target.host} is {found[0]}"
+            raise FetchError(IssueCode.BLOCKED_ADDRESS, str(target), said)
+        return allowed
+
+    async def get(self, target: RequestUrl, headers: CIMultiDict[str], trust: Trust) -> Answer:
         """Send a request, and return its answer; raise FetchError if there is none.
 
-        Args:
-            target: what is requested; no redirect is followed.
-            headers: all of them.
-            addresses: what may be connected to; none behind a proxy, which resolves names itself.
-            is_trusted: whether the walk that asks may reach a private address of the host.
+        No redirect is followed. Nothing is connected to but what `trust` allows, or a proxy.
         """
+        session, connector = self._choose(target, trust)
+        token = TRUST.set(trust)
+        try:
+            while True:
+                with suppress(_UnansweredError):
+                    # The connection was done for, not the server: the request may be repeated at
+                    # once (RFC 9112, section 9.3.1). A connection of its own ends that.
+                    response = await session.get(
+                        target.url,
+                        headers=headers,
+                        proxy=self._options.proxy,
+                        allow_redirects=False,
+                    )
+                    return Answer(cast("_ConnectedResponse", response), target, connector)
+        except _FOREIGN as error:
+            raise _make_error(error, target) from error
+        finally:
+            TRUST.reset(token)
+
+    def _choose(
+        self, target: RequestUrl, trust: Trust
+    ) -> tuple[aiohttp.ClientSession, CleanConnector]:
+        is_trusted = trust.has_host(target.host)
         if is_trusted not in self._sessions:
             self._sessions[is_trusted] = self._make_session()
-        session, known = self._sessions[is_trusted]
-        connector = cast("CleanConnector", session.connector)
-        known.set(target, addresses)
-        while True:
-            try:
-                response = await session.get(
-                    target.url, headers=headers, proxy=self._options.proxy, allow_redirects=False
-                )
-            except _UnansweredError:
-                # The connection was done for, not the server: the request may be repeated at once
-                # (RFC 9112, section 9.3.1). A connection of its own ends that.
-                continue
-            except _FOREIGN as error:
-                raise _make_error(error, target) from error
-            return Answer(cast("_ConnectedResponse", response), target, connector)
+        return self._sessions[is_trusted]
 
-    def _make_session(self) -> tuple[aiohttp.ClientSession, _CheckedAddresses]:
-        known = _CheckedAddresses()
+    def _make_session(self) -> tuple[aiohttp.ClientSession, CleanConnector]:
         connector = CleanConnector(
+            is_direct=self._options.proxy is None,
             limit=0,  # or waiting for a connection would count as the server's time
-            use_dns_cache=False,
-            # A proxy is not one of the addresses that are checked.
-            resolver=self.resolver if self._options.proxy else known,
+            ttl_dns_cache=_KEPT_SECONDS,
+            resolver=self.resolver,
             keepalive_timeout=self._keepalive_seconds,
         )
         session = aiohttp.ClientSession(
@@ -409,4 +318,4 @@ class Sessions:
         )
         # Or it would repeat requests by itself, and neither turns nor attempts would count them.
         session._retry_connection = False  # noqa: SLF001 (there is no option)
-        return session, known
+        return session, connector

@@ -357,7 +357,8 @@ async def test_a_public_start_that_turns_private(monkeypatch: pytest.MonkeyPatch
         fetcher.trust("http://rebound.test/")
         async with fetcher.open("http://rebound.test/stale") as response:
             assert b"".join([piece async for piece in response.chunks()]) == DOCUMENT
-        fetcher.book._found.clear()
+        for _, connector in fetcher.sessions._sessions.values():
+            connector.clear_dns_cache()
         ANSWERS["rebound.test"] = ["127.0.0.1"]
         await asyncio.sleep(0.05)
         with pytest.raises(FetchError) as caught:
