@@ -26,9 +26,7 @@ if TYPE_CHECKING:
 LOGIN_STATUSES = frozenset({401, 407})
 """The server or a proxy requires a login (RFC 9110, sections 15.5.2 and 15.5.8)."""
 
-_STATUS_CODES = frozenset(
-    {IssueCode.HTTP_STATUS, IssueCode.LOGIN_REQUIRED, IssueCode.SITEMAP_WITH_ERROR_STATUS}
-)
+_STATUS_CODES = frozenset({IssueCode.HTTP_STATUS, IssueCode.LOGIN_REQUIRED})
 _STATUSES_OF_OTHER_CAUSES = frozenset({407, 429})
 """407 comes from a proxy. 429 says that a server is overloaded, as 5xx does; Google agrees."""
 

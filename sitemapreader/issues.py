@@ -128,7 +128,6 @@ class IssueCode(StrEnum):
     BAD_HTTP = ("bad-http", ERROR, "the answer is not valid HTTP", "check the server")
     SURPLUS_BYTES = ("surplus-bytes", WARNING, "the server sent bytes that belong to none of its answers, such as a body longer than its Content-Length; they were dropped", "check the server: the length that it states must be that of the body")
     HTTP_STATUS = ("http-status", ERROR, "the server answered with an error status", "check the address and the server")
-    SITEMAP_WITH_ERROR_STATUS = ("sitemap-with-error-status", ERROR, "the server answered with an error status, but the body is a sitemap; it was not read", "make the server answer with status 200")
     BLOCKED_BY_SITE = ("blocked-by-site", ERROR, "the site's bot protection refused the request", "ask the owner to allow your User-Agent, or pass a `fetcher` that the site accepts")
     LOGIN_REQUIRED = ("login-required", ERROR, "the server (status 401) or the proxy (407) requires a login; none was given, or it was refused", "give user and password: for a site in its URL or with `headers`; for a proxy in the proxy's URL")
     RETRY_LATER = ("retry-later", ERROR, "the server asks for a longer wait than is allowed", "try again when that time has passed")

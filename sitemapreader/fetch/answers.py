@@ -8,7 +8,6 @@ import asyncio
 import re
 import socket
 import time
-from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TypeVar
 
@@ -19,7 +18,6 @@ from sitemapreader.options import FetchOptions, Limits
 from sitemapreader.readers.decode.codings import (
     DecompressionError,
     Decompressor,
-    decode_start,
     fill,
     read_codings,
 )
@@ -222,15 +220,6 @@ async def read_body(response: Response, max_bytes: int, *, cut: bool = False) ->
 
 # -- answers without a document: bot protections, logins, errors
 
-_MAX_REFUSAL_BYTES = 32_768
-"""How much of an answer without a document is read, to see whether it is a sitemap."""
-_REFUSAL_SECONDS = 1.0
-"""How long to wait for the body of such an answer: it explains the failure, no more."""
-_SITEMAP = re.compile(rb"<(?:[\w.-]{1,40}:)?(?:urlset|sitemapindex)[\s>]", re.IGNORECASE)
-_FIRST_TAGS_BYTES = 2_048
-_EXPLAINED = frozenset({202, *range(400, 1_000)})
-"""The statuses beside which a body may be a sitemap all the same."""
-
 _PROTECTIONS = (
     # Sent with refusals only, so that the status does not matter. Documented: "Detect a challenge
     # page response" of developers.cloudflare.com, "How the CAPTCHA and Challenge actions work" of
@@ -264,42 +253,20 @@ def find_protection(status: int, headers: Mapping[str, str]) -> str:
     return ""
 
 
-async def make_refusal(
-    answer: Answer, url: str, clock: DeadlineClock, max_wait_seconds: float
-) -> FetchError:
+def make_refusal(answer: Answer, url: str, max_wait_seconds: float) -> FetchError:
     """Return the error for an answer; RETRY_LATER if its Retry-After is too long."""
     status, headers = answer.status, answer.headers
-    detail = f"{status} {answer.reason}".rstrip()
-    wait = None
+    detail, wait = f"{status} {answer.reason}".rstrip(), None
     if status in RETRY_AFTER_STATUSES and "retry-after" in headers:
         wait = parse_retry_after(headers["retry-after"], datetime.now(UTC))
     code = IssueCode.HTTP_STATUS
-    is_late = wait is not None and wait > max_wait_seconds
     if status in LOGIN_STATUSES:
         code = IssueCode.LOGIN_REQUIRED
-    elif status in _EXPLAINED and await _is_sitemap(answer, clock):
-        # A Retry-After says more of the next request than the body does.
-        code = IssueCode.RETRY_LATER if is_late else IssueCode.SITEMAP_WITH_ERROR_STATUS
     elif vendor := find_protection(status, headers):
         code, detail = IssueCode.BLOCKED_BY_SITE, f"{detail}, {vendor}"
-    elif is_late:
+    elif wait is not None and wait > max_wait_seconds:
         code = IssueCode.RETRY_LATER
     return FetchError(code, url, detail, http_status=status, retry_after_seconds=wait)
-
-
-async def _is_sitemap(answer: Answer, clock: DeadlineClock) -> bool:
-    """Return whether a body begins as a sitemap does; read no more than tells so."""
-    data, until = bytearray(), time.monotonic() + _REFUSAL_SECONDS
-    with suppress(FetchError, TimeoutError):
-        while len(data) < _MAX_REFUSAL_BYTES and (left := until - time.monotonic()) > 0:
-            piece = await clock.wait(answer.read(), left)
-            if not piece:
-                break
-            data += piece
-    page = decode_start(
-        bytes(data[:_MAX_REFUSAL_BYTES]), read_codings(answer.headers), _FIRST_TAGS_BYTES
-    )
-    return _SITEMAP.search(page[:_FIRST_TAGS_BYTES]) is not None
 
 
 def parse_retry_after(text: str, now: datetime) -> float | None:

@@ -257,7 +257,6 @@ _DOWN = frozenset(
     }
 )
 _DOWN_STATUSES = range(500, 600)
-_ANSWERS = frozenset({IssueCode.HTTP_STATUS, IssueCode.SITEMAP_WITH_ERROR_STATUS})
 _STATUSES_OF_GUESSES = (403, 500)
 """What servers answer for a path that is not there: object stores 403, broken programs 500."""
 _TRIAL_SECONDS = 1.0
@@ -324,7 +323,7 @@ class HostBreaker:
             return
         self._noted.add(error)
         if reason is None:
-            if error.code in _ANSWERS:
+            if error.code is IssueCode.HTTP_STATUS:
                 self.note_answer(url)
             return
         is_guess = url in self._guesses and error.code not in _REFUSING

@@ -306,7 +306,7 @@ class Exchange:
             answer = None
             try:
                 answer = await self._request(chain)
-                location = await self._find_redirect(answer, chain)
+                location = self._find_redirect(answer, chain)
                 if location is None:
                     return HttpResponse(
                         answer,
@@ -378,7 +378,7 @@ class Exchange:
         except TimeoutError as error:
             raise FetchError(IssueCode.TIMEOUT, str(place), str(error)) from error
 
-    async def _find_redirect(self, answer: Answer, chain: RedirectChain) -> str | None:
+    def _find_redirect(self, answer: Answer, chain: RedirectChain) -> str | None:
         """Return the Location of a redirect, `None` for a document; raise for the rest."""
         host, options = self._fetcher.hosts[chain.place.host], self._fetcher.options
         status, headers = answer.status, answer.headers
@@ -389,9 +389,7 @@ class Exchange:
             host.slow_down()
         if status in REDIRECTS and "location" in headers:
             return headers["location"]
-        error = await make_refusal(
-            answer, str(chain.name), self._clock, options.retry_after_seconds
-        )
+        error = make_refusal(answer, str(chain.name), options.retry_after_seconds)
         wait = error.retry_after_seconds
         if wait is not None and wait <= options.retry_after_seconds:
             host.defer(wait)

@@ -364,7 +364,7 @@ class Visit:
         if self.document.via is Via.SITE:
             return self._is_page(fault)
         if fault is not None:
-            return fault.is_absent and fault.code is not IssueCode.SITEMAP_WITH_ERROR_STATUS
+            return fault.is_absent
         # A body that cannot be decoded may be a sitemap.
         return IssueCode.CONTENT_ENCODING not in self._held_codes()
 

@@ -37,7 +37,7 @@ SAME = frozenset(
     record-too-long field-too-long too-deep too-many-elements too-many-attributes too-many-names
     repeated-loc not-a-url untidy-line repeated-field changefreq priority extension invalid-url
     child-url-too-long userinfo-removed tls bad-http surplus-bytes http-status
-    sitemap-with-error-status redirect-loop too-many-redirects downgrade robots-unreachable
+    redirect-loop too-many-redirects downgrade robots-unreachable
     robots-not-text robots-too-large robots-too-complex site-moved other-site no-sitemap cycle
     redirects-up duplicate-document
     """.split()  # noqa: SIM905 (a table)

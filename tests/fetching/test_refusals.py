@@ -1,4 +1,4 @@
-"""Refusals that are no absence: bot protections, error statuses with a sitemap, and plain 403s."""
+"""Refusals that are no absence: bot protections, and plain 403s."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import gzip
 from typing import TYPE_CHECKING
 
 import pytest
-from answering import Answer, make_index, make_urlset, read_site, serve_site
+from answering import Answer, make_urlset, read_site, serve_site
 
 import sitemapreader
 from sitemapreader.discovery import WELL_KNOWN_PATHS
@@ -87,38 +87,8 @@ async def test_plain_403s_are_tried_to_the_end_and_counted() -> None:
     assert read.value("no-sitemap") == f"{number} of {number} guessed paths answer with 403"
 
 
-# -- a sitemap under an error status
-
-
-@pytest.mark.parametrize(
-    ("status", "compressed"), [(404, False), (404, True), (403, False), (500, False), (429, True)]
-)
-async def test_a_sitemap_under_an_error_status_is_named(status: int, compressed: bool) -> None:
-    """It is not read, for the server says that it is not there; but what it is, is said."""
-    async with serve_site() as site:
-        body = make_urlset(*(f"{site.base}/{number}" for number in range(2_000)))
-        headers = {"Content-Encoding": "gzip"} if compressed else {}
-        site.pages |= {
-            "/robots.txt": Answer(f"Sitemap: {site.base}/s.xml".encode()),
-            "/s.xml": Answer(gzip.compress(body) if compressed else body, status, headers),
-        }
-        options = FetchOptions(retry_wait_seconds=0.01)
-        read = await read_site(site.base, probe="never", options=options)
-        assert read.locs == []
-    assert "sitemap-with-error-status" in read.codes
-    assert str(status) in read.value("sitemap-with-error-status")
-
-
-async def test_a_guessed_sitemap_under_404_is_named_too() -> None:
-    """A probe is skipped in silence where there is nothing, and there is something."""
-    async with serve_site() as site:
-        site.pages["/sitemap.xml"] = Answer(make_index(f"{site.base}/a.xml"), 404)
-        read = await read_site(site.base)
-    assert read.codes >= {"sitemap-with-error-status", "no-sitemap"}
-
-
-async def test_an_error_body_is_read_a_little() -> None:
-    """An endless one costs neither memory nor more than a moment; a silent one as little."""
+async def test_an_error_body_is_not_read() -> None:
+    """An endless one costs no more than what is on its way."""
 
     async def flood(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")

@@ -39,7 +39,6 @@ NOT_RAISED_BY_READERS = frozenset(
         IssueCode.BAD_HTTP,
         IssueCode.SURPLUS_BYTES,
         IssueCode.HTTP_STATUS,
-        IssueCode.SITEMAP_WITH_ERROR_STATUS,
         IssueCode.BLOCKED_BY_SITE,
         IssueCode.LOGIN_REQUIRED,
         IssueCode.RETRY_LATER,

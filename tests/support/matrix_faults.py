@@ -113,7 +113,7 @@ STALLED = _codes(IssueCode.STALLED)
 # aiohttp's parser in C raises nothing; the one in Python, and later ones, may
 STALLED_OR_BAD = _codes(IssueCode.STALLED, IssueCode.BAD_HTTP, IssueCode.BODY_CUT)
 BAD_HTTP = _codes(IssueCode.BAD_HTTP)
-HTTP_STATUS = _codes(IssueCode.HTTP_STATUS, IssueCode.SITEMAP_WITH_ERROR_STATUS)
+HTTP_STATUS = _codes(IssueCode.HTTP_STATUS)
 LOGIN_REQUIRED = _codes(IssueCode.LOGIN_REQUIRED)
 NO_DOCUMENT = HTTP_STATUS | _codes(IssueCode.BAD_HTTP)
 TIMEOUT = _codes(IssueCode.TIMEOUT)
