@@ -111,7 +111,7 @@ class _Said(BaseModel):
         return {name: value for name, value in serialize(self).items() if value is not None}
 
 
-class Row(_Said):
+class ToolRow(_Said):
     """A document, a URL or a finding: each tool has fields of its own."""
 
     url: str | None = _maybe("of the document or the page")
@@ -135,17 +135,17 @@ class Row(_Said):
     examples: list[str] | None = _maybe("up to three URLs or documents")
 
 
-class Answer(_Said):
+class ToolAnswer(_Said):
     """Rows, and what every tool says of them."""
 
     site: str = _about("the URL that was read")
-    rows: list[Row] = _about("as many as the answer has room for")
+    rows: list[ToolRow] = _about("as many as the answer has room for")
     complete: bool = _about("whether everything was read, and these are the last rows")
     reason: str = _about("why it is not complete, or why there are no rows", default="")
     next_offset: int | None = _maybe("offset of the rows that follow, if there are")
     urls_in_all: int | None = _maybe("URLs in all documents: of tree alone")
     documents_read: int = _about("documents that answered, robots.txt among them", default=0)
-    not_read: list[Row] = _about("the first ten documents that were not read", default=[])
+    not_read: list[ToolRow] = _about("the first ten documents that were not read", default=[])
     not_read_in_all: int = _about("how many documents were not read", default=0)
     issues: dict[str, int] = _about("the ten gravest kinds of faults -> how often", default={})
 
@@ -157,7 +157,7 @@ class _Page:
     site: str
     offset: int
     limit: int
-    rows: list[Row] = attrs.field(factory=list)
+    rows: list[ToolRow] = attrs.field(factory=list)
     is_full: bool = False
     _met: int = 0
     _bytes: int = 0
@@ -169,16 +169,16 @@ class _Page:
             self._bytes += len(json.dumps(row))
             self.is_full |= len(self.rows) >= self.limit or self._bytes > _MAX_ROW_BYTES
             if not self.is_full:
-                self.rows.append(Row(**row))
+                self.rows.append(ToolRow(**row))
         return not self.is_full
 
-    def answer(self, end: dict[str, Any]) -> Answer:
+    def answer(self, end: dict[str, Any]) -> ToolAnswer:
         """Return the rows with what is said of them."""
         if self.is_full:
             following = self.offset + len(self.rows)
             said = "there are more rows than the answer has"
             end |= {"complete": False, "reason": said, "next_offset": following}
-        return Answer(site=_show_url(self.site), rows=self.rows, **end)
+        return ToolAnswer(site=_show_url(self.site), rows=self.rows, **end)
 
 
 @attrs.define(eq=False)
@@ -192,7 +192,7 @@ class SiteTools:
     _fetcher: HttpFetcher
     _folder: Path
 
-    async def discover(self, site: Site, limit: Limit = 100, offset: Offset = 0) -> Answer:
+    async def discover(self, site: Site, limit: Limit = 100, offset: Offset = 0) -> ToolAnswer:
         """Find the sitemaps of a site: where they are, and how each was found."""
         page = _Page(_check(site), offset, limit)
         found = await discover(page.site, fetcher=self._fetcher, trusted=False)
@@ -200,7 +200,7 @@ class SiteTools:
             page.add(url=_show_url(each.loc), found_by=str(each.via))
         return page.answer(_describe_end(found))
 
-    async def tree(self, site: Site, limit: Limit = 100, offset: Offset = 0) -> Answer:
+    async def tree(self, site: Site, limit: Limit = 100, offset: Offset = 0) -> ToolAnswer:
         """Read all sitemaps: what each is, how many URLs it lists, which failed, and why."""
         page = _Page(_check(site), offset, limit)
         async with walk(page.site, fetcher=self._fetcher, trusted=False) as entries:
@@ -225,7 +225,7 @@ class SiteTools:
         since: Since = "",
         limit: Limit = 100,
         offset: Offset = 0,
-    ) -> Answer:
+    ) -> ToolAnswer:
         """List the URLs that a site publishes in its sitemaps, with lastmod and title."""
         page = _Page(_check(site), offset, limit)
         chosen: dict[str, Any] = {"include": _make_pattern(include)} if include else {}
@@ -239,7 +239,7 @@ class SiteTools:
 
     async def changes(
         self, site: Site, since_last: SinceLast = True, limit: Limit = 100, offset: Offset = 0
-    ) -> Answer:
+    ) -> ToolAnswer:
         """List the URLs that are new, changed or unlisted since the last call.
 
         The first call remembers all URLs and lists none. One that takes too long is gone on with by
@@ -267,7 +267,7 @@ class SiteTools:
         return page.answer(end)
 
     async def _look_for_changes(self, url: str, path: Path, state: State) -> dict[str, Any]:
-        """Write changes into the file of a site, and what is said of them, which is returned."""
+        """Write changes into the file of a site; return what is said of them."""
         is_first, is_over = not path.exists(), False  # noqa: ASYNC240 (a name in our own folder)
         # What an interrupted call has found is not found again: it stays, and is listed again.
         is_new = not (is_first or _is_interrupted(state))
@@ -297,7 +297,7 @@ class SiteTools:
         rules: Rules = [],  # noqa: B006 (as above)
         limit: Limit = 100,
         offset: Offset = 0,
-    ) -> Answer:
+    ) -> ToolAnswer:
         """Judge the sitemaps of a site by rules: what is wrong, how often, and what to do."""
         page = _Page(_check(site), offset, limit)
         try:
