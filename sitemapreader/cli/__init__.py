@@ -20,14 +20,15 @@ def main(argv: list[str] | None = None) -> int:
 
 def _run(argv: list[str]) -> int:
     # imported here, because Ctrl-C may come meanwhile
-    from sitemapreader.cli.commands import EXTRAS, choose_command  # noqa: PLC0415 (see above)
+    from sitemapreader.cli.commands import COMMANDS, DEFAULT, EXTRAS  # noqa: PLC0415 (see above)
     from sitemapreader.cli.files import check_files  # noqa: PLC0415 (the same)
     from sitemapreader.cli.parser import UsageError, name_options  # noqa: PLC0415 (the same)
     from sitemapreader.errors import advise_extra  # noqa: PLC0415 (the same)
 
-    command, rest = choose_command(argv)
-    parser = command.make_parser()
-    arguments = parser.parse(rest)
+    is_named = argv[:1] != [] and argv[0] in COMMANDS  # a file of that name is written ./urls
+    command = COMMANDS[argv[0]] if is_named else DEFAULT
+    parser = command.make_parser(is_program=not is_named)
+    arguments = parser.parse(argv[1:] if is_named else argv)
     if sys.stdout is None and getattr(arguments, "output", None) in (None, "-"):
         parser.error("standard output is closed: open it, or write to a file with -o")
     try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import getpass
-import os
 import sys
 from base64 import b64encode
 from typing import TYPE_CHECKING, Any, Self
@@ -22,8 +21,6 @@ if TYPE_CHECKING:
 
     from sitemapreader.models import SitemapEntry
 
-_PROXIES = ("HTTPS_PROXY", "https_proxy", "http_proxy", "ALL_PROXY", "all_proxy")
-"""Environment variables from which curl takes a proxy."""
 _MOST_PAGES = 1_000
 """Pages of a site that one run asks whether they are gone."""
 
@@ -62,12 +59,6 @@ class RunConfig:
         return attrs.evolve(self.options, headers=headers)
 
 
-def find_unused_proxy(arguments: argparse.Namespace) -> str:
-    """Return the environment variable of an unused proxy, or "" if there is none."""
-    given = (name for name in _PROXIES if os.environ.get(name))
-    return "" if arguments.proxy else next(given, "")
-
-
 def _make_follow(given: dict[str, Any]) -> dict[str, Any]:
     wanted, unwanted = given.get("wanted", ()), given.get("unwanted", ())
     if not wanted and not unwanted:
@@ -84,11 +75,7 @@ def _check(arguments: argparse.Namespace, given: dict[str, Any]) -> None:
     """Raise UsageError for options that contradict each other only in the shell."""
     told = next((f"--{name}" for name in ("unlisted", "gone") if given.get(name)), "")
     form = find_output_format(arguments) if "fields" in vars(arguments) else ""
-    told_where = "needs a format that has the field `change`, such as --format jsonl"
-    state_pipe = (
-        "--state with --format parquet needs -o FILE: what an interrupted run has written to a pipe"
-        " cannot be read, and a later run does not print its URLs again"
-    )
+    is_piped = form == "parquet" and get_output_path(arguments) is None
     for is_wrong, message in (
         ("seed" in given and "sample" not in given, "--seed chooses another: add --sample N"),
         ("sample" in given and "count_by" in given, "--sample draws URLs: leave out --count-by"),
@@ -98,11 +85,11 @@ def _check(arguments: argparse.Namespace, given: dict[str, Any]) -> None:
         ),
         (
             told and given["changes"] and form == "urls" and "fields" not in given,
-            f"{told} {told_where}; or print them alone with `sitemapreader state FILE {told}`",
+            f"{told} needs a format that has the field `change`, such as --format jsonl",
         ),
         (
-            given.get("state") and form == "parquet" and get_output_path(arguments) is None,
-            state_pipe,
+            "state" in given and is_piped,
+            "--state with --format parquet needs -o FILE: half of one cannot be read from a pipe",
         ),
     ):
         if is_wrong:
@@ -110,6 +97,7 @@ def _check(arguments: argparse.Namespace, given: dict[str, Any]) -> None:
 
 
 def _make_options(given: dict[str, Any]) -> FetchOptions:
+    """Return the options of fetching; raise ValueError for what they cannot be."""
     names = attrs.fields_dict(FetchOptions).keys() & given.keys()
     values: dict[str, Any] = {
         n: tuple(given[n]) if isinstance(given[n], list) else given[n] for n in names
@@ -128,18 +116,14 @@ def _make_options(given: dict[str, Any]) -> FetchOptions:
 def _ask_password(user: str) -> str:
     """Return `user:password`; prompt for a missing password if there is a terminal."""
     name, colon, password = user.partition(":")
-    if password:
-        return user
-    if sys.stdin.isatty():
-        try:
-            return f"{name}:{getpass.getpass(f'Password for {name!r}: ')}"
-        except EOFError:
-            raise UsageError(
-                "-u: no password was entered: write USER:PASSWORD, or enter one"
-            ) from None
-    if colon:
+    if password or (colon and not sys.stdin.isatty()):
         return user  # an empty password is normal where the user is an API key
-    raise UsageError("-u: there is no terminal to enter the password on: write USER:PASSWORD")
+    try:
+        if sys.stdin.isatty():
+            return f"{name}:{getpass.getpass(f'Password for {name!r}: ')}"
+    except EOFError:
+        pass
+    raise UsageError("-u: there is nobody at a terminal to enter the password: write USER:PASSWORD")
 
 
 def _basic_auth_header(user: str) -> dict[str, str]:

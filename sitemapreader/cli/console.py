@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Self
 from sitemapreader.cli.output import get_output_path
 from sitemapreader.cli.parser import MAX_MESSAGE, name_options
 from sitemapreader.issues import Issue, IssueCode, Severity, excerpt
+from sitemapreader.outcomes import show_bytes
 
 if TYPE_CHECKING:
     import argparse
@@ -20,12 +21,6 @@ if TYPE_CHECKING:
 
     from sitemapreader.cli.summary import RunSummary
     from sitemapreader.report import Report
-
-_NAMED_BRIEFLY = frozenset(
-    {IssueCode.ROBOTS_DISALLOWED, IssueCode.ROBOTS_TOO_COMPLEX, IssueCode.CROSS_HOST_CHILD}
-)
-"""Issues of which a document may have one for each of its sitemaps, or each probed path."""
-_MAX_NAMED = 3
 
 
 class Console:
@@ -78,47 +73,33 @@ class Console:
             self.draw("")
             print(f"sitemapreader: {excerpt(text, MAX_MESSAGE)}", file=sys.stderr)  # noqa: T201 (its job)
 
-    def print_issue(self, issue: Issue, source: str, more: int = 0) -> None:
-        """Print an Issue (INFO only with `--verbose`); `more` are only counted."""
-        if issue.severity < self._least:
-            return
-        place = issue.sitemap or source
-        place += f":{issue.line}" if issue.line else ""
-        said = describe_issue(issue, f" (and {more} more)" if more else "")
-        self.print_line(f"{issue.severity.name.lower()} {issue.code}: {place}: {said}")
-
     def print_issues(self, report: Report, source: str) -> None:
-        """Print the Issues of a source, then how many more there were of each code.
+        """Print a line for each kind of Issue of each document (INFO only with `--verbose`).
 
-        Of a code that is no error one is printed for each document, with the number of the others;
-        of those in `_NAMED_BRIEFLY` a few. An unreachable robots.txt is not reported beside the
-        error that caused it, nor that a site which is down has no sitemap.
+        It has the first Issue, and the number of the others. An unreachable robots.txt is not
+        reported beside the error that caused it, nor that a site which is down has no sitemap.
         """
-        issues = report.issues
-        failed = {issue.sitemap for issue in issues if issue.severity is Severity.ERROR}
+        failed = {each.sitemap for each in report.issues if each.severity is Severity.ERROR}
         groups: dict[tuple[IssueCode, str], list[Issue]] = {}
-        for issue in issues:
+        for issue in report.issues:
             groups.setdefault((issue.code, issue.sitemap), []).append(issue)
         places = Counter(code for code, _ in groups)
-        left = report.counts - Counter(issue.code for issue in issues)
+        left = report.counts - Counter(issue.code for issue in report.issues)  # beyond its limit
         for (code, place), same in groups.items():
-            if (code is IssueCode.ROBOTS_UNREACHABLE and place in failed) or (
-                code is IssueCode.NO_SITEMAP and report.outcome.reason != code
-            ):
-                continue
-            most, more = len(same), 0
-            if code in _NAMED_BRIEFLY:
-                most = _MAX_NAMED
-                left[code] += max(0, len(same) - most)
-            elif code.severity is not Severity.ERROR:
-                most = 1
+            is_told = code is IssueCode.ROBOTS_UNREACHABLE and place in failed
+            is_told |= code is IssueCode.NO_SITEMAP and report.outcome.reason != code
+            if not is_told and code.severity >= self._least:
                 more = len(same) - 1 + (left.pop(code, 0) if places[code] == 1 else 0)
-            for issue in same[:most]:
-                self.print_issue(issue, source, more)
+                self._print_issue(same[0], place or source, f" (and {more} more)" if more else "")
         for code, number in left.items():
             if number and code.severity >= self._least:
                 named = f"{code.severity.name.lower()} {code}"
                 self.print_line(f"{named}: {source}: and {number} more of these")
+
+    def _print_issue(self, issue: Issue, place: str, others: str) -> None:
+        line = f":{issue.line}" if issue.line else ""
+        said = describe_issue(issue, others)
+        self.print_line(f"{issue.severity.name.lower()} {issue.code}: {place}{line}: {said}")
 
     def print_summary(self, summary: RunSummary) -> None:
         """Print the summary of the run."""
@@ -138,8 +119,6 @@ def describe_issue(issue: Issue, others: str = "") -> str:
 SECONDS = 0.2
 """Seconds between two updates."""
 _FALLBACK_WIDTH = 80
-_LINE = "{n_fmt}/{total_fmt} documents |{bar:20}| {desc} [{elapsed}]"
-_NARROW = "{n_fmt}/{total_fmt} documents | {desc}"
 
 
 @asynccontextmanager
@@ -157,20 +136,23 @@ async def show_progress(console: Console, summary: RunSummary) -> AsyncIterator[
 
 
 async def _draw_progress(console: Console, summary: RunSummary) -> None:
-    from tqdm import tqdm  # noqa: PLC0415 (imported only if somebody watches)
-
     began = time.monotonic()
     while True:
         await asyncio.sleep(SECONDS)
         seconds = time.monotonic() - began
-        size = tqdm.format_sizeof(summary.count_bytes(), "B", 1024)
-        said = f"{summary.printed:,} {summary.what}, {summary.printed / seconds:,.0f}/s, {size}"
-        if summary.is_for_many:
-            said = f"{summary.done:,} {'source' if summary.done == 1 else 'sources'} done, {said}"
         done, known = summary.count_documents()
-        width = _find_width()
-        line = _LINE if width >= _FALLBACK_WIDTH else _NARROW
-        console.draw(tqdm.format_meter(done, known, seconds, width, said, " #", bar_format=line))
+        parts = [
+            f"{summary.printed:,} {summary.what}",
+            f"{done}/{known} documents",
+            f"{summary.printed / seconds:,.0f}/s",
+            show_bytes(summary.count_bytes()),
+            f"{seconds // 60:.0f}:{seconds % 60:02.0f}",
+        ]
+        if summary.is_for_many:
+            parts.insert(0, f"{summary.done:,} {'source' if summary.done == 1 else 'sources'} done")
+        line = ", ".join(parts)
+        width = _find_width() - 1
+        console.draw(line if len(line) <= width else line[: line.rfind(",", 0, width)])
 
 
 def _find_width() -> int:

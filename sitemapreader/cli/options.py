@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-import attrs
-
 from sitemapreader.cli.types import (
     parse_base_url,
     parse_count,
@@ -47,70 +45,42 @@ COMPARE_FORMATS = ("text", "markdown", "json")
 FAIL_ON = ("error", "warning", "info", "never")
 
 
-@attrs.frozen
 class Option:
     """An option, or an operand, of some commands.
 
-    Attributes:
+    Args:
         flags: its names, the long one last; or the name of the operand.
         commands: those that have it.
         help: what it does.
         field: the name of its value: where it is one, that of the library's argument. By default
             the long name.
         says: what messages of the library call it, besides `field`.
-        metavar: stands for its value in the help.
-        type: makes the value of a text; without one and without `metavar`, it takes none.
-        choices: the words that it takes.
-        const: the value of an option that takes none.
-        default: the value if the option is not given.
-        repeats: whether it may be given several times; the value is a list then.
         rivals: options with the same word here exclude each other.
         file: "read" or "written": its values are names of files, none of which may be another's.
-        more: other arguments of argparse's.
+        settings: other arguments of argparse's `add_argument`; with none it takes no value.
     """
 
-    flags: str
-    commands: str
-    help: str
-    field: str = ""
-    says: tuple[str, ...] = ()
-    metavar: str | None = attrs.field(default=None, kw_only=True)
-    type: Callable[[str], Any] | None = attrs.field(default=None, kw_only=True)
-    choices: tuple[str, ...] | None = attrs.field(default=None, kw_only=True)
-    const: Any = attrs.field(default=True, kw_only=True)
-    default: Any = attrs.field(default=None, kw_only=True)
-    repeats: bool = attrs.field(default=False, kw_only=True)
-    rivals: str = attrs.field(default="", kw_only=True)
-    file: Literal["", "read", "written"] = attrs.field(default="", kw_only=True)
-    more: dict[str, Any] = attrs.field(factory=dict, kw_only=True)
-
-    @property
-    def name(self) -> str:
-        """The long name."""
-        return self.flags.split()[-1]
-
-    @property
-    def key(self) -> str:
-        """The name of its value."""
-        return self.field or self.name.removeprefix("--").replace("-", "_")
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """The arguments of argparse's `add_argument`."""
-        settings = {"help": self.help, "default": self.default}
+    def __init__(
+        self,
+        flags: str,
+        commands: str,
+        help: str,  # noqa: A002 (as argparse calls it)
+        field: str = "",
+        says: tuple[str, ...] = (),
+        *,
+        rivals: str = "",
+        file: Literal["", "read", "written"] = "",
+        **settings: Any,
+    ) -> None:
+        self.flags, self.commands = flags.split(), commands.split()
+        self.says, self.rivals, self.file = says, rivals, file
+        self.name = self.flags[-1]
+        self.key = field or self.name.removeprefix("--").replace("-", "_")
+        self.settings = {"help": help, **(settings or {"action": "store_true"})}
         if self.name.startswith("--"):
-            settings["dest"] = self.key
-        if self.metavar or self.choices:
-            settings |= {"metavar": self.metavar, "type": self.type, "choices": self.choices}
-            action = "append" if self.repeats else "store"
-        else:
-            settings["const"] = self.const
-            if self.const is True:
-                settings["default"] = False
-            action = "append_const" if self.repeats else "store_const"
-        if "action" in self.more:
-            return {"help": self.help, **self.more}
-        return settings | {"action": action} | self.more
+            self.settings["dest"] = self.key
+        self.choices: tuple[str, ...] | None = settings.get("choices")
+        self.type: Callable[[str], Any] | None = settings.get("type")
 
 
 _WALK = "urls tree audit"
@@ -119,12 +89,10 @@ _ROWS = "urls read"
 _ENTRIES = "urls read newest"
 _NOT_STATE = "urls discover newest tree read audit submit scale watch"
 _ALL = f"{_NOT_STATE} compare mcp state completion"
-_ANY, _ONE = {"nargs": "*"}, {"nargs": "?"}
 _FILE: dict[str, Any] = {"metavar": "FILE", "type": parse_file}
 _READ: dict[str, Any] = {**_FILE, "file": "read"}
 _WRITTEN: dict[str, Any] = {**_FILE, "file": "written"}
-_MANY: dict[str, Any] = {"repeats": True}
-_REGEX: dict[str, Any] = {"metavar": "REGEX", "type": parse_pattern, "repeats": True}
+_REGEX: dict[str, Any] = {"metavar": "REGEX", "type": parse_pattern, "action": "append"}
 _WHEN: dict[str, Any] = {"metavar": "WHEN"}
 _WORDS: dict[str, Any] = {"metavar": "CODE,...", "type": parse_fields}
 _COUNT: dict[str, Any] = {"metavar": "N", "type": parse_count}
@@ -137,30 +105,31 @@ _LIMITS, _FETCH = Limits(), FetchOptions()
 OPTIONS: dict[str, tuple[Option, ...]] = {
     "what to read": (
         Option("sources", "urls tree", "site, sitemap, page, folder or file", metavar="SOURCE",
-               file="read", more=_ANY),
+               file="read", nargs="*"),
         Option("sources", "newest", "site, such as example.org, or the URL of a sitemap",
-               metavar="SITE", more={"nargs": 1}),
-        Option("sources", "discover watch", "site, such as example.org", metavar="SITE", more=_ANY),
+               metavar="SITE", nargs=1),
+        Option("sources", "discover watch", "site, such as example.org", metavar="SITE", nargs="*"),
         Option("sources", "read", "sitemap, compressed or not; - is standard input (the default)",
-               metavar="FILE", file="read", default=["-"], more=_ANY),
+               metavar="FILE", file="read", default=["-"], nargs="*"),
         Option("source", "audit", "site, sitemap, folder or file", metavar="SOURCE",
-               file="read", more=_ONE),
+               file="read", nargs="?"),
         Option("list", "scale", "file of hosts and URLs, one a line, or its URL; - is standard "
                "input (default: the list of the last run); the word status shows the last run",
-               metavar="HOSTS", more=_ONE),
+               metavar="HOSTS", nargs="?"),
         Option("sources", "submit", "your site, such as example.org", metavar="SITE",
-               more={"nargs": 1}),
+               nargs=1),
         Option("--key-file", "submit", "file with the key, as it lies on the site at /KEY.txt",
-               more={"required": True}, **_READ),
+               required=True, **_READ),
         Option("--endpoint", "submit", "URL of the service (default: api.indexnow.org)",
                metavar="URL", type=parse_base_url),
         Option("--dry-run", "submit", "print the URLs, one a line; submit and remember nothing"),
         Option("-i --input-file", "urls tree discover watch",
                "read sites and sitemaps from FILE, one a line; - is standard input (may be "
-               "repeated)", repeats=True, **_READ),
-        Option("--site", _WALK, "treat URLs as sites", "kind", const="site", rivals="kind"),
+               "repeated)", action="append", **_READ),
+        Option("--site", _WALK, "treat URLs as sites", "kind", action="store_const", const="site",
+               rivals="kind"),
         Option("--sitemap", _WALK, "treat URLs as sitemaps", "kind", ("sitemaps=",),
-               const="sitemap", rivals="kind"),
+               action="store_const", const="sitemap", rivals="kind"),
         Option("--base-url", "urls tree audit read",
                "URL at which the folder or file would be served", "", ("url",), metavar="URL",
                type=parse_base_url),
@@ -243,9 +212,9 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                "URLs of sitemaps that have changed, and resumes this run if it was interrupted",
                **_WRITTEN),
         Option("--state", "submit", "remember in FILE what the service has accepted", "state_file",
-               more={"required": True}, **_WRITTEN),
+               required=True, **_WRITTEN),
         Option("--state", "watch", "remember the sites in FILE", "state_file",
-               more={"required": True}, **_WRITTEN),
+               required=True, **_WRITTEN),
         Option("--pace", "watch", "requests an hour for each site, on average (default: 6)",
                metavar="N", type=parse_seconds, default=6.0),
         Option("--for", "watch", "how long to watch, such as 8h (default: until Ctrl-C)",
@@ -296,16 +265,16 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
         Option("-o --output", "audit",
                "file to write; its suffix is the format: .html .json .sarif .md .xml (JUnit) .txt "
                "(may be repeated)",
-               repeats=True, **_WRITTEN),
+               action="append", **_WRITTEN),
         Option("-o --output", "scale", "folder to write, or its URL, such as s3://bucket/crawl",
-               metavar="FOLDER", more={"required": True}),
+               metavar="FOLDER", required=True),
         Option("--fields", _ENTRIES,
                "write only these fields, in this order, such as loc,lastmod or loc,date,title",
                metavar="NAME,...", type=parse_fields),
         Option("-0 --null", _ENTRIES, "end each record with NUL instead of a newline, for xargs "
                "-0", "", ("null_terminated",)),
         Option("--no-header", _ENTRIES, "omit the first line of csv and tsv, to append with >> "
-               "FILE", "header", const=False, default=True),
+               "FILE", "header", action="store_false"),
         Option("--bom", _ENTRIES, "begin csv and tsv with a byte order mark, so that Excel reads "
                "their UTF-8"),
         Option("--title", "audit", "title of the report in HTML or Markdown", metavar="TEXT"),
@@ -339,15 +308,15 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                "the site's platform; never", choices=("auto", "few", "always", "deep", "never")),
         Option("--map-host", _WEB, "ask host B for what is named on host A, as for a staging site: "
                "www.example.org=https://staging.example.org (may be repeated)", "map_hosts",
-               metavar="A=B", type=parse_pair, **_MANY),
+               metavar="A=B", type=parse_pair, action="append"),
         Option("--feeds", _WEB, "read the feeds of the start page as well"),
         Option("--no-robots", _WEB, "also fetch what robots.txt disallows", "respect_robots",
-               const=False),
+               action="store_false"),
     ),
     "formats": (
         Option("--html-sitemap", f"{_WEB} read", "read the links to the same site in HTML pages "
                "that are named as sitemaps (default: pages are only searched for sitemaps)",
-               "extra_formats", const="html", **_MANY),
+               "extra_formats", action="append_const", const="html"),
     ),
     "how far": (
         Option("--depth", _WALK, f"levels of indexes inside indexes (default: {_LIMITS.depth})",
@@ -389,16 +358,16 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                f"'NewsBot/2.1 (+https://...)' (default: {_FETCH.user_agent})", metavar="NAME"),
         Option("-H --header", _WEB,
                "header for the sites named here, and no others (may be repeated)", "header_lines",
-               metavar="'NAME: VALUE'", type=parse_header, **_MANY),
+               metavar="'NAME: VALUE'", type=parse_header, action="append"),
         Option("-u --user", _WEB,
                "login for the sites named here, and no others; prompts for a missing password", "",
                ("headers",), metavar="USER[:PASSWORD]"),
         Option("--allow-network", f"{_WEB} scale mcp",
                "allow a network that is not public, such as 10.0.0.0/8 (may be repeated)",
-               "allow_networks", metavar="NETWORK", **_MANY),
+               "allow_networks", metavar="NETWORK", action="append"),
         Option("--allow-port", f"{_WEB} scale mcp",
                "allow a port besides 80, 443 and those of the sources (may be repeated)",
-               "allow_ports", metavar="PORT", type=parse_count, **_MANY),
+               "allow_ports", metavar="PORT", type=parse_count, action="append"),
     ),
     "messages": (
         Option("-q --quiet", _NOT_STATE,
@@ -407,9 +376,9 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
     ),
     "general": (
         Option("-h --help", _ALL, "show the help; with --all behind it, all options",
-               more={"action": "help"}),
-        Option("--version", _ALL, "show the version", more={"action": "version", "version":
-               f"sitemapreader {__version__}"}),
+               action="help"),
+        Option("--version", _ALL, "show the version", action="version",
+               version=f"sitemapreader {__version__}"),
     ),
 }
 # fmt: on
@@ -428,5 +397,5 @@ EVERYDAY = frozenset(_EVERYDAY.split())
 def list_options(command: str) -> Iterator[tuple[str, list[Option]]]:
     """Yield the groups of a command, with their options."""
     for group, options in OPTIONS.items():
-        if chosen := [each for each in options if command in each.commands.split()]:
+        if chosen := [each for each in options if command in each.commands]:
             yield group, chosen

@@ -7,7 +7,7 @@ import asyncio
 import os
 import select
 import stat
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -26,10 +26,7 @@ if TYPE_CHECKING:
 AnyOutput = TypeVar("AnyOutput", bound=Output)
 STANDARD_OUTPUT = "-"
 _FORMATS = (*FORMATS, *FILE_FORMATS)
-_KNOWN_SUFFIXES = {
-    *_FORMATS,
-    *("gz", "html", "json", "ndjson", "ods", "xls", "xlsx", "xml", "zip", "zst"),
-}
+_KNOWN_SUFFIXES = {*_FORMATS, "gz", "html", "json", "ndjson", "ods", "xls", "xml", "zip", "zst"}
 """Suffixes that name a format, whether it can be written or not."""
 
 
@@ -80,8 +77,7 @@ def open_entries(arguments: argparse.Namespace, counts: UrlCounts | None = None)
 
     Raises UsageError for options that contradict it.
     """
-    path, form = get_output_path(arguments), find_output_format(arguments)
-    header = arguments.header
+    form, header = find_output_format(arguments), arguments.header
     if counts is not None:
         if arguments.fields is not None:
             raise UsageError("--count-by prints two columns: leave out --fields")
@@ -89,14 +85,14 @@ def open_entries(arguments: argparse.Namespace, counts: UrlCounts | None = None)
             raise UsageError("--count-by prints a table: choose csv, tsv, jsonl or parquet")
         form, header = ("tsv", False) if form == "urls" else (form, header)
     elif form == "atom" and not arguments.changes:
-        is_urls = arguments.changes is not None
-        hint = "add" if is_urls else "the command urls writes it, with"
-        raise UsageError(f"--format atom is a feed of changes: {hint} --changes and --state FILE")
+        raise UsageError(
+            "--format atom is a feed of changes: urls writes it with --changes and --state FILE"
+        )
     if form == "parquet":  # pyarrow's own allocator keeps 20 MB more
         os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     try:
         return open_output(
-            path,
+            get_output_path(arguments),
             form,
             fields=arguments.fields,
             null_terminated=arguments.null,
@@ -125,17 +121,19 @@ def find_output_format(arguments: argparse.Namespace, formats: Sequence[str] = _
 
     Raises UsageError for the suffix of another format.
     """
+    if arguments.format:
+        return str(arguments.format)
     name = (arguments.output or "").lower()
     if "csv" in formats:  # tables and lines of entries may be compressed; trees are not
         name = name.removesuffix(".gz")
     suffix = Path(name).suffix.removeprefix(".")
     form = SUFFIXES.get(f".{suffix}", suffix)
-    if not arguments.format and form not in formats and suffix in _KNOWN_SUFFIXES:
+    if form not in formats and suffix in _KNOWN_SUFFIXES:
         raise UsageError(
             f"-o: .{suffix} cannot be written: end the name with .{', .'.join(formats[1:])} "
             "or .txt, or choose a format with --format"
         )
-    return str(arguments.format or (form if form in formats else formats[0]))
+    return form if form in formats else formats[0]
 
 
 # -- pipes
@@ -160,24 +158,22 @@ async def wait_for_reader(pipe: int) -> None:
     while rounds:
         if _is_abandoned(pipe):
             raise BrokenPipeError
-        if _count_unread(pipe):
+        if _holds_bytes(pipe):
             pause = min(2 * pause, 0.1)
         else:
             pause, rounds = GRACE_SECONDS / 10, rounds - 1
         await asyncio.sleep(pause)
 
 
-def _count_unread(pipe: int) -> int:
-    """Return how many unread bytes a pipe holds; 0 if the system cannot tell."""
+def _holds_bytes(pipe: int) -> bool:
+    """Return whether a pipe has unread bytes; False if the system cannot tell."""
     count = array.array("i", [0])
-    try:
-        import fcntl  # noqa: PLC0415 (Windows has none)
+    with suppress(ImportError, OSError):  # Windows, which has none of these; a socket
+        import fcntl  # noqa: PLC0415 (see above)
         import termios  # noqa: PLC0415 (the same)
 
         fcntl.ioctl(pipe, termios.FIONREAD, count)
-    except (ImportError, OSError):
-        return 0
-    return count[0] if stat.S_ISFIFO(os.fstat(pipe).st_mode) else 0
+    return count[0] > 0 and stat.S_ISFIFO(os.fstat(pipe).st_mode)
 
 
 def _is_abandoned(pipe: int) -> bool:

@@ -78,7 +78,7 @@ class Parser(argparse.ArgumentParser):
                 if option.rivals not in places:
                     places[option.rivals] = group.add_mutually_exclusive_group()
                 place = places[option.rivals]
-                place.add_argument(*option.flags.split(), **option.settings)
+                place.add_argument(*option.flags, **option.settings)
         self._has_negative_number_optionals.clear()  # -0, which `_NEGATIVE` knows
 
     def print_help(self, file: Any = None) -> None:
@@ -154,18 +154,16 @@ def _show_option(action: argparse.Action) -> str:
 _LIBRARY_ONLY = ("Limits", "min_bytes_per_second")
 """Prefixes of arguments that have no option in the shell."""
 _ARGUMENT = re.compile(r"`([^`]+)`")
-_VALUE = re.compile(r'(\w+)=(?:True|False|"(\w+)"|\{"(\w+)"\})')
 
 
 def _list_names() -> Iterator[tuple[str, str]]:
     for option in (each for group in OPTIONS.values() for each in group):
-        if not option.name.startswith("--"):
-            continue
-        of_limits = option.key in attrs.fields_dict(Limits)
-        yield f"Limits.{option.key}" if of_limits else option.key, option.name
-        if option.repeats and isinstance(option.const, str):
-            yield f"{option.key}:{option.const}", option.name
-        yield from ((said, option.name) for said in option.says)
+        if option.name.startswith("--"):
+            of_limits = option.key in attrs.fields_dict(Limits)
+            yield f"Limits.{option.key}" if of_limits else option.key, option.name
+            if const := option.settings.get("const"):
+                yield f"{option.key}:{const}", option.name
+            yield from ((said, option.name) for said in option.says)
 
 
 _NAMES = dict(_list_names())
@@ -178,13 +176,9 @@ def name_options(text: str) -> str:
 
 
 def _name_option(match: re.Match[str]) -> str:
-    said = match[1]
-    if said in _NAMES:
-        return _NAMES[said]
-    if value := _VALUE.fullmatch(said):
-        name, word, member = value.groups()
-        if option := _NAMES.get(f"{name}:{member}" if member else name):
-            return f"{option} {word}" if word else option
-    if said.startswith(_LIBRARY_ONLY):
-        return f"{said} (in Python; no option does it)"
-    return match[0]
+    name, _, value = match[1].partition("=")
+    word = value.strip('"{}')
+    for said, rest in (match[1], ""), (f"{name}:{word}", ""), (name, word):
+        if said in _NAMES:
+            return f"{_NAMES[said]} {'' if rest in ('True', 'False') else rest}".rstrip()
+    return f"{match[1]} (in Python; no option does it)" * name.startswith(_LIBRARY_ONLY) or match[0]

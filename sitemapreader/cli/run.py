@@ -7,12 +7,12 @@ the others.
 from __future__ import annotations
 
 import re
-from contextlib import aclosing, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, aclosing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sitemapreader.cli.commands import COMMANDS, PROGRAM
-from sitemapreader.cli.config import RunConfig, find_unused_proxy
+from sitemapreader.cli.config import RunConfig
 from sitemapreader.cli.console import Console, show_progress
 from sitemapreader.cli.output import LineWriter, is_for_many, opened
 from sitemapreader.cli.parser import ALL_READ, PARTIAL, UsageError
@@ -37,7 +37,7 @@ from sitemapreader.outcomes import SiteOutcome, SiteStatus
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+    from collections.abc import AsyncGenerator, Awaitable, Callable
     from typing import TypeAlias
 
     from sitemapreader.many.run import SiteRun
@@ -62,9 +62,7 @@ def find_rooted(text: str, arguments: argparse.Namespace) -> SiteTask:
     """Return what a word names, with all its sitemaps; raise UsageError for a file."""
     task = find_named(text, arguments)
     if isinstance(task.fetcher, FileFetcher):
-        raise UsageError(
-            f"{task.name} is a single file: give its URL, or the folder that contains it"
-        )
+        raise UsageError(f"{task.name} is a single file: give its URL, or the folder with it")
     return task
 
 
@@ -77,24 +75,23 @@ def find_sources(arguments: argparse.Namespace, find: Find = find_rooted) -> lis
     lists = arguments.input_file or []
     if not arguments.sources and not lists:
         raise UsageError("there is no source: name one, or a list of sites with -i FILE")
-    for word in arguments.sources:
-        if word in COMMANDS and not Path(word).exists():
-            raise UsageError(
-                f"{word} is a command, which comes first: {PROGRAM} {word} [OPTION]... SOURCE..."
-            )
     if [*lists, *arguments.sources].count(STANDARD_INPUT) > 1:
         raise UsageError("standard input is either a list (-i -) or a sitemap (-), not both")
-    tasks = []
-    for word in arguments.sources:
-        try:
-            tasks.append(find(word, arguments))
-        except InvalidSiteError as error:
-            hint = ""
-            if word.isalpha():  # it may be a mistyped command
-                hint = suggest(word, COMMANDS, f" the commands are {', '.join(COMMANDS)}")
-            said = f"{str(error)!r} {NO_SOURCE}{';' * bool(hint)}{hint}"
-            raise UsageError(said) from None
-    return tasks
+    return [_find_task(word, arguments, find) for word in arguments.sources]
+
+
+def _find_task(word: str, arguments: argparse.Namespace, find: Find) -> SiteTask:
+    if word in COMMANDS and not Path(word).exists():
+        raise UsageError(
+            f"{word} is a command, which comes first: {PROGRAM} {word} [OPTION]... SOURCE..."
+        )
+    try:
+        return find(word, arguments)
+    except InvalidSiteError as error:
+        hint = ""
+        if word.isalpha():  # it may be a mistyped command
+            hint = suggest(word, COMMANDS, f" the commands are {', '.join(COMMANDS)}")
+        raise UsageError(f"{str(error)!r} {NO_SOURCE}{';' * bool(hint)}{hint}") from None
 
 
 class SourceRun:
@@ -186,16 +183,9 @@ class SourceRun:
             )
         self.summary.add(site, report)
 
-    @asynccontextmanager
-    async def show(self) -> AsyncIterator[None]:
-        """Show the progress of all sources; then warn of a proxy that was not used."""
-        async with show_progress(self.console, self.summary):
-            yield
-        name = find_unused_proxy(self.arguments)
-        if name and self.summary.has_unreached():
-            self.console.print_line(
-                f'{name} is set and was not used: to use this proxy, add -x "${name}"'
-            )
+    def show(self) -> AbstractAsyncContextManager[None]:
+        """Show the progress of all sources."""
+        return show_progress(self.console, self.summary)
 
     def keep_file(self, output: Output) -> None:
         """Leave a file as it was if nothing was found that could be in it."""

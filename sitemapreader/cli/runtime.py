@@ -5,9 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import socket
 import sys
-from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -18,25 +16,25 @@ from sitemapreader.errors import StateError
 from sitemapreader.event_loop import find_first
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterator
+    from collections.abc import Callable, Coroutine
     from types import FrameType
 
 SIGNALS = [
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
 ]
+_TICK_SECONDS = 0.2
 
 
 def run_process(work: Callable[[], Coroutine[None, None, int]], name: str, console: Console) -> int:
     """Run the work to its end or until a signal; return the exit code."""
-    stop = _SignalStop()
+    signals: list[int] = []
     try:
-        return asyncio.run(stop.run(work))
-    except asyncio.CancelledError:
+        return asyncio.run(_run_until_signal(work, signals))
+    except asyncio.CancelledError as error:
         abandon_standard_output()
-        console.print_line(
-            "; ".join([f"stopped by {signal.Signals(stop.signal).name}", *stop.notes])
-        )
-        return SIGNALLED + stop.signal
+        notes = getattr(error, "__notes__", [])
+        console.print_line("; ".join([f"stopped by {signal.Signals(signals[0]).name}", *notes]))
+        return SIGNALLED + signals[0]
     except BrokenPipeError:
         abandon_standard_output()
         return CLOSED_PIPE
@@ -47,6 +45,37 @@ def run_process(work: Callable[[], Coroutine[None, None, int]], name: str, conso
         abandon_standard_output()
         console.print_error(f"cannot write to {name}: {error.strerror or error}")
         return NO_URL
+
+
+async def _run_until_signal(
+    work: Callable[[], Coroutine[None, None, int]], signals: list[int]
+) -> int:
+    """Do the work; a signal cancels it, and is put into the list."""
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+
+    def stop(number: int, _frame: FrameType | None) -> None:
+        if signals:  # a second signal does not wait for the clean-up
+            os._exit(SIGNALLED + number)
+        signals.append(number)
+        if task is not None and not task.done():  # else its exit code stands
+            loop.call_soon_threadsafe(task.cancel)
+
+    for number in SIGNALS:  # not `loop.add_signal_handler`, which Windows has not
+        signal.signal(number, stop)
+    # A handler of Python runs in the main thread, between two of its steps. So the loop must not
+    # wait for long: a signal that comes just before it waits, or to another thread, wakes nobody.
+    ticking = asyncio.create_task(_tick(), name="sitemapreader.tick")
+    try:
+        return await work()
+    except BaseExceptionGroup as errors:
+        raise find_first(errors) from None
+    finally:
+        ticking.cancel()
+
+
+async def _tick() -> None:
+    while True:  # noqa: ASYNC110 (no event: a signal sets none)
+        await asyncio.sleep(_TICK_SECONDS)
 
 
 def print_text(text: str) -> int:
@@ -72,63 +101,3 @@ async def ignore_signals() -> None:
     for number in SIGNALS:
         signal.signal(number, signal.SIG_IGN)
     await asyncio.sleep(0)
-
-
-class _SignalStop:
-    """The handler of signals, which cancels the work.
-
-    Attributes:
-        signal: number of the signal that arrived, or 0.
-        notes: what to say of the outputs.
-    """
-
-    def __init__(self) -> None:
-        self.signal = 0
-        self.notes: list[str] = []
-
-    async def run(self, work: Callable[[], Coroutine[None, None, int]]) -> int:
-        """Do the work; on a signal cancel it."""
-        loop, task = asyncio.get_running_loop(), asyncio.current_task()
-
-        def stop(number: int, _frame: FrameType | None) -> None:
-            if self.signal:  # a second signal does not wait for the clean-up
-                os._exit(SIGNALLED + number)
-            self.signal = number
-            if task is not None and not task.done():  # else its exit code stands
-                loop.call_soon_threadsafe(task.cancel)
-
-        for number in SIGNALS:  # not `loop.add_signal_handler`, which Windows has not
-            signal.signal(number, stop)
-        with _woken_by_signals(loop):
-            try:
-                return await work()
-            except asyncio.CancelledError as error:
-                self.notes = getattr(error, "__notes__", [])
-                raise
-            except BaseExceptionGroup as errors:
-                raise find_first(errors) from None
-
-
-@contextmanager
-def _woken_by_signals(loop: asyncio.AbstractEventLoop) -> Iterator[None]:
-    """Let each signal wake the loop, so that the handler runs.
-
-    A handler of Python runs in the main thread, between two of its steps. A signal that comes just
-    before the loop begins to wait, or to another thread, would have no effect until something else
-    happens: for a program that waits for its standard input, never.
-    """
-    reading, writing = socket.socketpair()
-    with reading, writing:
-        reading.setblocking(False)
-        writing.setblocking(False)
-        try:
-            loop.add_reader(reading, reading.recv, 4096)
-        except NotImplementedError:  # the loop of Windows does all of this itself
-            yield
-            return
-        before = signal.set_wakeup_fd(writing.fileno(), warn_on_full_buffer=False)
-        try:
-            yield
-        finally:
-            signal.set_wakeup_fd(before)
-            loop.remove_reader(reading)

@@ -20,16 +20,11 @@ if TYPE_CHECKING:
 
     from sitemapreader.many.visitor import SiteWalk
 
-_UNREACHED = frozenset({IssueCode.CONNECT, IssueCode.DNS, IssueCode.TIMEOUT})
-_OF_SITES = (IssueCode.OUT_OF_SCOPE,)
-"""Issues that say nothing about a file alone."""
 _UNWANTED = ASKED_FOR - {str(IssueCode.ROBOTS_DISALLOWED)}
 _MAX_DOCUMENTS = 3
 """Documents named for each reason; the rest is only counted."""
 _MAX_SOURCES = 1_000
 """Failed sources that are named; the rest is only counted."""
-
-
 _SUMMED = ("undated", "future", "sampled_from", "unlisted", "waiting", "gone", "bytes_raw")
 """Figures of reports that are added up."""
 
@@ -57,7 +52,6 @@ class RunSummary:
     running: Collection[SiteWalk] = ()
     _failed: int = 0
     _failures: list[tuple[str, str]] = attrs.field(factory=list)
-    _reasons: set[str] = attrs.field(factory=set)
     _answered: bool = False
     _found: bool = False
     _complete: bool = True
@@ -65,37 +59,33 @@ class RunSummary:
     _lost: Counter[tuple[str, str]] = attrs.field(factory=Counter)
     """How and why -> how many documents were lost; the next one has the URLs of the first."""
     _named: dict[tuple[str, str], list[str]] = attrs.field(factory=dict)
-    _unwanted: int = 0
 
     def add(self, site: SiteWalk, report: Report) -> None:
         """Add a source that has ended, and what is reported of it."""
-        documents, label = report.documents, site.name
+        documents, reason = report.documents, report.outcome.reason
+        reason = reason or ("sitemaps that it lists" if site.children else "cannot be read")
         found = bool(report.entries or site.sitemaps) or _has_unwanted(report)
         complete = report.complete and not site.children and not site.fault
-        reason = report.outcome.reason or "sitemaps that it lists" * bool(site.children)
-        reason = reason or "cannot be read"
         self.done += 1
         self.sums.update({name: getattr(report, name) or 0 for name in _SUMMED})
+        self.sums["filtered"] += sum(document.filtered for document in documents)
         self._answered |= any(document.is_answered for document in documents)
         self._found |= found
         self._complete &= complete
         self.statuses += report.statuses
         self._left_out += Counter({r: n for r, n in report.left_out.items() if r in ASKED_FOR})
-        self._unwanted += sum(document.filtered for document in documents)
         lost = [document for document in documents if document.is_lost]
         if not found and not complete:
             self._failed += 1
-            self._reasons.add(reason)
-            if len(self._failures) < _MAX_SOURCES:
-                self._failures.append((label, reason))
+            if self._failed <= _MAX_SOURCES:
+                self._failures.append((site.name, reason))
             # it is named anyway
-            lost = [each for each in lost if each.role is Role.SITEMAP and each.url != label]
+            lost = [each for each in lost if each.role is Role.SITEMAP and each.url != site.name]
         elif not complete and not lost:
-            self._lose("read in part", reason, label)
-        for document in lost:
-            self._reasons.add(document.reason)
-            how = "read in part" if document.status is Status.PARTIAL else "not read"
-            self._lose(how, document.reason, document.url)
+            self._lose("read in part", reason, site.name)
+        for each in lost:
+            is_part = each.status is Status.PARTIAL
+            self._lose("read in part" if is_part else "not read", each.reason, each.url)
         # beyond its limit a report counts skipped documents without listing them
         listed = Counter(each.reason for each in documents if each.is_left_out)
         for reason, number in (report.left_out - listed).items():
@@ -126,10 +116,8 @@ class RunSummary:
 
     def find_exit_code(self) -> int:
         """Return the exit code by the rules of docs/exit-codes.md."""
-        if self.unknown and not self._is_begun:
-            return USAGE
         if not self._is_begun:
-            return ALL_READ if self.is_shard else NO_URL
+            return USAGE if self.unknown else ALL_READ if self.is_shard else NO_URL
         if not self.limit_reached and not self._answered:
             return NOTHING_FETCHED
         if not self.limit_reached and not self._found:
@@ -137,43 +125,24 @@ class RunSummary:
         is_all = self._complete and not self.unknown and not self.is_cut
         return ALL_READ if is_all else PARTIAL
 
-    def has_unreached(self) -> bool:
-        """Return whether a host could not be reached, as happens behind a proxy."""
-        return not self._reasons.isdisjoint(_UNREACHED)
-
     def format_lines(self) -> Iterator[str]:
         """Yield the last lines of the run: what was printed, what was not read, and why."""
-        if not self._is_begun:
-            if not self.unknown:
-                yield "no source: this shard has none" if self.is_shard else "no source is listed"
-            return
-        yield self._format_count()
-        sums, more = self.sums, self._failed - len(self._failures)
-        dropped = "(--undated drop leaves them out)"
-        by_date = f"{sums['undated']} URLs without a date {dropped}, {sums['future']}"
-        wait = f"{sums['waiting']} URLs, which wait for another day or a sitemap"
-        lines = (
-            (self._unwanted and not self.printed, f"held back as asked: {self._unwanted} URLs"),
-            (
-                sums["undated"] or sums["future"],
-                f"kept by date: {by_date} with one in the future",
-            ),
-            (self._left_out, f"left out as asked: {_count_each(self._left_out)}"),
-            *((True, line) for line in self._format_lost()),
-            (sums["waiting"], f"not unlisted yet: {wait}"),
-            (self.is_cut, "not read: further sources of the list, because --max-time was over"),
-            (self.repeated, f"duplicate sources skipped: {self.repeated}"),
-            *(
-                (self.is_for_many or not self._lost, f"failed: {label} ({reason})")
-                for label, reason in self._failures
-            ),
-            (
-                self.unknown,
-                f"not read: {self.unknown} named above, which are not sites or cannot be opened",
-            ),
-            (more, f"failed: {more} more sources, each named above with its error"),
-        )
-        yield from (line for is_so, line in lines if is_so)
+        if self._is_begun:
+            yield self._format_count()
+            yield from self._format_asked()
+            yield from self._format_lost()
+        elif not self.unknown:
+            yield "no source: this shard has none" if self.is_shard else "no source is listed"
+
+    def _format_asked(self) -> Iterator[str]:
+        sums = self.sums
+        if sums["filtered"] and not self.printed:
+            yield f"held back as asked: {sums['filtered']} URLs"
+        if sums["undated"] or sums["future"]:
+            undated = f"{sums['undated']} URLs without a date (--undated drop leaves them out)"
+            yield f"kept by date: {undated}, {sums['future']} with one in the future"
+        if self._left_out:
+            yield f"left out as asked: {_count_each(self._left_out)}"
 
     def _format_lost(self) -> Iterator[str]:
         for (how, reason), number in sorted(self._lost.items()):
@@ -181,10 +150,22 @@ class RunSummary:
             others = f" and {number - len(named)} more" if number > len(named) else ""
             urls = f"{', '.join(named)}{others}" if named else "too many to name"
             yield f"{how}: {number} {reason}: {urls}"
+        if waiting := self.sums["waiting"]:
+            yield f"not unlisted yet: {waiting} URLs, which wait for another day or a sitemap"
+        if self.is_cut:
+            yield "not read: further sources of the list, because --max-time was over"
+        if self.repeated:
+            yield f"duplicate sources skipped: {self.repeated}"
+        if self.is_for_many or not self._lost:
+            yield from (f"failed: {name} ({reason})" for name, reason in self._failures)
+        if self.unknown:
+            yield f"not read: {self.unknown} named above, which are not sites or cannot be opened"
+        if more := self._failed - len(self._failures):
+            yield f"failed: {more} more sources, each named above with its error"
 
     def _format_count(self) -> str:
-        of = f" of {self.sums['sampled_from']:,}" if self.sums["sampled_from"] else ""
-        line = f"{self.printed:,}{of}" if of else f"{self.printed}"
+        sampled = self.sums["sampled_from"]
+        line = f"{self.printed:,} of {sampled:,}" if sampled else f"{self.printed}"
         line += f" {self.what if self.printed != 1 else self.what.removesuffix('s')}"
         if self.done > 1:
             line += f" from {self.done} sources"
@@ -206,9 +187,8 @@ def take_report(site: SiteWalk) -> Report:
     """Return what is reported of a source that has ended."""
     report = Report(0) if site.walk is None else site.walk.report
     if site.file is not None:  # nobody knows its URL, and nothing around it was meant
-        report.issues = [each for each in report.issues if each.code not in _OF_SITES]
-        for code in _OF_SITES:
-            del report.counts[code]
+        report.issues = [each for each in report.issues if each.code != IssueCode.OUT_OF_SCOPE]
+        del report.counts[IssueCode.OUT_OF_SCOPE]
         for issue in report.issues:
             issue.sitemap = "" if issue.sitemap == site.file.url else issue.sitemap
         report.documents = [] if site.fault else report.documents

@@ -7,12 +7,10 @@ import re
 from argparse import ArgumentTypeError
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    Parse: TypeAlias = "Callable[[str], T]"
 
 T = TypeVar("T")
 MAX_DEPTH = 100
@@ -23,7 +21,26 @@ _UNITS = {"s": "seconds"} | _SPANS
 
 def parse_since(text: str) -> datetime:
     """Parse a date, or a span before now such as `7d` or `-7d`."""
-    return _parse_when(text)[0]
+    number, unit = text[:-1].removeprefix("-"), text[-1:]
+    if number.isascii() and number.isdigit() and unit in _SPANS:
+        with suppress(OverflowError, ValueError):
+            return datetime.now(UTC) - timedelta(**{_SPANS[unit]: int(number)})
+        raise ArgumentTypeError(f"{text!r} is before the year 1: write a shorter span, such as 7d")
+    from sitemapreader.dates import parse_lastmod  # noqa: PLC0415 (not imported for --help)
+
+    if moment := parse_lastmod(text):
+        return moment
+    said = f"{text!r}: write a date (2026-01-31) or a time before now (30m, 12h, 7d, 2w)"
+    raise ArgumentTypeError(said)
+
+
+def parse_until(text: str) -> datetime:
+    """Parse the same, to the last moment of a day, month or year."""
+    from sitemapreader.dates import end_of_span  # noqa: PLC0415 (not imported for --help)
+
+    moment = parse_since(text)
+    end = None if text[-1:] in _SPANS else end_of_span(moment, text)
+    return moment if end is None else end - timedelta.resolution
 
 
 def parse_duration(text: str) -> timedelta:
@@ -34,35 +51,6 @@ def parse_duration(text: str) -> timedelta:
         if span > timedelta(0):
             return span
     raise ArgumentTypeError(f"{text!r}: write a time above 0, such as 90s, 30m or 2h")
-
-
-def parse_until(text: str) -> datetime:
-    """Parse the same, to the last moment of a day, month or year."""
-    from sitemapreader.dates import end_of_span  # noqa: PLC0415 (not imported for --help)
-
-    moment, date = _parse_when(text)
-    end = end_of_span(moment, date) if date else None
-    return moment if end is None else end - timedelta.resolution
-
-
-def _parse_when(text: str) -> tuple[datetime, str]:
-    """Return a moment, and the date that it was written as, or ""."""
-    number, unit = text[:-1].removeprefix("-"), text[-1:]
-    if number.isascii() and number.isdigit() and unit in _SPANS:
-        try:
-            return datetime.now(UTC) - timedelta(**{_SPANS[unit]: int(number)}), ""
-        except (OverflowError, ValueError):
-            raise ArgumentTypeError(
-                f"{text!r} is before the year 1: write a shorter span, such as 7d"
-            ) from None
-    from sitemapreader.dates import parse_lastmod  # noqa: PLC0415 (not imported for --help)
-
-    moment = parse_lastmod(text)
-    if moment is None:
-        raise ArgumentTypeError(
-            f"{text!r}: write a date (2026-01-31) or a time before now (30m, 12h, 7d, 2w)"
-        )
-    return moment, text
 
 
 def parse_pattern(text: str) -> re.Pattern[str]:
@@ -76,7 +64,9 @@ def parse_pattern(text: str) -> re.Pattern[str]:
         ) from None
 
 
-def _number(read: Callable[[str], T], accepts: Callable[[T], bool], wanted: str) -> Parse[T]:
+def _number(
+    read: Callable[[str], T], accepts: Callable[[T], bool], wanted: str
+) -> Callable[[str], T]:
     """Return what parses a number of some range."""
 
     def parse(text: str) -> T:
@@ -110,17 +100,15 @@ def parse_shard(text: str) -> tuple[int, int]:
 def parse_header(text: str) -> tuple[str, str]:
     """Parse a header, `Name: value`."""
     name, colon, value = text.partition(":")
-    if not colon or not name.strip():
-        raise ArgumentTypeError(
-            "write a header as 'Name: value'"
-        )  # not quoted: the text may be a secret
+    if not colon or not name.strip():  # the text is not quoted: it may be a secret
+        raise ArgumentTypeError("write a header as 'Name: value'")
     return name.strip(), value.strip()
 
 
 def parse_pair(text: str) -> tuple[str, str]:
     """Parse two hosts, `A=B`."""
-    name, equals, target = text.partition("=")
-    if not (equals and name and target):
+    name, _, target = text.partition("=")
+    if not (name and target):
         raise ArgumentTypeError(f"{text!r}: write A=B, as in www.example.org=staging.example.org")
     return name, target
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -28,6 +29,12 @@ SUFFIXES = {f".{name}": name for name in (*FORMATS, *FILE_FORMATS)} | {
 }
 """Suffix of a file -> the format that it names."""
 _GZIP = ".gz"
+_ENCODERS = {
+    "parquet": ("arrow", "ParquetEncoder"),
+    "atom": ("atom", "AtomEncoder"),
+    "xlsx": ("workbook", "WorkbookEncoder"),
+}
+"""Formats that are not text -> the module and the class that writes them."""
 
 
 def open_output(
@@ -76,66 +83,38 @@ def open_output(
     path = None if path is None else os.fspath(path)
     format = find_format(path) if format is None else format  # noqa: A001 (as above)
     is_gzip = path is not None and path.lower().endswith(_GZIP)
-    has_others = columns is not None or fields is not None
-    no_terminal = format == "parquet" and path is None and sys.stdout.isatty()
-    known, lines, tables = (*FORMATS, *FILE_FORMATS), ("urls", "jsonl"), ("csv", "tsv")
-    for is_wrong, message in (
-        (format not in known, f"there is no format {format!r}: choose from {', '.join(known)}"),
-        (
-            format in FILE_FORMATS and (path is None or is_gzip),
-            f"{format} is always a file: give a name that ends with .{format}",
-        ),
-        (
-            null_terminated and format not in lines,
-            f"`null_terminated` is for urls and jsonl: records of {format} cannot end with NUL",
-        ),
-        (
-            not header and format not in tables,
-            f"`header=False` is for csv and tsv: {format} has no header",
-        ),
-        (
-            bom and not (format in tables and header),
-            "`bom` is for csv and tsv with their header: choose one of these",
-        ),
-        (
-            format == "urls" and fields is not None and list(fields) != ["loc"],
-            "`fields`: urls has no field but loc; write jsonl, csv or tsv",
-        ),
-        (no_terminal, "parquet cannot be shown in a terminal: give a file, or write to a pipe"),
-        (
-            format == "parquet" and is_gzip,
-            "parquet is compressed inside: end the name with .parquet",
-        ),
-        (
-            format == "atom" and has_others,
-            "the fields of atom are those of a feed: leave them out",
-        ),
+    known, tables = (*FORMATS, *FILE_FORMATS), ("csv", "tsv")
+    if format not in known:
+        raise ValueError(f"there is no format {format!r}: choose from {', '.join(known)}")
+    for name, is_given, formats in (
+        ("null_terminated", null_terminated, ("urls", "jsonl")),
+        ("header=False", not header, tables),
+        ("bom", bom, tables),
+        ("fields", fields is not None and list(fields) != ["loc"], (*known[1:5], "xlsx")),
     ):
-        if is_wrong:
-            raise ValueError(message)
+        if is_given and format not in formats:
+            raise ValueError(f"`{name}` is for {', '.join(formats)}: leave it out for {format}")
+    if format in FILE_FORMATS and path is None:
+        raise ValueError(f"{format} is always a file: give a name that ends with .{format}")
+    if format == "parquet" and path is None and sys.stdout.isatty():
+        raise ValueError("parquet cannot be shown in a terminal: give a file, or write to a pipe")
+    if format in _ENCODERS and is_gzip:
+        raise ValueError(f"{format} is compressed inside: end the name with .{format}")
     from sitemapreader.output.columns import choose_columns
     from sitemapreader.output.sink import GzipEncoder, Output, find_encoding
 
     chosen = columns or choose_columns(fields, has_sites=has_sites)
-    end = "\0" if null_terminated else "\n"
-    if format == "parquet":
-        from sitemapreader.output.arrow import ParquetEncoder
-
-        return Output(path, ParquetEncoder(chosen), None)
-    if format == "xlsx":
-        from sitemapreader.output.workbook import WorkbookEncoder
-
-        return Output(path, WorkbookEncoder(chosen), None)
-    if format == "atom":
-        from sitemapreader.output.atom import AtomEncoder
-
-        return Output(path, AtomEncoder(path or ""), None)
+    if format in _ENCODERS:
+        module, name = _ENCODERS[format]
+        make = getattr(import_module(f"{__name__}.{module}"), name)
+        return Output(path, make(path if format == "atom" else chosen), None)
     from sitemapreader.output.text import make_encoder
 
-    encoder = make_encoder(format, chosen, end, find_encoding(path), header=header, bom=bom)
-    if is_gzip:
-        return Output(path, GzipEncoder(encoder), None)
-    return Output(path, encoder, end.encode())
+    end, encoding = "\0" if null_terminated else "\n", find_encoding(path)
+    encoder = make_encoder(format, chosen, end, encoding, header=header, bom=bom)
+    return (
+        Output(path, GzipEncoder(encoder), None) if is_gzip else Output(path, encoder, end.encode())
+    )
 
 
 def find_format(path: str | None) -> str:

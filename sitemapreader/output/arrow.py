@@ -12,10 +12,10 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from itertools import accumulate, chain
 from types import NoneType
-from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 
 from sitemapreader.errors import name_extra
-from sitemapreader.output.columns import COLUMNS, SCHEMA_VERSION, SITE_COLUMN, Column, has_nothing
+from sitemapreader.output.columns import COLUMNS, SCHEMA_VERSION, SITE_COLUMN, Column
 from sitemapreader.output.sink import Encoder
 from sitemapreader.output.text import to_json
 from sitemapreader.rows import (
@@ -33,9 +33,6 @@ with name_extra("Parquet and Arrow need", "arrow"):
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence, Sized
-    from pathlib import Path
-
-__all__ = ["GroupWriter", "make_array", "make_schema"]
 
 GROUP_ROWS = 40_960
 """Rows of a group, which is written at once; about 7 MB. DuckDB reads groups in parallel."""
@@ -44,7 +41,6 @@ VERSION_KEY = b"sitemapreader.schema"
 _EPOCH, _MICROSECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(microseconds=1)
 _DAY, _MOMENT = pa.timestamp("us"), pa.timestamp("us", "UTC")
 _DAY_CHARS = len("2026-01-01")
-_TEXTS = frozenset({str, NoneType})
 _SCALARS = {
     str: pa.string(),
     int: pa.int64(),
@@ -62,48 +58,6 @@ def make_schema(columns: tuple[Column, ...]) -> pa.Schema:
         for column in columns
     ]
     return pa.schema(fields, {VERSION_KEY: str(SCHEMA_VERSION)})
-
-
-def make_batch(
-    rows: OutputRows | list[Any], columns: tuple[Column, ...] = COLUMNS
-) -> pa.RecordBatch:
-    """Return rows as a record batch.
-
-    Lone surrogates, which UTF-8 cannot have, are written with backslashes.
-    """
-    schema, written = make_schema(columns), None
-    entries = (rows.columns if isinstance(rows, SiteRows) else None) or rows
-    if isinstance(entries, EntryColumns) and entries.has("lastmod_text"):
-        written = make_array(entries.get("lastmod_text"), pa.string())
-    arrays = [
-        _make_column(rows if column.name == SITE_COLUMN.name else entries, column, kind, written)
-        for column, kind in zip(columns, schema.types, strict=True)
-    ]
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
-
-
-def _make_column(
-    rows: OutputRows | list[Any], column: Column, kind: pa.DataType, written: pa.Array | None
-) -> pa.Array:
-    """Return a column; `written` are the dates of entries as written, if known."""
-    if isinstance(rows, EntryColumns):
-        if not rows.has(column.name):
-            return _make_empty(len(rows), kind)
-        if written is not None and column.name == "lastmod_text":
-            return written
-        if written is not None and kind == _MOMENT:
-            moments = _parse_moments(written)
-            if moments is not None:
-                return moments
-    return make_array(column.read(rows), kind)
-
-
-def _make_empty(size: int, kind: pa.DataType) -> pa.Array:
-    """Return an array without values: of empty lists, or of nulls."""
-    if not pa.types.is_list(kind):
-        return pa.nulls(size, kind)
-    offsets = pa.Array.from_buffers(pa.int32(), size + 1, [None, pa.py_buffer(bytes(4 * size + 4))])
-    return pa.ListArray.from_arrays(offsets, pa.nulls(0, kind.value_type), type=kind)
 
 
 def _type_of(annotation: Any) -> pa.DataType:
@@ -124,26 +78,66 @@ def _type_of(annotation: Any) -> pa.DataType:
     )
 
 
+def make_batches(
+    parts: Sequence[OutputRows], columns: tuple[Column, ...] = COLUMNS
+) -> list[pa.RecordBatch]:
+    """Return all rows as one batch, if there are any."""
+    return [make_batch(join_output(parts), columns)] if any(parts) else []
+
+
+def make_batch(
+    rows: OutputRows | list[Any], columns: tuple[Column, ...] = COLUMNS
+) -> pa.RecordBatch:
+    """Return rows as a record batch.
+
+    Lone surrogates, which UTF-8 cannot have, are written with backslashes.
+    """
+    schema, moments = make_schema(columns), None
+    entries = (rows.columns if isinstance(rows, SiteRows) else None) or rows
+    if isinstance(entries, EntryColumns) and entries.has("lastmod") and entries.lastmod_text:
+        moments = _parse_moments(make_array(list(entries.lastmod_text), pa.string()))
+    arrays = []
+    for column, kind in zip(columns, schema.types, strict=True):
+        if kind == _MOMENT and moments is not None:
+            arrays.append(moments)
+        else:
+            read = rows if column.name == SITE_COLUMN.name else entries
+            arrays.append(make_array(column.read(read), kind))
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _parse_moments(written: pa.Array) -> pa.Array | None:
+    """Parse a column of dates as written; `None` if one has to be read more closely."""
+    # Arrow reads fewer forms than we do, and those alike, in a tenth of the time that it takes to
+    # convert datetimes. Either type refuses the texts of the other.
+    sizes = pc.unique(pc.binary_length(written)).drop_null().to_pylist()
+    try:
+        if sizes == [_DAY_CHARS]:
+            return written.cast(_DAY).cast(_MOMENT)
+        return None if _DAY_CHARS in sizes else written.cast(_MOMENT)
+    except pa.ArrowInvalid:
+        return None
+
+
+# -- arrays
+
+# `pa.array` and `pa.scalar` import pandas wherever that is installed: 45 MB, and 0.3 s. So arrays
+# are made of their buffers.
+
+
 def make_array(values: list[Any], kind: pa.DataType) -> pa.Array:
     """Return an array of values of a type that `make_schema` makes."""
-    # `pa.array` and `pa.scalar` import pandas wherever that is installed: 45 MB, and 0.3 s.
     size = len(values)
-    if not values or has_nothing(values):
-        return _make_empty(size, kind)
+    if size > 1 and values.count(values[0]) == size:
+        return pa.repeat(make_array(values[:1], kind)[0], size)
     if pa.types.is_list(kind):
         parts = make_array(list(chain.from_iterable(values)), kind.value_type)
         offsets = pa.Array.from_buffers(pa.int32(), size + 1, [None, _write_offsets(values)])
         return pa.ListArray.from_arrays(offsets, parts, type=kind)
-    if pa.types.is_struct(kind):
-        return _make_structs(values, kind)
-    if values.count(values[0]) == size:
-        return pa.repeat(_make_scalars(values[:1], kind)[0], size)
-    return _make_scalars(values, kind)
-
-
-def _make_scalars(values: list[Any], kind: pa.DataType) -> pa.Array:
-    """Return the array of values that are texts, numbers, truth values or moments."""
     validity = _write_bits([value is not None for value in values]) if None in values else None
+    if pa.types.is_struct(kind):
+        parts = [_make_field(values, field) for field in kind]
+        return pa.Array.from_buffers(kind, size, [validity], children=parts)
     if pa.types.is_string(kind):
         buffers = _write_texts([value or "" for value in values] if validity else values)
     elif pa.types.is_boolean(kind):
@@ -154,7 +148,16 @@ def _make_scalars(values: list[Any], kind: pa.DataType) -> pa.Array:
     else:
         code = "d" if pa.types.is_floating(kind) else "q"
         buffers = [pa.py_buffer(array(code, [value or 0 for value in values]))]
-    return pa.Array.from_buffers(kind, len(values), [validity, *buffers])
+    return pa.Array.from_buffers(kind, size, [validity, *buffers])
+
+
+def _make_field(values: list[Any], field: pa.Field) -> pa.Array:
+    """Return the values of a field of structs, of which some may be absent."""
+    nothing = () if pa.types.is_list(field.type) else None
+    part = [nothing if value is None else getattr(value, field.name) for value in values]
+    if pa.types.is_string(field.type):
+        part = [each if isinstance(each, str) else to_json(each) if each else None for each in part]
+    return make_array(part, field.type)
 
 
 def _write_texts(texts: list[str]) -> list[pa.Buffer]:
@@ -174,135 +177,65 @@ def _write_offsets(values: Sequence[Sized]) -> pa.Buffer:
 def _write_bits(marks: Iterable[object]) -> pa.Buffer:
     """Return a bit for each mark, the first one lowest."""
     digits = "".join(["1" if mark else "0" for mark in marks])
-    return pa.py_buffer(int(digits[::-1], 2).to_bytes((len(digits) + 7) // 8, "little"))
-
-
-def _parse_moments(written: pa.Array) -> pa.Array | None:
-    """Parse a column of dates as written; `None` if one has to be read more closely."""
-    # Arrow reads fewer forms than we do, and those alike, in a tenth of the time that it takes to
-    # convert datetimes. Either type refuses the texts of the other.
-    sizes = pc.binary_length(written)
-    shortest, longest = pc.min_max(sizes).as_py().values()
-    try:
-        if longest == _DAY_CHARS == shortest:
-            return written.cast(_DAY).cast(_MOMENT)
-        if longest is None or shortest > _DAY_CHARS:
-            return written.cast(_MOMENT)
-        day_size = _make_scalars([_DAY_CHARS], pa.int64())[0]  # `pa.scalar` would import pandas
-        is_day, nothing = pc.equal(sizes, day_size), pa.nulls(len(written), pa.string())
-        days = pc.if_else(is_day, written, nothing).cast(_DAY).cast(_MOMENT)
-        return pc.coalesce(days, pc.if_else(is_day, nothing, written).cast(_MOMENT))
-    except pa.ArrowInvalid:
-        return None
-
-
-def _make_structs(values: list[Any], kind: pa.StructType) -> pa.Array:
-    """Split the values into fields; an absent value is an absent struct."""
-    parts = []
-    for field in kind:
-        nothing = () if pa.types.is_list(field.type) else None
-        part = [nothing if value is None else getattr(value, field.name) for value in values]
-        if pa.types.is_string(field.type) and not _TEXTS.issuperset(map(type, part)):
-            part = [to_json(value) if value else None for value in part]
-        parts.append(make_array(part, field.type))
-    marks = _write_bits([value is None for value in values])
-    mask = pa.Array.from_buffers(pa.bool_(), len(values), [None, marks])
-    return pa.StructArray.from_arrays(parts, fields=list(kind), mask=mask)
-
-
-# -- rows that wait for others
-
-
-def make_batches(parts: Sequence[OutputRows], columns: tuple[Column, ...]) -> list[pa.RecordBatch]:
-    """Return all rows as one batch, if there are any."""
-    return [make_batch(join_output(parts), columns)] if any(parts) else []
+    return pa.py_buffer(int(digits[::-1] or "0", 2).to_bytes((len(digits) + 7) // 8, "little"))
 
 
 # -- Parquet
 
 
-class GroupWriter:
-    """A Parquet file, which is written a group of rows at a time.
-
-    The `columns` that are named get a dictionary; True stands for all.
-    """
-
-    def __init__(
-        self,
-        file: str | Path | io.RawIOBase,
-        schema: pa.Schema,
-        columns: Sequence[str] | Literal[True] = True,
-        rows: int = GROUP_ROWS,
-    ) -> None:
-        import pyarrow.parquet as pq  # noqa: PLC0415 (batches alone do not need it)
-
-        self._waiting = RowBuffer[pa.RecordBatch](rows)
-        self._writer = pq.ParquetWriter(file, schema, compression="zstd", use_dictionary=columns)
-
-    def add(self, batch: pa.RecordBatch) -> None:
-        """Add rows, and write a group if it is full."""
-        if self._waiting.add(batch):
-            self._write()
-
-    def close(self) -> None:
-        """Write the last group and the footer of the file."""
-        self._write()
-        self._writer.close()
-
-    def _write(self) -> None:
-        if batches := self._waiting.take():
-            self._writer.write_table(pa.Table.from_batches(batches))
-
-
 class ParquetEncoder(Encoder):
-    """An encoder of Parquet; rows wait until they fill a group."""
+    """An encoder of Parquet; rows wait until they fill a batch, and batches a group."""
 
     def __init__(self, columns: tuple[Column, ...]) -> None:
-        repetitive = [column.name for column in columns if column.is_repetitive]
-        self._columns = columns
-        self._bytes = _Bytes()
+        import pyarrow.parquet as pq  # noqa: PLC0415 (batches alone do not need it)
+
+        self._columns, self._bytes = columns, _Bytes()
         self._rows = RowBuffer[OutputRows](BATCH_ROWS)
-        self._writer = GroupWriter(self._bytes, make_schema(columns), repetitive)
+        self._batches = RowBuffer[pa.RecordBatch](GROUP_ROWS)
+        self._writer = pq.ParquetWriter(
+            self._bytes,
+            make_schema(columns),
+            compression="zstd",
+            use_dictionary=[column.name for column in columns if column.is_repetitive],
+        )
         self.head = self._bytes.take()
 
     def encode(self, rows: OutputRows) -> bytes:
         """Return a group of rows, if it is full, or nothing."""
         if self._rows.add(rows):
-            self._add_rows()
+            self._make_batch()
         return self._bytes.take()
 
     def end(self) -> list[bytes]:
         """Return the last group of rows and the footer of the file."""
-        self._add_rows()
+        self._make_batch()
+        self._write_group()
         self._writer.close()
         return [self._bytes.take()]
 
-    def _add_rows(self) -> None:
+    def _make_batch(self) -> None:
         for batch in make_batches(self._rows.take(), self._columns):
-            self._writer.add(batch)
+            if self._batches.add(batch):
+                self._write_group()
+
+    def _write_group(self) -> None:
+        if batches := self._batches.take():
+            self._writer.write_table(pa.Table.from_batches(batches))
 
 
-class _Bytes(io.RawIOBase):
+class _Bytes(io.BytesIO):
     """A file for pyarrow's writer, whose bytes are taken from its start."""
 
-    def __init__(self) -> None:
-        self._data, self._taken = bytearray(), 0
+    _taken = 0
 
     def take(self) -> bytes:
         """Return what was written since the last time."""
-        data, self._data = bytes(self._data), bytearray()
+        data = self.getvalue()
         self._taken += len(data)
+        self.seek(0)
+        self.truncate()
         return data
-
-    def writable(self) -> bool:
-        """Return True: it can be written to."""
-        return True
 
     def tell(self) -> int:
         """Return how many bytes were written in all."""
-        return self._taken + len(self._data)
-
-    def write(self, data: bytes, /) -> int:  # type: ignore[override]
-        """Append bytes until they are taken."""
-        self._data += data
-        return len(data)
+        return self._taken + super().tell()

@@ -82,29 +82,22 @@ _TYPES = get_type_hints(UrlEntry) | {
 }
 
 
-_URLS = frozenset({"loc", "sitemap", "site"})
-_ALWAYS = _URLS | {"lastmod", "changefreq", "priority"}
-_REPETITIVE = frozenset({"changefreq", "priority", "sitemap", "site"})
-"""Most locs are different."""
-
-
-def _entry(name: str, meaning: str) -> Column:
-    return Column(
-        name,
-        _TYPES[name],
-        meaning,
-        always=name in _ALWAYS,
-        is_url=name in _URLS,
-        is_repetitive=name in _REPETITIVE,
-    )
+def _entry(name: str, meaning: str, flags: str = "") -> Column:
+    """Return a column of entries with the flags `always`, `is_url` and `is_repetitive`."""
+    marks: dict[str, Any] = dict.fromkeys(flags.split(), True)
+    return Column(name, _TYPES[name], meaning, **marks)
 
 
 COLUMNS = (
-    _entry("loc", "the URL, absolute, as its author wrote it"),
-    _entry("lastmod", "when it was last changed; a text without a zone is UTC"),
-    _entry("changefreq", "how often it changes: one of the protocol's seven words"),
-    _entry("priority", "0.0 to 1.0; absent where the record has none"),
-    _entry("sitemap", "URL of the document that lists it"),
+    _entry("loc", "the URL, absolute, as its author wrote it", "always is_url"),
+    _entry("lastmod", "when it was last changed; a text without a zone is UTC", "always"),
+    _entry(
+        "changefreq",
+        "how often it changes: one of the protocol's seven words",
+        "always is_repetitive",
+    ),
+    _entry("priority", "0.0 to 1.0; absent where the record has none", "always is_repetitive"),
+    _entry("sitemap", "URL of the document that lists it", "always is_url is_repetitive"),
     _entry("lastmod_text", "lastmod as written, which tells `2026` from `2026-01-01`"),
     _entry("title", "title of the page, where its record has one: items of feeds, news"),
     *(_entry(field.name, field.metadata["meaning"]) for field in EXTENSIONS),
@@ -122,6 +115,7 @@ COLUMNS = (
 SITE_COLUMN = _entry(
     "site",
     "the site that lists it, as it was given; first, where there are several",
+    "always is_url is_repetitive",
 )
 DERIVED_COLUMNS = (
     _entry("date", "lastmod, else the publication date of news: what `since` goes by"),
@@ -144,15 +138,6 @@ def has_nothing(values: list[Any]) -> bool:
     return values.count(values[0]) == len(values) and values[0] in ABSENT
 
 
-def write_values(values: list[Any], write: Callable[[Any], str]) -> list[str]:
-    """Write a column; write equal values only once where they have a hash."""
-    try:
-        texts = {value: write(value) for value in set(values)}
-    except TypeError:  # images and the like have no hash
-        return [write(value) for value in values]
-    return [texts[value] for value in values]
-
-
 def choose_columns(names: Sequence[str] | None, *, has_sites: bool = False) -> tuple[Column, ...]:
     """Return the columns of these names, in this order; `COLUMNS` for `None`.
 
@@ -162,9 +147,8 @@ def choose_columns(names: Sequence[str] | None, *, has_sites: bool = False) -> t
     """
     if names is None:
         return SITE_COLUMNS if has_sites else COLUMNS
-    known = {column.name: column for column in (*COLUMNS, *DERIVED_COLUMNS)}
-    if has_sites:
-        known[SITE_COLUMN.name] = SITE_COLUMN
+    sites = (SITE_COLUMN,) if has_sites else ()
+    known = {column.name: column for column in (*COLUMNS, *DERIVED_COLUMNS, *sites)}
     unknown = [name for name in names if name not in known]
     if unknown or not names:
         said = f"there is no field {unknown[0]!r}" if unknown else "no field is chosen"

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from sitemapreader.models import UrlEntry
     from sitemapreader.rows import OutputRows, SiteRows
 
-_PART = ".part"
-_NAME_BYTES = 255 - len(_PART)
+_NAME_BYTES = 255 - len(".01234567.part")
 """What file systems leave of a name."""
 _ATOMIC_BYTES = getattr(select, "PIPE_BUF", 512)
 """What a pipe takes in one piece (POSIX, write); 512 at least."""
@@ -69,10 +68,9 @@ class GzipEncoder(Encoder):
 class Output:
     """A file or stream for entries, made by `open_output` and entered with `with`.
 
-    A file is written as `FILE.part` beside it, renamed when the context is left, and removed if it
-    is left with an exception. What a killed run has left there is replaced, and a second run that
-    writes the same file at the same time is refused. Pipes and devices are written to directly.
-    Methods raise OSError.
+    A file is written as `FILE.RANDOM.part` beside it, renamed when the context is left, and removed
+    if it is left with an exception. Pipes and devices are written to directly. Methods raise
+    OSError.
 
     Args:
         path: of the file; `None` is standard output.
@@ -131,17 +129,16 @@ class Output:
         if self._temporary is None or self._path is None:
             return []
         os.fsync(self.descriptor)  # the content must be on the disk before the name
-        if os.name == "nt":  # Windows renames no open file; elsewhere the lock lasts until the end
-            self._close()
+        self._close()  # Windows renames no open file
         return [(self._temporary, self._path)]
 
     def keep(self) -> Path | None:
-        """Close the file; return where what was written stays, if it is text."""
+        """Keep what was written, if it is text, as `FILE.part`; return where that is."""
         if self._temporary is None or self._end is None or not self.written:
             return None
-        temporary, self._temporary = self._temporary, None
         self._close()
-        return temporary
+        temporary, self._temporary = self._temporary, None
+        return temporary.replace(temporary.with_suffix("").with_suffix(".part"))
 
     def discard(self) -> None:
         """Leave the file of this name as it is, or as absent as it is."""
@@ -206,49 +203,9 @@ class Output:
     def _open_temporary(self, path: Path, mode: int = 0o666) -> None:
         """Open a new file beside `path`, with the rights of `mode` less the umask."""
         name = os.fsdecode(os.fsencode(path.name)[:_NAME_BYTES])
-        temporary = path.with_name(f"{name}{_PART}")
-        while self._temporary is None:
-            try:
-                descriptor = os.open(temporary, _WRITE | os.O_CREAT | os.O_EXCL, mode)
-            except FileExistsError:
-                _remove_abandoned(temporary)
-                continue
-            if _is_locked(descriptor, temporary):
-                self.descriptor, self._temporary = descriptor, temporary
-            else:  # another run took it for abandoned
-                os.close(descriptor)
-
-
-def _remove_abandoned(path: Path) -> None:
-    """Remove what a killed run has left; raise BlockingIOError if a run is writing it."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY)
-    except FileNotFoundError:
-        return
-    try:
-        if _is_locked(descriptor, path):
-            path.unlink(missing_ok=True)
-    finally:
-        os.close(descriptor)
-
-
-def _is_locked(descriptor: int, path: Path) -> bool:
-    """Lock an open file; return whether it still has its name.
-
-    Raises BlockingIOError if another run has locked it.
-    """
-    try:
-        import fcntl  # noqa: PLC0415 (Windows has none; there an open file cannot be removed)
-
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        raise BlockingIOError(error.errno, "another run is writing it") from None
-    except (ImportError, OSError):  # Windows, or a file system without locks
-        pass
-    try:
-        return Path(path).stat().st_ino == os.fstat(descriptor).st_ino
-    except FileNotFoundError:
-        return False
+        temporary = path.with_name(f"{name}.{os.urandom(4).hex()}.part")
+        self.descriptor = os.open(temporary, _WRITE | os.O_CREAT | os.O_EXCL, mode)
+        self._temporary = temporary
 
 
 def find_encoding(path: str | None) -> str:
@@ -287,10 +244,10 @@ def _list_entries(given: object) -> OutputRows:
     if isinstance(given, str | bytes) or not isinstance(given, Iterable):
         raise TypeError(f"write takes a UrlEntry or several, not {type(given).__name__}")
     entries: list[UrlEntry] = given if isinstance(given, list) else list(given)
-    kinds = set(map(type, entries))
-    if wrong := [kind for kind in kinds if not issubclass(kind, UrlEntry)]:
-        raise TypeError(
-            f"write takes a UrlEntry or several, and one is {wrong[0].__name__}: "
-            "of events, choose those that are UrlEntry"
-        )
+    for kind in set(map(type, entries)):
+        if not issubclass(kind, UrlEntry):
+            raise TypeError(
+                f"write takes a UrlEntry or several, and one is {kind.__name__}: "
+                "of events, choose those that are UrlEntry"
+            )
     return entries

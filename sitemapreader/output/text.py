@@ -19,13 +19,12 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from sitemapreader.models import Alternate
-from sitemapreader.output.columns import ABSENT, Column, has_nothing, write_values
+from sitemapreader.output.columns import ABSENT, Column, has_nothing
 from sitemapreader.output.sink import Encoder
 from sitemapreader.rows import OutputRows, get_column
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
+    from collections.abc import Callable, Iterable, Sequence
 
 SEPARATORS = {"csv": ",", "tsv": "\t"}
 _TO_QUOTE = re.compile('[,;"]')
@@ -66,17 +65,15 @@ def make_encoder(
     bom: bool,
 ) -> TextEncoder:
     """Return an encoder of entries as text, whose records end with `end`."""
-    if format == "urls":
-        return TextEncoder(lambda rows: write_urls(rows, end), encoding)
-    if format == "jsonl":
-        return TextEncoder(make_json_writer(columns, end), encoding)
+    if format not in SEPARATORS:
+        write = make_json_writer(columns, end) if format == "jsonl" else partial(write_urls, end)
+        return TextEncoder(write, encoding)
     separator = SEPARATORS[format]
     head = separator.join(column.name for column in columns) + "\n" if header else ""
-    head = f"\ufeff{head}" if bom else head
-    return TextEncoder(make_row_writer(columns, separator), encoding, head)
+    return TextEncoder(make_row_writer(columns, separator), encoding, "\ufeff" * bom + head)
 
 
-def write_urls(rows: OutputRows, end: str) -> str:
+def write_urls(end: str, rows: OutputRows) -> str:
     """Write the locs; characters that would break a line are percent-encoded."""
     return end.join([*escape_urls(get_column(rows, "loc")), ""])
 
@@ -90,51 +87,37 @@ def make_json_writer(columns: Sequence[Column], end: str) -> Callable[[OutputRow
     A column without `always` is left out where its value is absent, and so are absent fields of
     extensions.
     """
-    keys = [", " + _encode(column.name) + ": " for column in columns]
+    keys = [f", {_encode(column.name)}: " for column in columns]
     keys[0] = "{" + keys[0].removeprefix(", ")
-    parts = [partial(_write_column, *pair) for pair in zip(columns, keys, strict=True)]
 
     def write(rows: OutputRows) -> str:
-        written = [texts for part in parts if (texts := part(rows))]
-        return "".join(chain.from_iterable(zip(*written, repeat(f"}}{end}"), strict=False)))
+        parts: list[Iterable[str]] = []
+        for column, key in zip(columns, keys, strict=True):
+            values = column.read(rows)
+            if column.always:
+                parts += repeat(key), _write_all(column, values, to_json)
+            elif not has_nothing(values):
+                parts.append(["" if each in ABSENT else key + to_json(each) for each in values])
+        return "".join(chain.from_iterable(zip(*parts, repeat(f"}}{end}"), strict=False)))
 
     return write
 
 
-class JsonEncoder(Encoder):
-    """An encoder of the last record, a dict of JSON's types, as a document."""
-
-    record: Any = None
-
-    def encode(self, rows: OutputRows) -> bytes:
-        """Keep the record until the end."""
-        if isinstance(rows, list):
-            self.record = rows[-1]
-        return b""
-
-    def end(self) -> list[bytes]:
-        """Return the document."""
-        return [f"{json.dumps(self.record, indent=1)}\n".encode()]
+def _write_all(column: Column, values: list[Any], write: Callable[[Any], str]) -> Iterable[str]:
+    """Write the values of a column; where most are equal, each only once."""
+    if not column.is_repetitive:
+        return map(write, values)
+    texts = {value: write(value) for value in set(values)}
+    return [texts[value] for value in values]
 
 
 def to_json(value: Any) -> str:
     """Write a value of any field as JSON."""
-    return _encode(value) if type(value) is str else json.dumps(_plain(value))
-
-
-def _write_column(column: Column, key: str, rows: OutputRows) -> list[str] | None:
-    """Write a column with its key; `None` if an optional column is empty."""
-    values = column.read(rows)
-    if not column.always:
-        if has_nothing(values):
-            return None
-        return ["" if value in ABSENT else key + to_json(value) for value in values]
-    if column.name == "loc":
-        return [key + _encode(value) for value in values]
-    if column.base is datetime:
-        nothing = f"{key}null"
-        return [f'{key}"{day.isoformat()}"' if day else nothing for day in values]
-    return write_values(values, lambda value: key + to_json(value))
+    if type(value) is str:
+        return _encode(value)
+    if type(value) is datetime:
+        return f'"{value.isoformat()}"'
+    return "null" if value is None else json.dumps(_plain(value))
 
 
 def _plain(value: Any) -> Any:
@@ -156,19 +139,31 @@ def _plain(value: Any) -> Any:
 
 def make_row_writer(columns: Sequence[Column], separator: str) -> Callable[[OutputRows], str]:
     """Return a writer of entries as rows."""
-    is_csv = separator == ","
+    is_csv = separator == SEPARATORS["csv"]
 
     def write(rows: OutputRows) -> str:
-        parts: list[Any] = []
-        for place, column in enumerate(columns):
-            cells = _write_cells(column, rows)
-            if is_csv and place:
-                cells = _neutralise_parts(column, cells)
-            parts += quote(cells) if is_csv else cells, repeat(separator)
+        parts: list[Iterable[str]] = []
+        for column in columns:
+            cells = list(_write_cells(column, column.read(rows)))
+            if is_csv:
+                cells = quote(_neutralise_parts(column, cells) if parts else cells)
+            parts += cells, repeat(separator)
         parts[-1] = repeat("\n")
         return "".join(chain.from_iterable(zip(*parts, strict=False)))
 
     return write
+
+
+def _write_cells(column: Column, values: list[Any]) -> Iterable[str]:
+    if has_nothing(values):
+        return [""] * len(values)
+    if column.is_url:
+        return neutralise_formulas(escape_urls(values))
+    if column.base is str:
+        return neutralise_formulas(escape_texts([value or "" for value in values]))
+    if column.base is datetime:
+        return [day.isoformat() if day else "" for day in values]
+    return _write_all(column, values, lambda value: "" if value in ABSENT else to_json(value))
 
 
 def _neutralise_parts(column: Column, cells: list[str]) -> list[str]:
@@ -193,19 +188,6 @@ def quote(cells: list[str]) -> list[str]:
     return [
         '"' + cell.replace('"', '""') + '"' if _TO_QUOTE.search(cell) else cell for cell in cells
     ]
-
-
-def _write_cells(column: Column, rows: OutputRows) -> list[str]:
-    values = column.read(rows)
-    if has_nothing(values):
-        return [""] * len(values)
-    if column.is_url:
-        return neutralise_formulas(escape_urls(values))
-    if column.base is datetime:
-        return [day.isoformat() if day else "" for day in values]
-    if column.base is str:
-        return neutralise_formulas(escape_texts([value or "" for value in values]))
-    return write_values(values, lambda value: "" if value in ABSENT else to_json(value))
 
 
 # -- what a line or a cell may hold

@@ -188,18 +188,18 @@ def test_any_text_stays_in_its_cell(entries: list[UrlEntry]) -> None:
     assert [tuple(row.values()) for row in table] == wanted
     lines = make_json_writer(columns, "\n")(entries).splitlines()
     assert [json.loads(line)["loc"] for line in lines] == [entry.loc for entry in entries]
-    assert write_urls(entries, "\0").count("\0") == len(entries)
+    assert write_urls("\0", entries).count("\0") == len(entries)
 
 
 @pytest.mark.parametrize(
     ("format", "options", "said"),
     [
         ("pdf", {}, "choose from urls, jsonl"),
-        ("csv", {"null_terminated": True}, "is for urls and jsonl"),
-        ("urls", {"fields": ["loc", "lastmod"]}, "write jsonl, csv or tsv"),
+        ("csv", {"null_terminated": True}, "is for urls, jsonl: leave it out"),
+        ("urls", {"fields": ["loc", "lastmod"]}, "is for jsonl, csv"),
         ("csv", {"fields": ["loc", "headline"]}, "no field 'headline': choose from loc, lastmod"),
         ("csv", {"fields": []}, "no field is chosen"),
-        ("parquet", {"header": False}, "is for csv and tsv"),
+        ("parquet", {"header": False}, "is for csv, tsv"),
         ("csv", {"fields": ["loc", "loc"]}, "twice"),
     ],
 )

@@ -140,12 +140,12 @@ class Command:
     purpose: str
     examples: str
 
-    def make_parser(self, prog: str = "") -> Parser:
-        """Make the parser of the arguments."""
-        prog = prog or f"{PROGRAM} {self.name}"
+    def make_parser(self, *, is_program: bool = False) -> Parser:
+        """Make the parser of the arguments; the program's help has the commands and exit codes."""
+        prog, command = (PROGRAM, " [COMMAND]") if is_program else (f"{PROGRAM} {self.name}", "")
         parser = Parser(
             prog=prog,
-            usage=f"{prog} [OPTION]... {self.operands}",
+            usage=f"{prog}{command} [OPTION]... {self.operands}",
             description=f"{self.purpose[0].upper()}{self.purpose[1:]}.",
             example=self.examples.split("\n")[0],
             epilog=f"examples:\n{indent(self.examples, '  ')}",
@@ -153,14 +153,22 @@ class Command:
             add_help=False,
             allow_abbrev=False,
         )
+        if is_program:
+            commands = _show_table((each.name, each.purpose) for each in COMMANDS.values())
+            parser.description = (
+                f"{parser.description}\n\ncommands (see `{PROGRAM} COMMAND --help`; "
+                f"{self.name} is the default):\n{commands}\n\n{SOURCES}"
+            )
+            others = ", ".join(name for name in COMMANDS if name != self.name)
+            parser.commands = fill(f"commands: {self.name} (the default), {others}", 79)
+            parser.epilog = f"{parser.epilog}\n\nexit codes:\n{_show_table(MEANINGS.items())}"
         parser.add_options(self.name)
         return parser
 
     def load(self) -> Callable[[argparse.Namespace], int]:
         """Import the module of the command and return the function that does the work."""
-        work: Callable[[argparse.Namespace], int]
         module = import_module(f"{__name__}.{_MODULES.get(self.name, self.name)}")
-        work = getattr(module, f"run_{self.name}")
+        work: Callable[[argparse.Namespace], int] = getattr(module, f"run_{self.name}")
         return work
 
 
@@ -176,39 +184,7 @@ COMMANDS = {command.name: command for command in _list_commands()}
 DEFAULT = next(iter(COMMANDS.values()))
 
 
-@attrs.frozen
-class Program(Command):
-    """The default command when it is not named; its help is that of the program."""
-
-    def make_parser(self, prog: str = PROGRAM) -> Parser:
-        """Make the parser, whose help lists the commands and the exit codes."""
-        parser = super().make_parser(prog)
-        parser.usage = f"{PROGRAM} [COMMAND] [OPTION]... {self.operands}"
-        commands = _show_table((each.name, each.purpose) for each in COMMANDS.values())
-        parser.description = (
-            f"{parser.description}\n\ncommands (see `{PROGRAM} COMMAND --help`; "
-            f"{DEFAULT.name} is the default):\n{commands}\n\n{SOURCES}"
-        )
-        others = ", ".join(name for name in COMMANDS if name != DEFAULT.name)
-        parser.commands = fill(f"commands: {DEFAULT.name} (the default), {others}", 79)
-        parser.epilog = f"{parser.epilog}\n\nexit codes:\n{_show_table(MEANINGS.items())}"
-        return parser
-
-
-PROGRAM_COMMAND = Program(*attrs.astuple(DEFAULT, recurse=False))
-
-
 def _show_table(rows: Iterable[tuple[str, str]]) -> str:
     rows = list(rows)
     width = max(len(name) for name, _ in rows) + 2
     return "\n".join(f"  {name:{width}}{what}" for name, what in rows)
-
-
-def choose_command(words: list[str]) -> tuple[Command, list[str]]:
-    """Return the command of the first word, or the default, and the other words.
-
-    A file with the name of a command can be written `./urls`.
-    """
-    if words and words[0] in COMMANDS:
-        return COMMANDS[words[0]], words[1:]
-    return PROGRAM_COMMAND, words

@@ -5,10 +5,8 @@ from __future__ import annotations
 import io
 import signal
 import sys
-import time
+from collections import deque
 from typing import TYPE_CHECKING, Any
-
-import attrs
 
 from sitemapreader import distributed
 from sitemapreader.cli.config import RunConfig
@@ -34,12 +32,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import FrameType
 
-    from sitemapreader.distributed import Commit, ScaleRun, Totals
+    from sitemapreader.distributed import ScaleRun, Totals
 
 STATUS = "status"
 """Word in place of the list of hosts: show a run instead of running."""
 _READ = ("complete", "unchanged", "partial")
 _NOT_READ = ("partial", "none", "failed", "error")
+_SECONDS = 30.0
+"""Between two lines about a run that goes on."""
 _MAX_SAID = 5
 """Reasons, and partitions that failed, that the summary names."""
 _HAVE_OPTION = (IssueCode.BLOCKED_ADDRESS, IssueCode.BLOCKED_PORT, IssueCode.TIMEOUT)
@@ -81,11 +81,10 @@ def _read_hosts(arguments: argparse.Namespace, console: Console) -> int:
     for number in SIGNALS:
         signal.signal(number, stop)
     run = _begin(arguments, console)
-    first = distributed.status(arguments.output)
-    progress = RunProgress(console, first, first)
-    with repeat_in_thread(progress.print, RunProgress.SECONDS):
+    known = deque([distributed.status(arguments.output)], maxlen=1)
+    with repeat_in_thread(lambda: console.print_line(show_progress(known[-1])), _SECONDS):
         read = _read_shard if arguments.shard else _read_on_cluster
-        totals = read(arguments, console, run, progress)
+        totals = read(arguments, console, run, known)
     for line in describe_totals(totals):
         console.print_line(line)
     return _find_exit_code(totals)
@@ -114,32 +113,25 @@ def _begin(arguments: argparse.Namespace, console: Console) -> ScaleRun:
 
 
 def _read_on_cluster(
-    arguments: argparse.Namespace, console: Console, run: ScaleRun, progress: RunProgress
+    arguments: argparse.Namespace, console: Console, run: ScaleRun, known: deque[Totals]
 ) -> Totals:
-    from sitemapreader.distributed.cluster import (  # noqa: PLC0415 (Dask)
-        open_client,
-        read_run,
-    )
+    from sitemapreader.distributed import cluster  # noqa: PLC0415 (Dask)
 
-    with open_client(arguments.scheduler, arguments.workers) as client:
+    with cluster.open_client(arguments.scheduler, arguments.workers) as client:
         if client.dashboard_link:
             console.print_line(f"dashboard: {client.dashboard_link}")
-        return read_run(client, arguments.output, run, progress.note)
+        return cluster.read_run(client, arguments.output, run, known.append)
 
 
 def _read_shard(
-    arguments: argparse.Namespace, console: Console, run: ScaleRun, progress: RunProgress
+    arguments: argparse.Namespace, _console: Console, run: ScaleRun, known: deque[Totals]
 ) -> Totals:
-    del console
-    number, shards = arguments.shard
-    output = arguments.output
+    (number, shards), output = arguments.shard, arguments.output
     missing = distributed.find_missing(output, run)
     mine = [partition for partition in missing if partition % shards == number]
-
-    def note(commit: Commit) -> None:
-        progress.note(progress.totals.count(commit))
-
-    distributed.run_partitions(output, run.folder, mine, on_commit=note)
+    distributed.run_partitions(
+        output, run.folder, mine, on_commit=lambda commit: known.append(known[-1].count(commit))
+    )
     totals = distributed.status(output)
     return distributed.finish(output, run) if totals.committed == totals.partitions else totals
 
@@ -162,35 +154,13 @@ def _describe_host(row: dict[str, Any]) -> str:
     return f"{excerpt(row['site'])}\t{row['status']}\t{row['reason']}{due}\n"
 
 
-@attrs.define
-class RunProgress:
-    """A line about a run that goes on, every half a minute."""
-
-    SECONDS = 30.0
-
-    _console: Console
-    _first: Totals
-    totals: Totals
-    _began: float = attrs.field(factory=time.monotonic)
-
-    def note(self, totals: Totals) -> None:
-        """Remember the sums so far."""
-        self.totals = totals
-
-    def print(self) -> None:
-        """Print the sums so far, and what this call has read of them."""
-        totals, seconds = self.totals, time.monotonic() - self._began
-        done = totals.committed - self._first.committed
-        left = "waiting for the first one to end"
-        if done:
-            minutes = (totals.partitions - totals.committed) * seconds / done / 60
-            left = f"about {minutes:.0f} min left"
-        failed = totals.statuses["failed"] + totals.statuses["error"]
-        self._console.print_line(
-            f"{totals.committed}/{totals.partitions} partitions, {totals.hosts:,} hosts "
-            f"({failed:,} failed), {totals.urls:,} URLs, "
-            f"{(totals.urls - self._first.urls) / seconds:,.0f}/s, {left}"
-        )
+def show_progress(totals: Totals) -> str:
+    """Return a line about a run that goes on."""
+    failed = totals.statuses["failed"] + totals.statuses["error"]
+    return (
+        f"{totals.committed}/{totals.partitions} partitions, {totals.hosts:,} hosts "
+        f"({failed:,} failed), {totals.urls:,} URLs"
+    )
 
 
 def describe_totals(totals: Totals) -> Iterator[str]:

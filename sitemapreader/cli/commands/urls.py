@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from contextlib import nullcontext
 from functools import partial
@@ -24,13 +25,12 @@ from sitemapreader.cli.summary import RunSummary
 from sitemapreader.many.run import SiteRun, open_report
 from sitemapreader.many.sources import FileFetcher, SiteTask
 from sitemapreader.many.visitor import SiteWalk
+from sitemapreader.output import write_file
 from sitemapreader.output.counts import UrlCounts
-from sitemapreader.output.sink import Output
-from sitemapreader.output.text import JsonEncoder
 from sitemapreader.rows import Rows, SiteRows, get_column, select_rows
 from sitemapreader.urls import has_web_scheme, path_of, url_key
 from sitemapreader.walker.filters import SeenKeys
-from sitemapreader.walker.newest import newest
+from sitemapreader.walker.newest import Newest, newest
 from sitemapreader.walker.sampling import Sample
 
 if TYPE_CHECKING:
@@ -70,32 +70,25 @@ class _UrlPrinter:
         self._counts = UrlCounts(arguments.count_by) if arguments.count_by else None
         self._output = open_entries(arguments, self._counts)
         self._tells_all = str(arguments.report).lower().endswith(".json")
-        self._report = self._open_report()
+        if self._tells_all and is_for_many(arguments):
+            raise UsageError("--report: .json tells all of one source: end with .jsonl")
+        try:
+            self._report = None if self._tells_all else open_report(arguments.report)
+        except (ValueError, ModuleNotFoundError) as error:
+            raise UsageError(f"--report: {error}") from None
         self._limit: int | None = arguments.limit
         self._seen = SeenKeys() if arguments.unique else None
         self._sample = arguments.sample and Sample(arguments.sample, arguments.seed or 0)
-
-    def _open_report(self) -> Output | None:
-        """Return the report, if any; raise UsageError for a name without a format."""
-        path = self._run.arguments.report
-        if self._tells_all:
-            if is_for_many(self._run.arguments):
-                raise UsageError("--report: .json tells all of one source: end with .jsonl")
-            return Output(path, JsonEncoder(), end=None)
-        try:
-            return open_report(path)
-        except (ValueError, ModuleNotFoundError) as error:
-            raise UsageError(f"--report: {error}") from None
 
     def print(self) -> int:
         """Print the URLs and the summary; return the exit code."""
         return run_process(self._print, self._output.name, self._run.console)
 
     async def _print(self) -> int:
-        report, tells_all = self._report, self._tells_all
+        report = self._report
         sites = self._run.walk(
-            on_site=report.add if report is not None and not tells_all else None,
-            on_end=self._write_report if tells_all else None,
+            on_site=None if report is None else report.add,
+            on_end=self._write_report if self._tells_all else None,
         )
         async with opened(self._output):
             with report or nullcontext():
@@ -108,8 +101,9 @@ class _UrlPrinter:
         return DIFFERENT if self._run.arguments.exit_code and differs else code
 
     async def _write_report(self, site: SiteWalk) -> None:
-        if self._report is not None and site.walk is not None:
-            self._report.add({"site": site.name, **site.walk.report.to_dict()})
+        if site.walk is not None:
+            said = json.dumps({"site": site.name, **site.walk.report.to_dict()}, indent=1)
+            write_file(self._run.arguments.report, f"{said}\n".encode())
 
     async def _print_all(self, sites: SiteRun) -> bool:
         """Print all URLs; return whether a state was committed together with the outputs."""
@@ -209,14 +203,19 @@ def run_newest(arguments: argparse.Namespace) -> int:
         console.print_issues(found.report, task.url)
         console.print_summary(summary)
         if found.entries:
-            said = "proven: no other URL with a date is newer"
-            if not found.proven:
-                said = f"not proven to be the newest: {_REASONS.get(found.reason, found.reason)}"
-            odd = {"without a date": found.undated, "of the future": found.future}
-            left = ", ".join(f"{number} {what}" for what, number in odd.items() if number)
-            left = f"; URLs left out: {left}" if left else ""
-            console.print_line(f"{said} ({found.documents} sitemaps read{left})")
+            console.print_line(_judge(found))
         code = summary.find_exit_code()
         return PARTIAL if code == ALL_READ and not found.proven else code
 
     return run_process(work, output.name, console)
+
+
+def _judge(found: Newest) -> str:
+    """Return what is known of URLs that may be newer."""
+    said = "proven: no other URL with a date is newer"
+    if not found.proven:
+        said = f"not proven to be the newest: {_REASONS.get(found.reason, found.reason)}"
+    odd = {"without a date": found.undated, "of the future": found.future}
+    left = ", ".join(f"{number} {what}" for what, number in odd.items() if number)
+    left = f"; URLs left out: {left}" if left else ""
+    return f"{said} ({found.documents} sitemaps read{left})"
