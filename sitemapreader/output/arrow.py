@@ -34,6 +34,8 @@ with name_extra("Parquet and Arrow need", "arrow"):
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence, Sized
 
+__all__ = ["make_array", "make_schema"]
+
 GROUP_ROWS = 40_960
 """Rows of a group, which is written at once; about 7 MB. DuckDB reads groups in parallel."""
 VERSION_KEY = b"sitemapreader.schema"
