@@ -74,9 +74,9 @@ class Console:
             print(f"sitemapreader: {excerpt(text, MAX_MESSAGE)}", file=sys.stderr)  # noqa: T201 (its job)
 
     def print_issues(self, report: Report, source: str) -> None:
-        """Print a line for each kind of Issue of each document (INFO only with `--verbose`).
+        """Print a line for each kind of Issue of each document.
 
-        It has the first Issue, and the number of the others. An unreachable robots.txt is not
+        It has the first Issue, and the number of the others; INFO only with `--verbose`. An unreachable robots.txt is not
         reported beside the error that caused it, nor that a site which is down has no sitemap.
         """
         failed = {each.sitemap for each in report.issues if each.severity is Severity.ERROR}

@@ -141,7 +141,7 @@ class Command:
     examples: str
 
     def make_parser(self, *, is_program: bool = False) -> Parser:
-        """Make the parser of the arguments; the program's help has the commands and exit codes."""
+        """Make the parser; that of the program tells of commands and exit codes."""
         prog, command = (PROGRAM, " [COMMAND]") if is_program else (f"{PROGRAM} {self.name}", "")
         parser = Parser(
             prog=prog,
