@@ -14,7 +14,7 @@ from sitemapreader.cli.parser import UsageError
 from sitemapreader.discovery.context import UrlAllowance
 from sitemapreader.fetch.client import Trust
 from sitemapreader.options import FetchOptions, Limits
-from sitemapreader.walker.config import SharedArguments, make_config
+from sitemapreader.walker.config import SharedArguments, WalkConfig
 
 if TYPE_CHECKING:
     import argparse
@@ -44,7 +44,7 @@ class RunConfig:
             walk["gone"] = _MOST_PAGES if walk["gone"] else 0
         _check(arguments, given)
         try:
-            make_config("https://localhost/", **walk, max_urls=given.get("limit"))
+            WalkConfig(site="https://localhost/", **walk, max_urls=given.get("limit"))
             if "state" not in given:  # else each URL counts as printed once, in all runs
                 walk.pop("unique", None)
             elif "limit" in given:  # of all sources together; what is delivered counts as printed

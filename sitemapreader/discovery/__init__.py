@@ -120,7 +120,9 @@ def _paths(values: Iterable[str]) -> tuple[str, ...]:
     return tuple(path.lstrip("/") for path in paths)
 
 
-def _site(value: str) -> str:
+def _site(value: str | None) -> str:
+    if not value:
+        return ""
     url = name_as_site(check_url("site", value).partition("#")[0])
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc}/" if parts.path == "/robots.txt" else url
@@ -130,12 +132,11 @@ def _site(value: str) -> str:
 class Search:
     """The arguments of a search, checked: see `discover`.
 
-    Raises:
-        TypeError: an argument has the wrong type.
-        ValueError: an argument has a value that cannot be meant.
+    Raises TypeError or ValueError for arguments that make no sense.
     """
 
-    site: str = attrs.field(converter=_site)
+    site: str = attrs.field(default=None, converter=_site)
+    """"" for none."""
     is_page: bool = False
     """Whether the URL is not that of a sitemap; one with a path may be."""
     probe: Probe = attrs.field(default="auto", validator=one_of(Probe))
@@ -144,8 +145,9 @@ class Search:
     respect_robots: bool = True
     extra_formats: frozenset[Format] = attrs.field(default=(), converter=check_formats)
 
-    def __attrs_post_init__(self) -> None:
-        if self.extra_paths and self.probe == "never":
+    @extra_paths.validator
+    def _check_probe(self, _: object, value: tuple[str, ...]) -> None:
+        if value and self.probe == "never":
             raise ValueError("extra_paths are not tried with probe='never': leave one of them out")
 
 

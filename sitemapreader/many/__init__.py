@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from asyncio import Semaphore
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import attrs
 
@@ -14,9 +14,9 @@ from sitemapreader.many.visitor import OnBegin, OnSite, RunPlan
 from sitemapreader.options import SITE_SECONDS
 from sitemapreader.walker.config import (
     SharedArguments,
+    WalkConfig,
     check_function,
     choose_waits,
-    make_config,
     refuse_unknown,
 )
 
@@ -102,8 +102,10 @@ def walk_many(
     limits = given
     if site_seconds is not None:
         limits = attrs.evolve(limits, walk_seconds=min(site_seconds, limits.walk_seconds))
-    shared = {name: value for name, value in arguments.items() if name not in _RUN}
-    config = make_config(_ANY_SITE, **{"trusted": False} | shared)
+    shared: dict[str, Any] = {"trusted": False, "site": _ANY_SITE, **arguments}
+    for name in _RUN:
+        shared.pop(name, None)
+    config = WalkConfig(**shared)
     plan = RunPlan(
         config=config,
         room=Semaphore(at_once) if isinstance(at_once, int) else at_once,

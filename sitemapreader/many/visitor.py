@@ -338,13 +338,12 @@ class SiteWalks(TaskStream[SiteBatch]):
     def _make_walk(self, checked: CheckedTask, due: frozenset[str] | None) -> Walk:
         plan, config, task = self._plan, self._config, checked.task
         trusted = config.trusted if task.trusted is None else task.trusted
-        search = None
-        if task.kind != "sitemap" and config.search is not None:
-            search = attrs.evolve(config.search, site=checked.url, is_page=task.kind == "site")
+        is_sitemap = task.kind == "sitemap"
         config = attrs.evolve(
             config,
-            search=search,
-            sitemaps=() if search else (checked.url,),
+            site=None if is_sitemap else checked.url,
+            is_page=task.kind == "site",
+            sitemaps=(checked.url,) if is_sitemap else (),
             trusted=trusted,
             logins=(checked.login,) if checked.login and trusted else (),
             revisit=config.revisit if due is None else due,

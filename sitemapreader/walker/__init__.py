@@ -12,7 +12,7 @@ from sitemapreader.fetch.client import find_settings
 from sitemapreader.models import SitemapEntry
 from sitemapreader.readers.robots import Robots
 from sitemapreader.urls import check_url, url_key
-from sitemapreader.walker.config import WalkArguments, explain_unknown, make_config
+from sitemapreader.walker.config import WalkArguments, WalkConfig, explain_unknown
 from sitemapreader.walker.walks import Walk
 
 if TYPE_CHECKING:
@@ -186,7 +186,7 @@ def walk(
     for name in ("fetcher", "limits", "options"):
         del arguments[name]
     known, used = find_settings(fetcher, limits, options)
-    return Walk(make_config(**arguments), fetcher=fetcher, limits=known, options=used)
+    return Walk(WalkConfig(**arguments), fetcher=fetcher, limits=known, options=used)
 
 
 def walk_sync(site: str | None = None, **arguments: Unpack[WalkArguments]) -> Walk:
@@ -271,8 +271,8 @@ async def discover(
         TypeError: an argument has the wrong type.
         ValueError: an argument has a value that cannot be meant.
     """
-    config = make_config(
-        check_url("site", site),
+    config = WalkConfig(
+        site=check_url("site", site),
         probe=probe,
         extra_paths=extra_paths,
         feeds=feeds,

@@ -20,10 +20,9 @@ from sitemapreader.discovery import Search
 from sitemapreader.discovery.context import Deadline, UrlAllowance
 from sitemapreader.errors import suggest
 from sitemapreader.fetch.urls import HostMap
-from sitemapreader.models import Format, SitemapEntry, Via
+from sitemapreader.models import SitemapEntry, Via
 from sitemapreader.options import FetchOptions, Limits, one_of
 from sitemapreader.outcomes import Document
-from sitemapreader.readers.records.vocabulary import check_formats
 from sitemapreader.urls import Hosts, check_url
 from sitemapreader.walker.frontier import Order
 
@@ -242,13 +241,12 @@ def _function(what: str) -> Callable[[object, attrs.Attribute[Any], Any], None]:
 
 
 @attrs.frozen(kw_only=True, eq=False)
-class WalkConfig:
+class WalkConfig(Search):
     """The checked arguments of a walk: see `walk`.
 
     Raises TypeError or ValueError for arguments that make no sense.
     """
 
-    search: Search | None = None
     sitemaps: tuple[SitemapEntry, ...] = attrs.field(default=(), converter=_sitemaps)
     since: datetime | None = attrs.field(
         default=None, converter=attrs.converters.optional(as_since)
@@ -274,8 +272,6 @@ class WalkConfig:
     hosts: Hosts = attrs.field(default="site", validator=one_of(Hosts))
     scope: Scope = attrs.field(default="keep", validator=one_of(Scope))
     map_hosts: HostMap = attrs.field(factory=HostMap, converter=_host_map)
-    respect_robots: bool = True
-    extra_formats: frozenset[Format] = attrs.field(default=(), converter=check_formats)
     state: State | None = attrs.field(default=None, converter=_state)
     changes: bool = False
     unlisted: bool = False
@@ -300,7 +296,7 @@ class WalkConfig:
     """URLs that are trusted besides, with the user and password for their origins."""
 
     def __attrs_post_init__(self) -> None:
-        if self.search is None and not self.sitemaps:
+        if not self.site and not self.sitemaps:
             raise ValueError(
                 "nothing to walk: give a site, as in walk('https://example.org/'), "
                 "or sitemaps=[url]"
@@ -343,21 +339,4 @@ def choose_waits(config: WalkConfig, options: FetchOptions) -> FetchOptions:
         host_trials=1,
         host_pause_seconds=_NO_WAIT,
         retry_after_seconds=_NO_WAIT,
-    )
-
-
-_SEARCH = ("probe", "extra_paths", "feeds", "respect_robots", "extra_formats")
-"""The arguments of a walk that say how a site is searched."""
-
-
-def make_config(site: str | None, **arguments: Any) -> WalkConfig:
-    """Check the arguments of a walk, or fields of `WalkConfig`."""
-    named = {name: arguments.pop(name) for name in _SEARCH if name in arguments}
-    # They are checked even if there is no site to search.
-    search = Search(site="https://localhost/" if site is None else site, **named)
-    return WalkConfig(
-        search=None if site is None else search,
-        respect_robots=search.respect_robots,
-        extra_formats=search.extra_formats,
-        **arguments,
     )

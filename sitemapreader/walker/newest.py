@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from datetime import UTC, datetime
 from operator import attrgetter
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import attrs
 
@@ -15,7 +15,7 @@ from sitemapreader.fetch.client import find_settings
 from sitemapreader.models import SitemapEntry, UrlEntry
 from sitemapreader.outcomes import NOT_NEWER, OVER_LIMIT
 from sitemapreader.urls import url_key
-from sitemapreader.walker.config import WalkArguments, make_config, refuse_unknown
+from sitemapreader.walker.config import WalkArguments, WalkConfig, refuse_unknown
 from sitemapreader.walker.walks import Walk
 
 if TYPE_CHECKING:
@@ -188,8 +188,9 @@ async def newest(
     search = _Search(number, documents)
     fetcher = arguments.get("fetcher")
     limits, options = find_settings(fetcher, arguments.get("limits"), arguments.get("options"))
-    shared = {n: v for n, v in arguments.items() if n not in ("fetcher", "limits", "options")}
-    config = make_config(site, order="newest", gate=search.gate, **shared)
+    given: dict[str, Any] = {**arguments}
+    shared = {n: v for n, v in given.items() if n not in ("fetcher", "limits", "options")}
+    config = WalkConfig(site=site, order="newest", gate=search.gate, **shared)
     one = attrs.evolve(options, concurrency=1)
     async with Walk(config, fetcher=fetcher, limits=limits, options=one) as search.walk:
         async for event in search.walk.events():

@@ -28,7 +28,6 @@ from sitemapreader.walker.visit import Visit
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from sitemapreader.discovery import Search
     from sitemapreader.discovery.context import WalkContext
     from sitemapreader.models import SitemapEntry
     from sitemapreader.outcomes import Document
@@ -67,7 +66,7 @@ class WalkRunner:
         self.frontier = Frontier(
             context.limits.documents,
             config.order,
-            site=config.search.site if config.search else None,
+            site=config.site or None,
             breaker=context.breaker if config.reads else None,
             start_worker=self._start_worker,
         )
@@ -92,9 +91,9 @@ class WalkRunner:
                 self._idle_workers = self.context.options.concurrency
                 for _ in self._config.sitemaps[: self._idle_workers]:
                     self._start_worker()
-                if self._config.search is not None:
+                if self._config.site:
                     self.frontier.acquire()
-                    self._tasks.create_task(contain(self._search, self._config.search))
+                    self._tasks.create_task(contain(self._search))
             await self._end()
         except BaseExceptionGroup as errors:
             fault = find_first(errors)
@@ -106,9 +105,9 @@ class WalkRunner:
 
     # -- discovery
 
-    async def _search(self, search: Search) -> None:
+    async def _search(self) -> None:
         try:
-            await SiteSearch(search, self.context, self.rules, self._try_entries).run()
+            await SiteSearch(self._config, self.context, self.rules, self._try_entries).run()
             self.context.report.announce_outcomes()
         finally:
             self.frontier.release()
@@ -161,7 +160,7 @@ class WalkRunner:
         """Return whether the frontier has all sitemaps that no index lists."""
         report = self.context.report
         # Where the caller names the sitemaps, robots.txt has only its rules.
-        is_told = set() if self._config.search else {IssueCode.ROBOTS_UNREACHABLE}
+        is_told = set() if self._config.site else {IssueCode.ROBOTS_UNREACHABLE}
         return (
             not self.frontier.skipped_unnamed.total()
             and not any(report.counts[code] for code in _HIDES_SITEMAPS - is_told)
@@ -226,14 +225,12 @@ class WalkRunner:
 
     async def _report_other_site(self) -> None:
         """Report that no URL is on the site: a copy may name the original."""
-        tally, search = self.context.report.tally, self._config.search
-        if search is not None and tally.homes and tally.elsewhere:
+        tally, site = self.context.report.tally, self._config.site
+        if site and tally.homes and tally.elsewhere:
             (host, number), total = tally.elsewhere.most_common(1)[0], tally.elsewhere.total()
             said = "all" if number == total else f"{number} of"
             said = f"{said} {total} URLs are on {host}"
-            await self.context.report_issue(
-                make_issue(IssueCode.OTHER_SITE, search.site, value=said)
-            )
+            await self.context.report_issue(make_issue(IssueCode.OTHER_SITE, site, value=said))
 
     async def _end(self) -> None:
         """Give each sitemap without an outcome its own, and report what was not read."""

@@ -168,10 +168,10 @@ class Delivery(Protocol):
 
 def state_key(config: WalkConfig) -> str:
     """Return the key of what is walked in a state."""
-    if config.search is not None and not config.sitemaps:
-        return url_key(config.search.site)
+    if config.site and not config.sitemaps:
+        return url_key(config.site)
     named = [entry.loc for entry in config.sitemaps]
-    return name_of_sitemaps([config.search.site, *named] if config.search else named)
+    return name_of_sitemaps([config.site, *named] if config.site else named)
 
 
 class StateWriter:

@@ -89,9 +89,7 @@ class Walk(TaskStream[Batch]):
 
     def search_only(self) -> None:
         """Take the URL of the site for a page, not for a sitemap; call it before entering."""
-        if self._config.search is not None:
-            search = attrs.evolve(self._config.search, is_page=True)
-            self._config = attrs.evolve(self._config, search=search)
+        self._config = attrs.evolve(self._config, is_page=True)
 
     def __repr__(self) -> str:
         what = show_url(self._find_name())
@@ -103,8 +101,7 @@ class Walk(TaskStream[Batch]):
 
     def _find_name(self) -> str:
         """Return the URL that stands for the walk: of the site, or of the first sitemap."""
-        search = self._config.search
-        return search.site if search else self._config.sitemaps[0].loc
+        return self._config.site or self._config.sitemaps[0].loc
 
     @property
     def pending(self) -> int:
@@ -332,8 +329,8 @@ class Walk(TaskStream[Batch]):
 
     def _list_named(self) -> Iterator[str]:
         """Yield the URLs that the caller named."""
-        if self._config.search is not None:
-            yield self._config.search.site
+        if self._config.site:
+            yield self._config.site
         for entry in self._config.sitemaps:
             if entry.via is Via.GIVEN:
                 yield entry.loc
@@ -347,7 +344,7 @@ class Walk(TaskStream[Batch]):
 
             self._writer = StateWriter(self._config.state, self._config, self._channel)
         self.report.tally.begin(self._find_name(), counts_changes=self._config.changes)
-        if self._config.search is not None:
+        if self._config.site:
             self.report.tally.homes = set()
 
     async def _close(self) -> None:

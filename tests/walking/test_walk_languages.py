@@ -11,7 +11,7 @@ from serving import serve
 from walking import walk_all
 
 from sitemapreader import UrlEntry, walk, walk_sync
-from sitemapreader.walker.config import make_config
+from sitemapreader.walker.config import WalkConfig
 from sitemapreader.walker.filters import covers, mark_filters
 
 if TYPE_CHECKING:
@@ -125,7 +125,9 @@ async def test_expand_and_filters(arguments: dict[str, Any], names: list[str]) -
 
 def test_a_state_knows_languages() -> None:
     """A document that is unchanged is read again if another language is wanted now."""
-    marks = [mark_filters(make_config(SITE, language=codes), ()) for codes in ("", "en", "de,en")]
+    marks = [
+        mark_filters(WalkConfig(site=SITE, language=codes), ()) for codes in ("", "en", "de,en")
+    ]
     assert [[covers(one, other) for other in marks] for one in marks] == [
         [one == other for other in marks] for one in marks
     ]
