@@ -286,8 +286,6 @@ class SiteTally:
     """URLs that were known with another record; `None` without `changes`."""
     crawl_delay: float | None = None
     """As robots.txt asks for it."""
-    on_crawl_delay: Callable[[float], object] | None = None
-    """Called with each Crawl-delay of the walk."""
     address: str = ""
     """The address that was connected to first."""
     homes: set[str] | None = None

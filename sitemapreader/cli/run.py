@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable
     from typing import TypeAlias
 
-    from sitemapreader.many.run import SiteRun
-    from sitemapreader.many.visitor import OnSite, SiteWalk
+    from sitemapreader.many.run import OnSite, SiteRun
+    from sitemapreader.many.visitor import SiteWalk
     from sitemapreader.output.sink import Output
 
     OnEnd: TypeAlias = Callable[[SiteWalk], Awaitable[None]]

@@ -157,8 +157,6 @@ class RobotsRules:
         if delay is not None:
             tally = self._context.report.tally
             tally.crawl_delay = delay if tally.crawl_delay is None else tally.crawl_delay
-            if tally.on_crawl_delay is not None:
-                tally.on_crawl_delay(delay)
             self._context.client.set_crawl_delay(url, delay)
 
     def _evict(self) -> None:

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from asyncio import Semaphore
 from typing import TYPE_CHECKING, Any, Unpack
 
-import attrs
-
 from sitemapreader.fetch.client import find_settings
-from sitemapreader.many.run import SiteRun
+from sitemapreader.many.run import OnSite, SiteRun
 from sitemapreader.many.sources import Sites, SiteTask, name_site
-from sitemapreader.many.visitor import OnBegin, OnSite, RunPlan
 from sitemapreader.options import SITE_SECONDS
 from sitemapreader.walker.config import (
     SharedArguments,
@@ -30,7 +26,6 @@ AT_ONCE = 64
 """Sites that are read at the same time, by default."""
 _ANY_SITE = "https://localhost/"
 """Arguments need a site to be checked; each visit replaces it."""
-_RUN = ("fetcher", "limits", "options")
 
 
 class RunArguments(SharedArguments, total=False):
@@ -39,18 +34,16 @@ class RunArguments(SharedArguments, total=False):
     A test compares names and types with the signature of `walk_many`, which explains them.
     """
 
-    at_once: int | Semaphore
+    at_once: int
     site_seconds: float | None
-    on_begin: OnBegin | None
     on_site: OnSite | None
 
 
 def walk_many(
     sites: Sites,
     *,
-    at_once: int | Semaphore = AT_ONCE,
+    at_once: int = AT_ONCE,
     site_seconds: float | None = SITE_SECONDS,
-    on_begin: OnBegin | None = None,
     on_site: OnSite | None = None,
     **arguments: Unpack[SharedArguments],
 ) -> SiteRun:
@@ -70,12 +63,10 @@ def walk_many(
             or other collection in a thread, for it may wait. A site named twice is read once, if
             less than five million others come between. A URL may be that of a site or of a
             sitemap. Other texts get an outcome, too.
-        at_once: how many sites are read at the same time, and up to eight times as many that mostly
-            wait, because their robots.txt asks for a long Crawl-delay. Sites of one registrable
-            domain wait for each other. Several runs may share one `asyncio.Semaphore`.
+        at_once: how many sites are read at the same time. Sites of one registrable domain wait for
+            each other.
         site_seconds: how long one site may take, without that for which you hold it up; URLs that
             were read until then are kept. `None` leaves it to `limits`.
-        on_begin: called with the name of each site before it is read. It must not block.
         on_site: called with the `SiteOutcome` of each site when it is known; they are not kept in
             `SiteRun.outcomes` then. It must not block. An exception that it raises ends the run,
             which raises it.
@@ -90,34 +81,28 @@ def walk_many(
     """
     refuse_unknown("walk_many", arguments.keys() - SharedArguments.__annotations__.keys())
     fetcher = arguments.get("fetcher")
-    given, options = find_settings(fetcher, arguments.get("limits"), arguments.get("options"))
-    check_function("on_begin", on_begin, "a name")
+    limits, options = find_settings(fetcher, arguments.get("limits"), arguments.get("options"))
     check_function("on_site", on_site, "a SiteOutcome")
     if isinstance(sites, str | bytes):
         raise TypeError("sites must be several: write walk_many([url]), not walk_many(url)")
-    if not isinstance(at_once, int | Semaphore):
-        raise TypeError(f"at_once must be a whole number or a semaphore, not {at_once!r}")
-    if isinstance(at_once, int) and at_once < 1:
+    if not isinstance(at_once, int):
+        raise TypeError(f"at_once must be a whole number, not {at_once!r}")
+    if at_once < 1:
         raise ValueError(f"at_once must be 1 or more, not {at_once!r}")
-    limits = given
-    if site_seconds is not None:
-        limits = attrs.evolve(limits, walk_seconds=min(site_seconds, limits.walk_seconds))
     shared: dict[str, Any] = {"trusted": False, "site": _ANY_SITE, **arguments}
-    for name in _RUN:
+    for name in ("fetcher", "limits", "options"):
         shared.pop(name, None)
     config = WalkConfig(**shared)
-    plan = RunPlan(
-        config=config,
-        room=Semaphore(at_once) if isinstance(at_once, int) else at_once,
-        at_once=at_once if isinstance(at_once, int) else AT_ONCE,
+    return SiteRun(
+        sites,
+        config,
+        at_once=at_once,
         fetcher=fetcher,
         limits=limits,
-        local_limits=given,
+        site_seconds=site_seconds,
         options=choose_waits(config, options),
-        on_begin=on_begin,
         on_site=on_site,
     )
-    return SiteRun(sites, plan)
 
 
 def walk_many_sync(sites: Iterable[str | SiteTask], **arguments: Unpack[RunArguments]) -> SiteRun:

@@ -1,29 +1,71 @@
-"""SiteRun: the walks over many sites as their consumer sees them."""
+"""SiteRun: the walks over many sites, as one stream."""
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+import asyncio
+from collections import deque
+from contextlib import aclosing, nullcontext
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from sitemapreader.event_loop import get_result
-from sitemapreader.many.visitor import SiteBatch, SiteWalks
+import attrs
+
+from sitemapreader.discovery.context import borrow_fetcher
+from sitemapreader.errors import StateError
+from sitemapreader.event_loop import contain, find_first, get_result
+from sitemapreader.logs import LOGGER
+from sitemapreader.many.sources import (
+    CheckedTask,
+    FileFetcher,
+    InvalidSiteError,
+    Sites,
+    SiteTask,
+    UnreadableError,
+    check_task,
+    find_domain,
+    iterate_sites,
+    list_names,
+)
+from sitemapreader.many.visitor import SiteBatch, SiteWalk, aim
+from sitemapreader.models import SitemapEntry
+from sitemapreader.outcomes import NOT_DUE, SiteOutcome, SiteStatus
 from sitemapreader.output import open_output
 from sitemapreader.output.columns import SITE_COLUMNS
 from sitemapreader.rows import BATCH_ROWS, Rows, SiteRows
-from sitemapreader.walker.stream import Loop, View
+from sitemapreader.urls import url_key
+from sitemapreader.walker.filters import SeenKeys
+from sitemapreader.walker.stream import Channel, Loop, TaskStream, Use, View
+from sitemapreader.walker.walks import BUFFERED_EVENTS, Walk
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
     from os import PathLike
 
     import pyarrow as pa
 
+    from sitemapreader.fetch.client import Fetcher
     from sitemapreader.models import UrlEntry
+    from sitemapreader.options import FetchOptions, Limits
     from sitemapreader.output.sink import Output
+    from sitemapreader.walker.config import WalkConfig
+    from sitemapreader.walker.state_writer import SharedTurns, StateAccess
 
+OnSite: TypeAlias = "Callable[[SiteOutcome], object]"
+"""Called with the outcome of each site when it is known."""
+Watcher: TypeAlias = "Callable[[SiteWalk, SiteOutcome], Awaitable[None]]"
+"""Awaited with each site that has come to its end by itself: the shell, for its messages."""
 
+_LEAST_BUFFERED = 256
+"""Events of one site that wait for the consumer, where many sites share the memory."""
+_KEEPALIVE_SECONDS = 1.0
+"""A site is asked again at once, or not at all: 150 sites a second would leave 2,000 connections
+open for the usual 15 seconds."""
+_MOST_PARKED = 100_000
+"""Sites that may wait for another one of their domain, before the list is read no further: 10 MB of
+names. Sites of other domains behind them would have to wait as well."""
+_MOST_SEEN = 10_000_000
+"""Names of sites that are remembered, in up to 160 MB; behind them, a site may come again."""
 _REPORT_SUFFIXES = (".jsonl", ".csv", ".parquet")
 
 
@@ -45,7 +87,7 @@ def _view_records() -> View[SiteBatch, pa.RecordBatch]:
     return View(lambda batches: make_batches([SiteRows(_pair(batches))], SITE_COLUMNS), BATCH_ROWS)
 
 
-class SiteRun(SiteWalks):
+class SiteRun(TaskStream[SiteBatch]):
     """The walks over many sites; made by `walk_many`, entered once.
 
     With `async with`, its loops are `async for`. With `with`, they are `for`, and the walks run in
@@ -58,7 +100,50 @@ class SiteRun(SiteWalks):
         outcomes: one for each site that was begun, in the order in which they ended; complete when
             the context is left. With `on_site`, which gets them, and once a report is written, they
             are not kept: a list of sites may have no end.
+        repeated: how many sites were named before, and not read again.
+        is_cut: whether `max_time` was over before all sites were begun.
+        running: the sites that are walked now.
     """
+
+    def __init__(
+        self,
+        sites: Sites,
+        config: WalkConfig,
+        *,
+        at_once: int,
+        fetcher: Fetcher | None,
+        limits: Limits,
+        site_seconds: float | None,
+        options: FetchOptions,
+        on_site: OnSite | None,
+    ) -> None:
+        self.outcomes: list[SiteOutcome] = []
+        self.repeated = 0
+        self.is_cut = False
+        self.running: set[SiteWalk] = set()
+        self._ended = 0
+        self._sites = sites
+        self._config = config
+        """The arguments of each walk but its site."""
+        self._room = asyncio.Semaphore(at_once)
+        self._buffered = max(_LEAST_BUFFERED, BUFFERED_EVENTS // at_once)
+        self._fetcher = fetcher
+        self._options, self._limits = options, limits
+        seconds = limits.walk_seconds
+        seconds = seconds if site_seconds is None else min(site_seconds, seconds)
+        self._site_limits = attrs.evolve(limits, walk_seconds=seconds)
+        self._on_site = on_site
+        self._watcher: Watcher | None = None
+        self._report: Output | None = None
+        self._keeps_outcomes = True
+        self._turns: SharedTurns | None = None
+        """What is asked for, if not all is due."""
+        self._access: StateAccess | None = None
+        self._parked: dict[str, deque[str | SiteTask]] = {}
+        """Domain of a site that is read -> the sites that wait for it."""
+        self._parking = asyncio.Semaphore(_MOST_PARKED)
+        use = Use("run", "walk_many(...)", "run: async for site, entries in run.batches()")
+        super().__init__(use, Channel(BUFFERED_EVENTS), gathers=config.state is None)
 
     def __repr__(self) -> str:
         if not self.is_entered:
@@ -66,23 +151,13 @@ class SiteRun(SiteWalks):
         how = "over" if self.is_left else f"{len(self.running)} under way"
         return f"<SiteRun: {self._ended} sites ended, {how}>"
 
-    def commit_state(self, files: Iterable[tuple[Path, Path]] = ()) -> None:
-        """Rename files, then commit what was held back.
+    def report_to(self, watcher: Watcher) -> None:
+        """Await a function at the end of each site; call this before entering."""
+        self._watcher = watcher
 
-        For a run whose walks have all ended. Each file has its temporary and its final path.
-
-        Raises StateError or OSError: the disk refuses it; then the state knows nothing of the run.
-        """
-        if self._access is not None:
-            self._access.file.commit_held(files)
-
-    async def settle(self) -> None:
-        """Acknowledge what was handed over: the consumer has handled it, and leaves early."""
-        for site in list(self.running):
-            if site.walk is not None:
-                await site.walk.stop()
-                if site.handed is self._last or site.is_handled:
-                    await site.walk.settle()
+    def find_only(self) -> None:
+        """Find the sitemaps of all sites, and do not read them; call this before entering."""
+        self._config = attrs.evolve(self._config, reads=False)
 
     # -- the consumer's side
 
@@ -117,15 +192,13 @@ class SiteRun(SiteWalks):
             path: its suffix selects the format, as in `open_output`.
             report: a name with .jsonl, .csv or .parquet, for a row per site.
         """
-        if report is not None and is_same_file(path, report):
-            raise ValueError(f"{str(path)!r} is named twice: for the entries, and for the report")
-        outcomes = open_report(report)
+        outcomes = open_report(report, path)
         with open_output(path, has_sites=True) as output, outcomes or nullcontext():
             if outcomes is not None:
                 for outcome in self.outcomes:
                     outcomes.add(outcome)
                 self.outcomes.clear()
-                self._take, self._is_reported = outcomes.add, True
+                self._report = outcomes
             has_state = output.is_replaced and await self.hold_state()
             async for pair in self.rows():
                 output.write(SiteRows([pair]))
@@ -148,28 +221,207 @@ class SiteRun(SiteWalks):
             self._access.file.hold()
         return True
 
+    def commit_state(self, files: Iterable[tuple[Path, Path]] = ()) -> None:
+        """Rename files, then commit what was held back.
+
+        For a run whose walks have all ended. Each file has its temporary and its final path.
+
+        Raises StateError or OSError: the disk refuses it; then the state knows nothing of the run.
+        """
+        if self._access is not None:
+            self._access.file.commit_held(files)
+
+    async def settle(self) -> None:
+        """Acknowledge what was handed over: the consumer has handled it, and leaves early."""
+        for site in list(self.running):
+            if site.walk is not None:
+                await site.walk.stop()
+                if site.handed is self._last or site.is_handled:
+                    await site.walk.settle()
+
     async def _acknowledge(self) -> None:
-        is_told = self._watcher is not None or self._plan.on_site is not None
-        if is_told and not self._is_reported:
+        if self._report is None and (self._watcher is not None or self._on_site is not None):
             self.outcomes.clear()
-            self._take = _forget
+            self._keeps_outcomes = False
         if self._last is not None and self._last.handled is not None:
             self._last.handled.set()
 
+    # -- the task's side
 
-def _forget(_: object) -> None:
-    """Keep no outcome."""
+    def _open(self) -> None:
+        """Open the state for the whole run, so that not each walk has to."""
+        if (state := self._config.state) is not None:
+            from sitemapreader.walker.state_writer import (  # noqa: PLC0415 (few runs have one)
+                StateAccess,
+            )
+
+            self._access = StateAccess.open(state.path, f"run {id(self)}")
+
+    async def _close(self) -> None:
+        if self._access is not None:
+            await self._access.close(f"run {id(self)}")
+
+    async def _run(self) -> None:
+        fault: BaseException | None = None
+        try:
+            revisit, state = self._config.revisit, self._config.state
+            if self._access is not None and state is not None and isinstance(revisit, int):
+                names = list_names(self._sites)
+                self._turns = await self._access.share_turns(revisit, state.clock, names)
+            await self._visit_all()
+        except BaseExceptionGroup as errors:
+            fault = find_first(errors)
+        if fault is not None:
+            raise fault  # outside of `except`, so that it gets no other context
+
+    async def _visit_all(self) -> None:
+        """Walk over all sites; what ends the run early is raised in an exception group."""
+        borrowed = borrow_fetcher(
+            self._fetcher, self._options, self._limits, keepalive_seconds=_KEEPALIVE_SECONDS
+        )
+        async with (
+            borrowed as self._fetcher,
+            asyncio.TaskGroup() as tasks,
+            aclosing(self._list_sites()) as sites,
+        ):
+            end = self._config.max_time
+            try:
+                async with asyncio.timeout(None if end is None else end.get_left()) as timeout:
+                    async for given in sites:
+                        domain = await find_domain(check_task(given))
+                        if domain in self._parked:
+                            self._parked[domain].append(given)
+                            await self._parking.acquire()
+                        else:
+                            await self._room.acquire()
+                            self._parked[domain] = deque()
+                            tasks.create_task(contain(self._visit_domain, domain, given))
+            except TimeoutError:
+                if not timeout.expired():
+                    raise
+                self.is_cut = True
+
+    async def _list_sites(self) -> AsyncGenerator[str | SiteTask, None]:
+        """Yield each site once, as it was given; record an outcome for what is not a URL."""
+        seen = SeenKeys()
+        async for given in iterate_sites(self._sites):
+            try:
+                task = check_task(given)
+            except InvalidSiteError as error:
+                await self._end_site(SiteWalk(str(error)))
+                continue
+            if len(seen) >= _MOST_SEEN:
+                seen = SeenKeys()
+            if seen.add(task.key):
+                yield given  # a hundred thousand may wait for their domain: no more than a name
+            else:
+                self.repeated += 1
+
+    async def _visit_domain(self, domain: str, given: str | SiteTask) -> None:
+        """Walk over a site that has a place, then over those that wait for it."""
+        await self._visit(given)
+        waiting = self._parked[domain]
+        while waiting:
+            self._parking.release()
+            await self._room.acquire()
+            await self._visit(waiting.popleft())
+        del self._parked[domain]
+
+    async def _visit(self, given: str | SiteTask) -> None:
+        """Walk over a site, and record its outcome whatever happens; then free its place."""
+        task = check_task(given)
+        fetcher = task.task.fetcher
+        site = SiteWalk(task.name, task.url, fetcher if isinstance(fetcher, FileFetcher) else None)
+        turns, name = self._turns, url_key(task.url)
+        due = None if turns is None else await turns.find_due(name)
+        if turns and due is not None and not due:
+            self._room.release()
+            turn = await turns.find_next(name)
+            self._record(SiteOutcome(task.name, SiteStatus.UNCHANGED, NOT_DUE, changed=0, **turn))
+            return
+        self.running.add(site)
+        turn = {}
+        try:
+            await self._read_site(task, site, due)
+            turn = await turns.find_next(name) if turns else turn
+        except BaseException:
+            self._record(site.make_outcome())
+            raise
+        finally:
+            self._room.release()
+            self.running.discard(site)
+        await self._end_site(site, **turn)
+
+    async def _read_site(
+        self, task: CheckedTask, site: SiteWalk, due: frozenset[str] | None
+    ) -> None:
+        """Walk over a site, and note the fault that ended that."""
+        walked = site.walk = self._make_walk(task, due)
+        try:
+            await self._pass_on(site, walked)
+        except StateError:  # of the disk or the file: nothing more can be remembered
+            raise
+        except asyncio.CancelledError:
+            if walked.is_stopped and (visit := asyncio.current_task()):
+                visit.cancel()  # by `settle`: the visit ends with its walk, and that is no bug
+            raise
+        except UnreadableError as error:
+            site.fault = str(error)
+        except Exception as error:  # a bug in reading one site must not cost the others
+            # Its traceback is logged, and the outcome of the site names it.
+            LOGGER.exception("a bug ended the walk over %s", task.name)
+            site.fault, site.is_broken = type(error).__name__, True
+
+    def _make_walk(self, task: CheckedTask, due: frozenset[str] | None) -> Walk:
+        return Walk(
+            aim(self._config, task, due),
+            fetcher=task.task.fetcher or self._fetcher,
+            limits=self._limits if task.is_local else self._site_limits,
+            options=self._options,
+            buffered=self._buffered,
+        )
+
+    async def _pass_on(self, site: SiteWalk, walked: Walk) -> None:
+        """Hand over the entries of a walk; with a state, wait until each batch is handled."""
+        async with walked as entries:
+            if not self._config.reads:
+                async for event in entries.events():
+                    if isinstance(event, SitemapEntry):
+                        site.sitemaps.setdefault(url_key(event.loc), event)
+                return
+            async for rows in entries.rows():
+                batch = site.handed = SiteBatch(SiteRows([(site.name, rows)]))
+                if self._config.state is not None:
+                    batch.handled = asyncio.Event()
+                await self._channel.put(batch, len(rows))
+                if batch.handled is not None:
+                    await batch.handled.wait()
+
+    async def _end_site(self, site: SiteWalk, **turn: Any) -> None:
+        outcome = attrs.evolve(site.make_outcome(), **turn)
+        self._record(outcome)
+        if self._watcher is not None:
+            await self._watcher(site, outcome)
+
+    def _record(self, outcome: SiteOutcome) -> None:
+        """Record the outcome of a site, and report it to the caller."""
+        self._ended += 1
+        if self._report is not None:
+            self._report.add(outcome)
+        elif self._keeps_outcomes:
+            self.outcomes.append(outcome)
+        if self._on_site is not None:
+            self._on_site(outcome)
 
 
-def is_same_file(one: str | PathLike[str], other: str | PathLike[str]) -> bool:
-    """Return whether two names of files, which need not exist, are of one file."""
-    return Path(one).resolve() == Path(other).resolve()
-
-
-def open_report(path: str | PathLike[str] | None) -> Output | None:
-    """Return the report, a row a site, if there is a path; ValueError for its suffix."""
+def open_report(
+    path: str | PathLike[str] | None, entries: str | PathLike[str] | None = None
+) -> Output | None:
+    """Return the report, a row a site, if there is a path; ValueError for its name."""
     if path is None:
         return None
+    if entries is not None and Path(path).resolve() == Path(entries).resolve():
+        raise ValueError(f"{str(path)!r} is named twice: for the entries, and for the report")
     if Path(path).suffix.lower() not in _REPORT_SUFFIXES:
         suffixes = ", ".join(_REPORT_SUFFIXES)
         raise ValueError(f"the name of a report ends with {suffixes}, unlike {str(path)!r}")

@@ -144,7 +144,6 @@ _SHARDS = 1_024
 _FIRST_SLOTS = 8
 _EMPTY = array("Q", (0,))
 """A table in which nothing is yet, of all sets: most walks see few texts."""
-_MOST_RECENT = 5_000_000
 _WORD = 2**64 - 1
 
 
@@ -191,24 +190,6 @@ class SeenKeys:
         self._sizes[shard] += 1
         if 4 * self._sizes[shard] > 3 * slots:
             self._tables[shard] = _enlarged(table)
-        return True
-
-
-class RecentKeys:
-    """The last five to ten million texts of an endless list, in up to 160 MB."""
-
-    def __init__(self) -> None:
-        self._keys = SeenKeys()
-        self._before = SeenKeys()
-        self._left = _MOST_RECENT
-
-    def add(self, text: str) -> bool:
-        """Add `text`; return whether it is not among the last ones."""
-        if text in self._before or not self._keys.add(text):
-            return False
-        self._left -= 1
-        if not self._left:
-            self._before, self._keys, self._left = self._keys, SeenKeys(), _MOST_RECENT
         return True
 
 

@@ -223,15 +223,19 @@ async def test_a_bug_at_one_site_is_an_outcome(caplog: pytest.LogCaptureFixture)
     assert "s3.example" in caplog.text
 
 
-@pytest.mark.parametrize("name", ["follow", "on_document", "on_site"])
-async def test_what_the_callers_own_functions_raise_ends_the_run(name: str) -> None:
-    """An error in `follow`, `on_document` or `on_site` is the caller's, and comes as it is."""
+async def test_what_is_raised_about_a_site_ends_the_run() -> None:
+    """An error in `on_site` is the caller's, and comes as it is; one in `follow` is its site's."""
 
     def fail(_: object) -> bool:
-        raise KeyError(name)
+        raise KeyError("mine")
 
-    with pytest.raises(KeyError, match=name):
-        await read(HOSTS, make_web(*HOSTS), **{name: fail})  # type: ignore[arg-type]
+    async with walk_many(
+        HOSTS[:2], fetcher=MemoryFetcher(make_web(*HOSTS[:2])), on_site=fail
+    ) as run:
+        with pytest.raises(KeyError, match="mine"):
+            _ = [batch async for batch in run.batches()]
+    _, outcomes = await read(HOSTS[:2], make_web(*HOSTS[:2]), follow=fail)
+    assert {(each.status, each.reason) for each in outcomes.values()} == {("error", "KeyError")}
 
 
 async def test_leaving_early_leaves_nothing_running() -> None:
@@ -524,7 +528,7 @@ async def test_many_names_of_a_slow_domain_hold_up_nobody() -> None:
 
 async def test_an_endless_domain_is_not_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """The names that wait are bounded: the source is read as far as that."""
-    monkeypatch.setattr("sitemapreader.many.visitor._MOST_PARKED", 50)
+    monkeypatch.setattr("sitemapreader.many.run._MOST_PARKED", 50)
     pulled, enough = 0, asyncio.Event()
 
     def name_hosts() -> Iterator[str]:
@@ -549,47 +553,6 @@ async def test_an_endless_domain_is_not_read_to_its_end(monkeypatch: pytest.Monk
 
 
 # -- who is told, who shares, and what is read
-
-
-async def test_a_site_is_told_before_it_is_read() -> None:
-    """`on_begin` gets each name once, before its entries and its outcome; not that of no site."""
-    told: list[str] = []
-    sites = [*HOSTS[:3], "no site"]
-    fetcher = MemoryFetcher(make_web(*HOSTS[:3]))
-    run = walk_many(
-        sites, fetcher=fetcher, on_begin=told.append, on_site=lambda each: told.append(each.reason)
-    )
-    async with run:
-        async for site, _ in run.batches():
-            assert site in told
-    assert sorted(told) == sorted([*HOSTS[:3], "", "", "", "invalid-url"])
-
-
-async def test_runs_share_their_places() -> None:
-    """Of two runs with one semaphore no more sites are read at once than it lets in."""
-    running = most = 0
-
-    class Counted(MemoryFetcher):
-        @asynccontextmanager
-        async def open(self, url: str, **_: object) -> AsyncIterator[Any]:
-            nonlocal running, most
-            running += 1
-            most = max(most, running)
-            await asyncio.sleep(0)
-            running -= 1
-            async with super().open(url) as response:
-                yield response
-
-    async def read(hosts: list[str], room: asyncio.Semaphore) -> int:
-        fetcher, options = Counted(make_web(*hosts)), FetchOptions(concurrency=1)
-        async with walk_many(hosts, fetcher=fetcher, at_once=room, options=options) as run:
-            return sum([len(batch) async for _, batch in run.batches()])
-
-    room = asyncio.Semaphore(3)
-    one, two = await asyncio.gather(read(HOSTS[:10], room), read(HOSTS[10:20], room))
-    assert (one, two, most) == (10 * URLS, 10 * URLS, 3)
-    with pytest.raises(TypeError, match="semaphore"):
-        walk_many([], at_once=0.5)  # type: ignore[arg-type]
 
 
 async def test_what_has_a_fetcher_of_its_own(tmp_path: Path) -> None:

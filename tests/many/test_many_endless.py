@@ -1,13 +1,12 @@
-"""Lists of sites without an end: slow sites, sources that wait, and what is kept of the others."""
+"""Lists of sites without an end: sources that wait, and what is kept of the others."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
 import time
-from contextlib import asynccontextmanager
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from walking import Pages, urlset
@@ -16,15 +15,14 @@ from sitemapreader import SiteOutcome, SiteRun, walk_many, walk_many_sync
 from sitemapreader.fetch import MemoryFetcher
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
 
-def make_web(*hosts: str, delay: str = "") -> Pages:
+def make_web(*hosts: str) -> Pages:
     pages: Pages = {}
     for host in hosts:
-        lines = f"Sitemap: https://{host}/s.xml\nUser-agent: *\n{delay}"
-        pages[f"https://{host}/robots.txt"] = lines.encode()
+        pages[f"https://{host}/robots.txt"] = f"Sitemap: https://{host}/s.xml".encode()
         pages[f"https://{host}/s.xml"] = urlset(f"https://{host}/1")
     return pages
 
@@ -36,53 +34,6 @@ async def take_all(run: SiteRun) -> None:
 
 
 FAST = [f"fast{number}.example" for number in range(20)]
-SLOW = [f"slow{number}.example" for number in range(8)]
-
-
-async def read_beside_slow(delay: str, *, most: int) -> list[str]:
-    """Read slow sites, then others, two at once; the slow ones go on when the others have ended."""
-    go_on, ended, running = asyncio.Event(), list[str](), 0
-
-    class Slow(MemoryFetcher):
-        @asynccontextmanager
-        async def open(self, url: str, **_: object) -> AsyncIterator[Any]:
-            nonlocal running
-            if "slow" in url and url.endswith(".xml"):
-                running += 1
-                assert running <= most
-                await go_on.wait()
-                running -= 1
-            async with super().open(url) as response:
-                yield response
-
-    def note(outcome: SiteOutcome) -> None:
-        ended.append(outcome.site)
-        if set(FAST) <= set(ended):
-            go_on.set()
-
-    fetcher = Slow(make_web(*FAST) | make_web(*SLOW, delay=delay))
-    start = walk_many([*SLOW, *FAST], fetcher=fetcher, at_once=2, on_site=note)
-    async with start as run:
-        async for _ in run.batches():
-            pass
-    return ended
-
-
-@pytest.mark.parametrize("delay", ["Crawl-delay: 30", "Crawl-delay: 2"])
-async def test_sites_with_a_long_crawl_delay_hold_no_places(delay: str) -> None:
-    """Eight sites that mostly wait leave both places to the others."""
-    async with asyncio.timeout(60):
-        ended = await read_beside_slow(delay, most=8)
-    assert sorted(ended[:20]) == sorted(FAST)
-    assert sorted(ended) == sorted([*FAST, *SLOW])
-
-
-@pytest.mark.parametrize("delay", ["", "Crawl-delay: 1"])
-async def test_others_hold_theirs(delay: str) -> None:
-    """A site without a long Crawl-delay keeps its place, however slow it is."""
-    with pytest.raises(TimeoutError):
-        async with asyncio.timeout(0.3):
-            await read_beside_slow(delay, most=2)
 
 
 async def test_a_source_that_waits_holds_up_nobody() -> None:
