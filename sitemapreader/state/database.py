@@ -14,6 +14,7 @@ import stat
 import threading
 import zlib
 from contextlib import contextmanager, suppress
+from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-VERSION = 8
+VERSION = 9
 """Of a state's tables. Files of earlier versions are replaced, those of later ones refused."""
 _APPLICATION_ID = 0x534D5244
 """In the header of our files: https://www.sqlite.org/fileformat.html, 1.3.12."""
@@ -329,8 +330,7 @@ def _open_checked(path: Path) -> sqlite3.Connection:
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
         connection.execute("PRAGMA temp_store = FILE")
-        for name in ("schedule.sql", "work_tables.sql"):
-            connection.executescript(_read_script(name))
+        connection.executescript(read_script("work_tables.sql"))
     except BaseException:
         connection.close()
         raise
@@ -373,7 +373,9 @@ def _check(connection: sqlite3.Connection, path: Path) -> bool:
     return True
 
 
-def _read_script(name: str) -> str:
+@cache
+def read_script(name: str) -> str:
+    """Return the text of a file of SQL."""
     return files(__package__).joinpath(name).read_text("utf-8")
 
 
@@ -383,7 +385,7 @@ def _create_tables(connection: sqlite3.Connection) -> None:
     # It is checked when the file is opened; in the large tables it would cost a third of a walk.
     script = ";".join(
         part if _BULK.search(part) else _COLUMN.sub(check, part)
-        for part in _read_script("schema.sql").split(";")
+        for part in read_script("schema.sql").split(";")
     )
     connection.executescript(
         f"PRAGMA auto_vacuum = INCREMENTAL;\nBEGIN IMMEDIATE;\n{script}\n"

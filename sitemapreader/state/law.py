@@ -74,11 +74,11 @@ def vouch(candidate: int, proven: int, run: int, rules: ListingRules) -> tuple[i
 
 
 def has_pending(db: sqlite3.Connection, site: int, document: int | None = None) -> int:
-    """Return the newest loss, of a document, that is not judged yet; 0 for none."""
+    """Return the oldest loss, of a document, that is not judged yet; 0 for none."""
     values = {"site": site, "document": document}
     own = "" if document is None else " AND document = :document"
-    found = db.execute(f"SELECT max(lost_run) FROM {_LOST} WHERE {_IS_LOST}{own}", values)
-    return max(0, found.fetchone()[0] or 0)
+    missing = f"{_LOST} WHERE {_IS_LOST} AND lost_run > 0{own}"
+    return int(db.execute(f"SELECT ifnull(min(lost_run), 0) FROM {missing}", values).fetchone()[0])
 
 
 def merge(db: sqlite3.Connection, site: int) -> None:
@@ -319,7 +319,6 @@ def _forget(db: sqlite3.Connection, values: Mapping[str, int]) -> None:
         " AND NOT EXISTS (SELECT 1 FROM url WHERE site = :site AND document = document.id)",
         values,
     ).fetchall():
-        db.execute("DELETE FROM schedule WHERE document = ?", (document,))
         db.execute("DELETE FROM document WHERE id = ?", (document,))
 
 

@@ -145,6 +145,12 @@ class DocumentRow:
     candidate_run: int = 0
     listed_run: int | None = None
     missed: int = 0
+    asked_at: float | None = None
+    found_at: float | None = None
+    news: float = 0.0
+    hours: float = 0.0
+    rate: float = 0.0
+    not_before: float = 0.0
 
     @property
     def body(self) -> BodyDigest | None:

@@ -14,7 +14,9 @@ CREATE TABLE site (
     -- the last walk that asked all that names documents; then as in `document`
     looked_run INTEGER NOT NULL DEFAULT 0,
     candidate_run INTEGER NOT NULL DEFAULT 0,
-    proven_run INTEGER NOT NULL DEFAULT 0
+    proven_run INTEGER NOT NULL DEFAULT 0,
+    lost_run INTEGER NOT NULL DEFAULT 0,    -- its oldest loss that is not judged; 0 for none
+    rest REAL NOT NULL DEFAULT 0            -- seconds for which nothing is due after `ended`
 );
 
 CREATE TABLE document (
@@ -55,6 +57,13 @@ CREATE TABLE document (
     merged_run INTEGER,         -- the same, of the rows in `url`
     missed INTEGER NOT NULL,    -- runs since it was last known to its end
     dropped_run INTEGER,        -- the run that found it named by nothing; NULL if it is named
+    -- when to come back, in seconds: see schedule.py
+    asked_at REAL,              -- when it last answered; NULL before its first turn
+    found_at REAL,              -- when it last had news
+    news REAL NOT NULL,
+    hours REAL NOT NULL,        -- for which it was observed
+    rate REAL NOT NULL,         -- of news an hour; 0 for a page of a feed, which follows the feed
+    not_before REAL NOT NULL,
     UNIQUE (site, url)
 );
 
@@ -99,6 +108,19 @@ CREATE TABLE batch (
     locs BLOB                   -- JSON: an array; compressed; only if the walk is to know them
 );
 CREATE INDEX batch_site ON batch (site, document);
+
+-- answers that rounds use for a day: robots.txt, start pages, guesses that fail
+CREATE TABLE kept (
+    site INTEGER NOT NULL,
+    url TEXT NOT NULL,          -- as `url_key` writes it
+    run INTEGER NOT NULL,       -- in which it was asked for
+    asked_at REAL NOT NULL,
+    status INTEGER NOT NULL,
+    final_url TEXT NOT NULL,
+    headers TEXT NOT NULL,      -- JSON: an object
+    body BLOB NOT NULL,         -- compressed
+    PRIMARY KEY (site, url)
+);
 
 -- URLs that became unlisted, and what their pages answered
 CREATE TABLE page (

@@ -69,8 +69,8 @@ def begin(
     due = None
     if revisit is None:  # what it is answered now is newer than what is kept
         db.execute("DELETE FROM kept WHERE site = ?", (site,))
-    elif schedule.is_scheduled(db, site, now):
-        due = schedule.choose(db, site, revisit, now)
+    else:
+        due = schedule.choose(db, attrs.evolve(run, site=site), revisit, now)
     run = attrs.evolve(
         run,
         site=site,
@@ -108,14 +108,16 @@ def finish(
     db.execute("DELETE FROM batch WHERE site = ?", (run.site,))
     found = law.judge(db, run, rules, outcome)
     unlisted, waiting = (found.unlisted, found.waiting) if found else (None, None)
+    lost = law.has_pending(db, run.site)
     db.execute(
-        "UPDATE site SET ended = ?, complete = ?, unlisted = ?, waiting = ? WHERE id = ?",
-        (now, outcome.complete, unlisted, waiting, run.site),
+        "UPDATE site SET ended = ?, complete = ?, unlisted = ?, waiting = ?, lost_run = ?"
+        " WHERE id = ?",
+        (now, outcome.complete, unlisted, waiting, lost, run.site),
     )
     if found:
-        seen.missed = dict(found.missed)
+        seen.missed = found.missed
         add_documents(db, run, seen.unread)
-        schedule.learn(db, run.site, seen, now, law.has_pending(db, run.site) / 1e9)
+        schedule.learn(db, run, seen, now)
     return found
 
 
@@ -139,8 +141,6 @@ class KnownDocument:
     row: DocumentRow
     has_lost: bool = False
     """Its last readings lack URLs, which none has confirmed."""
-    due: schedule.ScheduleRow | None = None
-    """In a round: when to come back to it, if that is known."""
     batches: Sequence[tuple[int, bytes, str | None]] = ()
     """Size, digest and filters of what the resumed walk has delivered of it, without `changes`."""
 
@@ -169,7 +169,6 @@ def open_document(db: sqlite3.Connection, run: Run, url: str) -> KnownDocument:
     return KnownDocument(
         row,
         has_lost=run.has_pending and law.has_pending(db, run.site, row.id) > 0,
-        due=schedule.load_row(db, run.site, url)[1] if run.is_round else None,
         batches=db.execute(sql, (run.site, row.id)).fetchall() if is_begun else (),
     )
 

@@ -266,7 +266,9 @@ class StateWriter:
         """
         await self.settle(await self._channel.wait_until_dry())
         if self.round is not None:
-            self.seen.absent |= self.round.chosen - self.seen.askings.keys()
+            # What is not named or not wanted any more rests as if it had failed.
+            for url in self.round.chosen - self.seen.askings.keys():
+                self.seen.askings[url] = schedule.Asking(self.clock(), is_failed=True)
         outcome = RunOutcome(complete, listed, knows_all)
         return await self.work(store.finish, self.rules, outcome, self.seen, self.clock())
 

@@ -23,7 +23,7 @@ from sitemapreader.outcomes import (
 from sitemapreader.state import store
 from sitemapreader.state.kept import make_refusal
 from sitemapreader.state.rows import Kind, digest, hash_record, hash_url
-from sitemapreader.state.schedule import Asking
+from sitemapreader.state.schedule import Asking, is_ready
 from sitemapreader.urls import folder_of, url_key
 from sitemapreader.walker.filters import covers, mark_filters
 
@@ -108,12 +108,11 @@ class DocumentTracker:
             return True
         if self._entry.via is Via.PAGE:  # it changes with the page before it
             return self._parent_read is None
-        planned = self._known.due
         if self._is_doubtful:
-            return planned is None or planned.is_ready(self._asked_at)
-        if planned is None and self.row.id is None and self._parent_read is None:
+            return is_ready(self.row, self._asked_at)
+        if self.row.id is None and self._parent_read is None:
             return True  # its index was read now, and lists it for the first time
-        if planned is None:
+        if self.row.asked_at is None:
             seen.unread[key] = self._index
         return False
 
@@ -133,7 +132,7 @@ class DocumentTracker:
         """Record for the rounds of a day that no sitemap is at a guessed path."""
         if self._config.revisit is None:
             return
-        self._writer.seen.absent.add(self.row.url)
+        self._writer.seen.askings[self.row.url] = Asking(self._asked_at, is_failed=True)
         if document.tries and document.via is Via.WELL_KNOWN:
             answer = make_refusal(document.url, document.http_status)
             await self._writer.keep(document.url, answer)

@@ -86,8 +86,8 @@ def test_only_what_is_due(site: Path) -> None:
     rested = run(site, "state", "site.db", "--plan", "3").lines
     assert [": not before 20" in line for line in rested] == [True, True]
     with closing(sqlite3.connect(site.parent / "site.db")) as db, db:
-        db.execute("UPDATE schedule SET asked_at = 0, rate = 0.5 WHERE document = 2")
-        db.execute("UPDATE schedule SET asked_at = 1, rate = 0.1 WHERE document = 1")
+        db.execute("UPDATE document SET asked_at = 0, rate = 0.5 WHERE id = 2")
+        db.execute("UPDATE document SET asked_at = 1, rate = 0.1 WHERE id = 1")
     first, second = run(site, "state", "site.db", "--plan", "3").lines
     asked = "asked 1970-01-01 00:00 UTC"
     url = "https://example.org/"

@@ -8,15 +8,22 @@ from __future__ import annotations
 
 import heapq
 import sqlite3
-from importlib.resources import files
 from typing import Any
 
-import sitemapreader.state
-from sitemapreader.state import schedule
-from sitemapreader.state.rows import DocumentRow, insert_document
+from sitemapreader.state import law, schedule
+from sitemapreader.state.database import read_script
+from sitemapreader.state.rows import (
+    DocumentRow,
+    ListingRules,
+    Run,
+    insert_document,
+    load_document,
+    update_document,
+)
 from sitemapreader.state.schedule import Asking, Observations
 
 START = 1_700_000_000.0
+RULES = ListingRules()
 
 
 class ProductPolicy:
@@ -25,30 +32,31 @@ class ProductPolicy:
     def __init__(self, documents: Any, start: Any, budget: float) -> None:
         del budget
         self._db = sqlite3.connect(":memory:", isolation_level=None)
-        for name in ("schema.sql", "schedule.sql"):
-            script = files(sitemapreader.state).joinpath(name).read_text("utf-8")
-            self._db.executescript(script)
+        self._db.executescript(read_script("schema.sql"))
         self._documents = documents
         self._sites: dict[int, int] = {}
         self._born: list[int] = []
+        self._lost: dict[int, list[int]] = {}
         self._ends: list[tuple[float, int]] = []
-        self._missed: dict[int, float] = {}
         first: dict[int, Observations] = {}
         for doc in start:
             self._insert(doc)
             seen = first.setdefault(doc.site.number, Observations())
             seen.askings[str(doc.number)] = self._ask(doc, START)
         for site, seen in first.items():
-            schedule.learn(self._db, site + 1, seen, START)
+            schedule.learn(self._db, self._run(site), seen, START)
+
+    @staticmethod
+    def _run(site: int) -> Run:
+        return Run(f"site {site + 1}", site=site + 1)
 
     def _insert(self, doc: Any) -> None:
-        row = DocumentRow(
-            None, doc.site.number + 1, str(doc.number), 1, 0, status="complete", read_run=1
+        run = self._run(doc.site.number)
+        row = DocumentRow(None, run.site, str(doc.number), 1, 0, status="complete", read_run=1)
+        self._db.execute(
+            "INSERT OR IGNORE INTO site (id, name, ended) VALUES (?, ?, 0)", (run.site, run.name)
         )
-        named = (row.site, f"site {row.site}")
-        self._db.execute("INSERT OR IGNORE INTO site (id, name) VALUES (?, ?)", named)
-        number = insert_document(self._db, row)
-        self._sites[doc.number] = number
+        self._sites[doc.number] = insert_document(self._db, row)
         heapq.heappush(self._ends, (doc.dies, doc.number))
 
     @staticmethod
@@ -67,9 +75,7 @@ class ProductPolicy:
             self._learn(site, several)
         while self._ends and self._ends[0][0] < hours:
             _, doc = heapq.heappop(self._ends)
-            number = self._sites[doc]
-            self._db.execute("DELETE FROM schedule WHERE document = ?", (number,))
-            self._db.execute("DELETE FROM document WHERE id = ?", (number,))
+            self._db.execute("DELETE FROM document WHERE id = ?", (self._sites[doc],))
         self._db.execute("COMMIT")
         if room < 1:
             return []
@@ -80,8 +86,8 @@ class ProductPolicy:
         return asked
 
     def _learn(self, site: int, answers: list[Any]) -> None:
-        seen, now = Observations(), START
-        pending = self._missed.get(site, 0.0)
+        seen, now, run = Observations(), START, self._run(site)
+        lost = self._lost.setdefault(site, [])
         for answer in answers:
             doc, now = self._documents[answer.doc], START + answer.now * schedule.HOUR
             if answer.status == 503:
@@ -89,19 +95,20 @@ class ProductPolicy:
                 continue
             news = answer.new + answer.removed
             seen.askings[str(doc.number)] = self._ask(doc, now, news=news)
-            if answer.removed:
-                pending = now
+            row, stamp = load_document(self._db, run, str(doc.number)), round(now * 1e9)
+            candidate, proven = law.vouch(row.candidate_run, row.proven_run, stamp, RULES)
+            update_document(self._db, row, {"candidate_run": candidate, "proven_run": proven})
+            lost += [stamp] if answer.removed else []
             for child in answer.born:
                 self._insert(self._documents[child])
                 self._born.append(child)
                 seen.unread[str(child)] = str(doc.number)
-        (oldest,) = self._db.execute(
-            "SELECT min(schedule.asked_at) FROM document JOIN schedule"
-            " ON schedule.document = document.id WHERE document.site = ? AND NOT failures",
-            (site + 1,),
-        ).fetchone()
-        self._missed[site] = pending = 0.0 if (oldest or 0) > pending else pending
-        schedule.learn(self._db, site + 1, seen, now, pending)
+        sql = "SELECT min(proven_run) FROM document WHERE site = ?"
+        (oldest,) = self._db.execute(sql, (run.site,)).fetchone()
+        self._lost[site] = lost = [each for each in lost if each > (oldest or 0)]
+        sql = "UPDATE site SET lost_run = ? WHERE id = ?"
+        self._db.execute(sql, (min(lost, default=0), run.site))
+        schedule.learn(self._db, run, seen, now)
 
 
 def make(documents: Any, start: Any, budget: float) -> ProductPolicy:

@@ -57,8 +57,8 @@ class Rounds:
         """Make a round of these documents."""
         later = int(self._clock.now + hours * HOUR)
         with closing(sqlite3.connect(self.state.path)) as db, db:
-            db.execute("UPDATE schedule SET asked_at = ?, not_before = 0", (later,))
-            sql = "UPDATE schedule SET asked_at = 1 WHERE document = ?"
+            db.execute("UPDATE document SET asked_at = ?, not_before = 0", (later,))
+            sql = "UPDATE document SET asked_at = 1 WHERE id = ?"
             known = db.execute("SELECT url, id FROM document").fetchall()
             db.executemany(sql, [(number,) for url, number in known if url in urls])
         return await self.walk(served, len(urls), hours)
@@ -159,7 +159,7 @@ async def test_a_failure_keeps_its_reason(rounds: Rounds) -> None:
     assert B not in walked.requested
     assert walked.outcome(B) == ("skipped", "http-status")
     assert not walked.report.complete
-    assert B in (await rounds.walk(serve(), 3)).requested
+    assert B in (await rounds.walk(serve(), 3, hours=4)).requested
     assert (await rounds.walk(serve(), 1)).report.complete
 
 

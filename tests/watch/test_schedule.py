@@ -9,7 +9,7 @@ import pytest
 from sitemapreader import State
 from sitemapreader.state import schedule
 from sitemapreader.state.database import StateFile
-from sitemapreader.state.rows import DocumentRow, insert_document
+from sitemapreader.state.rows import DocumentRow, Run, insert_document
 from sitemapreader.state.schedule import DAY, HOUR, Asking, Observations
 
 if TYPE_CHECKING:
@@ -29,27 +29,27 @@ class Learned:
         self.db, self.state = self.file.connection, State(path)
         for number in (1, 2):
             name = f"site {number}"
-            self.db.execute("INSERT INTO site (id, name) VALUES (?, ?)", (number, name))
+            self.db.execute("INSERT INTO site (id, name, ended) VALUES (?, ?, 0)", (number, name))
 
     def add(self, *urls: str, site: int = 1, at: float = NOW) -> None:
         """Add documents that a first walk has read."""
         self.meet(*urls, site=site)
         seen = Observations({url: Asking(at, news=500) for url in urls})
-        schedule.learn(self.db, site, seen, at)
+        schedule.learn(self.db, Run(f"site {site}", site=site), seen, at)
 
     def meet(self, *urls: str, site: int = 1) -> None:
         for url in urls:
             insert_document(self.db, DocumentRow(None, site, url, 1, 0, "complete", read_run=1))
 
-    def learn(
-        self, at: float, *, site: int = 1, missed_at: float = 0, **askings: Asking | int
-    ) -> None:
+    def learn(self, at: float, *, site: int = 1, **askings: Asking | int) -> None:
         """Learn from askings, or from so many news."""
         made = {
             url: each if isinstance(each, Asking) else Asking(at, news=each)
             for url, each in askings.items()
         }
-        schedule.learn(self.db, site, Observations(made), at, missed_at)
+        run = Run(f"site {site}", site=site)
+        schedule.learn(self.db, run, Observations(made), at)
+        self.db.execute("UPDATE site SET ended = ? WHERE id = ?", (at, site))
 
     def chosen(self, number: int, at: float) -> list[str]:
         """Return what is asked of all sites."""
@@ -74,7 +74,6 @@ def learned(tmp_path: Path) -> Iterator[Learned]:
     ("hours", "news", "rate"),
     [
         (10, 5, 5.1 / 34),
-        (1, 30_000, 100.1 / 25),  # an import is one event
         (60 * 24, 0, 0.1 / (24 + 60 * 24)),
         (10, 0, 0.1 / 34),  # what was there when it was first read is no news
     ],
@@ -148,16 +147,16 @@ def test_what_is_silent_retires(learned: Learned, silent: int, most: float) -> N
     ],
 )
 def test_a_failure_rests(learned: Learned, retry_after: float, hours: float) -> None:
-    """Half an hour, or as long as its server asks; a month at most."""
+    """As long as it gave no answer, half an hour at least; or as its server asks, up to a month."""
     learned.add("a", "b")
-    at = NOW + HOUR
+    at = NOW + HOUR / 2
     learned.learn(at, a=Asking(at, is_failed=True, retry_after=retry_after), b=0)
     assert learned.chosen(2, at + hours * HOUR - 1) == ["b"]
     assert learned.chosen(2, at + hours * HOUR) == ["a", "b"]
 
 
 def test_failures_in_a_row_double_the_pause(learned: Learned) -> None:
-    """A site that is down for a day is asked six times; one answer ends the pauses."""
+    """A site that is down for a day is asked five times; one answer ends the pauses."""
     learned.add("a")
     at, asked = NOW + HOUR, 0
     while at < NOW + 25 * HOUR:
@@ -165,23 +164,26 @@ def test_failures_in_a_row_double_the_pause(learned: Learned) -> None:
             asked += 1
             learned.learn(at, a=Asking(at, is_failed=True))
         at += 600
-    assert asked == 6
+    assert asked == 5
     learned.learn(at, a=0)
     assert learned.chosen(1, at + 600) == ["a"]
 
 
 def test_a_loss_has_all_documents_asked(learned: Learned) -> None:
-    """What stands between a missed URL and its word gets a quarter of the requests."""
+    """What a missed URL waits for gets a quarter of the requests, once a day until it is proven."""
     learned.add("busy", "dull")
     at = NOW + 2 * HOUR
     learned.learn(at, busy=100, dull=Asking(at - HOUR))
     turns = [at + HOUR + 600 * step for step in range(4)]
     assert [learned.chosen(1, turn) for turn in turns] == [["busy"]] * 4
-    learned.learn(at + 1, busy=100, missed_at=at + 1)
+    learned.learn(at + 1, busy=100)
+    learned.db.execute("UPDATE site SET lost_run = ? WHERE id = 1", (int((at + 1) * 1e9),))
     assert sorted(learned.chosen(1, turn) for turn in turns) == [["busy"]] * 3 + [["dull"]]
-    learned.learn(at + HOUR, dull=0)
-    learned.learn(at + HOUR, busy=0)
+    learned.learn(at + HOUR, dull=0, busy=0)
     assert [learned.chosen(1, turn + HOUR) for turn in turns] == [["busy"]] * 4
+    learned.db.execute("UPDATE document SET proven_run = ? WHERE url = 'busy'", (int(at * 2e9),))
+    later = [turn + DAY for turn in turns]
+    assert sorted(learned.chosen(1, turn) for turn in later) == [["busy"]] * 3 + [["dull"]]
 
 
 @pytest.mark.parametrize("days", [-1, -365, 30, 3650])
@@ -221,7 +223,6 @@ def test_the_next_turn_of_a_site(learned: Learned) -> None:
     due, waiting = schedule.find_turn(learned.db, "site 1", NOW + HOUR)
     assert (due, 0 < waiting < 1) == (NOW + HOUR, True)
     failed = Asking(NOW + HOUR, is_failed=True, retry_after=5 * HOUR)
-    learned.learn(NOW + HOUR, a=failed)
-    learned.learn(NOW + HOUR, late=failed)
+    learned.learn(NOW + HOUR, a=failed, late=failed)
     assert schedule.find_turn(learned.db, "site 1", NOW + 2 * HOUR)[0] == NOW + 6 * HOUR
     assert schedule.find_turn(learned.db, "no site", NOW) == (NOW, 0)

@@ -40,7 +40,7 @@ def run(site: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 def let_time_pass(site: Path) -> None:
     with closing(sqlite3.connect(site.parent / "s.db")) as db, db:
-        db.execute("UPDATE schedule SET asked_at = asked_at - 5000")
+        db.execute("UPDATE document SET asked_at = asked_at - 5000")
 
 
 def test_what_is_printed(site: Path) -> None:
