@@ -130,7 +130,7 @@ def _find_rest(since: float, now: float, retry_after: float = 0.0) -> float:
 
 
 def _rest_site(db: sqlite3.Connection, site: int, answers: list[Asking], now: float) -> None:
-    """Let a site rest of which all that was asked has failed, or which has no sitemaps."""
+    """Let a site rest whose answers were all failures, or which has no sitemaps."""
     rest = 0.0
     if answers and all(each.is_failed for each in answers):
         (before,) = db.execute("SELECT rest FROM site WHERE id = ?", (site,)).fetchone()
@@ -194,7 +194,7 @@ def _find_turns(
 def plan(
     db: sqlite3.Connection, number: int, now: float, names: Collection[str] | None = None
 ) -> list[PlannedDocument]:
-    """Return the documents to ask now, most waiting first: of some sites by name, or of all."""
+    """Return the documents to ask now, of some sites or of all, most waiting first."""
     # One more than a quarter now and then: right on average, for one document at a time too.
     quarter = int((number + now // LEAST_SECONDS % 4) // 4)
     awaited = "due <= :now AND is_awaited ORDER BY asked_at LIMIT :most"
