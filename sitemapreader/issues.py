@@ -95,7 +95,6 @@ class IssueCode(StrEnum):
     TOO_DEEP = ("too-deep", ERROR, "a record is nested too deep and was dropped", "flatten it")
     TOO_MANY_ELEMENTS = ("too-many-elements", ERROR, "a record has too many elements and was dropped", "split it; raise `Limits.record_elements` if it is trusted")
     TOO_MANY_ATTRIBUTES = ("too-many-attributes", ERROR, "an element has too many attributes; its record was dropped", "remove attributes that no sitemap needs")
-    TOO_MANY_NAMES = ("too-many-names", ERROR, "the document uses too many different element names; the rest was not read", "use the protocol's names")
     # -- the values of a record
     MISSING_LOC = ("missing-loc", WARNING, "a record has no `<loc>`", "give every record its URL")
     REPEATED_LOC = ("repeated-loc", WARNING, "a record has several `<loc>`; each was read as a record of its own", "write one record for each URL")

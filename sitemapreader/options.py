@@ -102,8 +102,6 @@ class Limits:
     """Attributes of one element; no format has more than 6."""
     field_chars: int = _limit(65_536)
     """Characters of one field; a loc may have 2,047, a video's description 2,048."""
-    names: int = _limit(2_000)
-    """Different element names of the extras of one document; no other names are counted."""
     feedparser_seconds: int = _limit(2)
     """Whole CPU seconds of feedparser for one broken feed; 1 MiB of broken RSS takes 1.7."""
     # one walk

@@ -34,7 +34,7 @@ SAME = frozenset(
     compression-trailing-bytes compression-trailing-document
     compression-truncated compression-corrupt html-entity bare-ampersand bare-less-than
     control-character unbound-prefix mismatched-tag not-well-formed malformed template
-    record-too-long field-too-long too-deep too-many-elements too-many-attributes too-many-names
+    record-too-long field-too-long too-deep too-many-elements too-many-attributes
     repeated-loc not-a-url untidy-line repeated-field changefreq priority extension invalid-url
     child-url-too-long userinfo-removed tls bad-http surplus-bytes http-status
     redirect-loop too-many-redirects downgrade robots-unreachable

@@ -9,7 +9,6 @@ from each_case import for_each
 from reading import FEED, check_ways, issues, locs, read
 
 from sitemapreader import Image, IssueCode, UrlEntry, Video
-from sitemapreader.models import Price, Restriction
 
 PAGE = "https://a.example/1"
 
@@ -148,10 +147,7 @@ THUMBNAIL = '<media:thumbnail url="https://a.example/v.jpg" width="120"/>'
                 f'<media:content url="{A_VIDEO}" type="video/mp4" duration="61"/>{THUMBNAIL}'
                 "<media:title>V</media:title>"
                 "<media:description><![CDATA[D & E]]></media:description>"
-                '<media:player url="/play"/><media:keywords>a, b,</media:keywords>'
-                "<media:category>C</media:category>"
-                '<media:restriction relationship="allow" type="country">au us</media:restriction>'
-                '<media:price type="rent" price="19.99" currency="EUR"/>'
+                '<media:player url="/play"/>'
             ),
             [],
             [
@@ -162,10 +158,6 @@ THUMBNAIL = '<media:thumbnail url="https://a.example/v.jpg" width="120"/>'
                     content_loc=A_VIDEO,
                     player_loc="/play",
                     duration=61,
-                    category="C",
-                    tags=("a", "b"),
-                    prices=(Price("19.99", "EUR", "rent"),),
-                    restriction=Restriction(("au", "us"), "allow"),
                 )
             ],
         ),

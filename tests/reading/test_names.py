@@ -66,15 +66,11 @@ LONG = "x" * 100_000
 
 
 def test_long_names_are_not_kept() -> None:
-    """A long name is resolved, but is kept neither by itself nor as the name of an extra."""
-    names = Names(frozenset({"urn:root"}), Format.URLSET, 10)
+    """A long name is resolved, but is not kept."""
+    names = Names(frozenset({"urn:root"}), Format.URLSET)
     assert names[f"{{urn:x}}{LONG}"].local == LONG
-    assert names.count_extra(f"{{urn:x}}{LONG}").local == LONG
     assert names["{urn:root}URL"].own == "url"
     assert list(names) == ["{urn:root}URL"]
-    kept = vars(names)["_of_extras"]
-    assert len(kept) == 1
-    assert LONG not in "".join(map(str, kept))
 
 
 # -- an element that binds a namespace and is not closed costs its own record, and no other

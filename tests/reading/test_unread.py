@@ -119,13 +119,13 @@ def test_parts_with_a_very_long_reference_are_read() -> None:
     ],
 )
 def test_names_in_the_section_of_an_extra_are_text(text: str) -> None:
-    """What looks like a name in a CDATA section is none, bound or not, and is not counted."""
+    """What looks like a name in a CDATA section is none, bound or not."""
     record = f"<url><loc>https://a.example/</loc><mobile:a>{text}</mobile:a></url>"
     document = urlset(record.encode())
-    (entry,) = read(document, names=1)
+    (entry,) = read(document)
     assert isinstance(entry, UrlEntry)
     assert [extra.name for extra in entry.extras] == ["a"]
-    assert read_by_tree(document, names=1) == [entry]
+    assert read_by_tree(document) == [entry]
 
 
 @pytest.mark.parametrize("blank", [" ", "\n\t", "\xa0", "&#32;", "\u3000&#10;"])

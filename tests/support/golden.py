@@ -36,7 +36,6 @@ LIMITS = {
     "hostile/too-deep.xml": Limits(record_depth=8),
     "hostile/too-many-elements.xml": Limits(record_elements=50),
     "hostile/too-many-attributes.xml": Limits(attributes=10),
-    "hostile/too-many-names.xml": Limits(names=20),
     "hostile/field-too-long.xml": Limits(field_chars=200),
     "hostile/too-large-entries.xml": Limits(entries=4),
     "hostile/too-large-entries.txt": Limits(entries=4),

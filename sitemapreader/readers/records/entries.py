@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
+from xml.etree.ElementTree import Element
 
 import attrs
 
@@ -25,18 +26,18 @@ from sitemapreader.models import (
     Via,
 )
 from sitemapreader.readers.records.context import (
+    MARKUP,
     Record,
     RecordContext,
     find_plain_text,
     get_text,
-    has_name,
+    is_html,
     join_texts,
     list_texts,
     make_extra,
     read_attributes,
 )
-from sitemapreader.readers.records.links import choose_link, is_alternate
-from sitemapreader.readers.records.media import MediaReader
+from sitemapreader.readers.records.media import read_media
 from sitemapreader.readers.records.vocabulary import (
     ATOM,
     EXTENSIONS,
@@ -44,7 +45,6 @@ from sitemapreader.readers.records.vocabulary import (
     NO_NAME,
     OWN,
     PROTOCOL_FIELDS,
-    RDF,
     RESOURCESYNC,
     XHTML,
     Extension,
@@ -53,16 +53,16 @@ from sitemapreader.readers.records.vocabulary import (
     parse_changefreq,
     parse_priority,
 )
-from sitemapreader.urls import has_web_scheme, parse_reference
+from sitemapreader.urls import find_url_error, has_web_scheme, parse_reference, resolve
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from xml.etree.ElementTree import Element
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from sitemapreader.models import Event
+    from sitemapreader.readers.stats import ReadStats
 
     Found: TypeAlias = defaultdict[str, list[Any]]
     """The values of a record, by the attribute of its entry."""
-    Dates: TypeAlias = dict[tuple[str, str], int]
-    Parsers: TypeAlias = tuple[tuple[str, Callable[[str], Any], IssueCode], ...]
 
 _LINK_KEYS = (XHTML, OWN, ATOM)
 
@@ -100,12 +100,6 @@ def _add_part(context: RecordContext, found: Found, name: Name, element: Element
         return
     if is_link and name.key == XHTML:
         context.add_issue(IssueCode.EXTENSION, element, url=url, value=f"<{name.local}>")
-    _add_extra(context, found, element)
-
-
-def _add_extra(context: RecordContext, found: Found, element: Element) -> None:
-    for one in filter(has_name, element.iter()):
-        context.names.count_extra(one.tag)
     found["extras"].append(make_extra(element))
 
 
@@ -113,7 +107,7 @@ def _add_link(
     context: RecordContext, found: Found, element: Element, attributes: dict[str, str], url: str
 ) -> None:
     href = attributes["href"]
-    if not is_alternate(attributes):
+    if "alternate" not in _list_relations(attributes, "alternate"):
         uri = context.names[element.tag].uri
         found["extras"].append(Extra(uri, attributes["rel"], href, dict(element.items())))
     elif parse_reference(href) is None:
@@ -139,7 +133,7 @@ def _read_extension(
         if field:
             _read_field(context, values, field, child, url)
         elif name.tag not in extension.containers and child not in kept:
-            _add_extra(context, found, child)
+            found["extras"].append(make_extra(child))
             kept.update(child.iter())
     if extension.required and not values.get(extension.required):
         context.add_issue(IssueCode.EXTENSION, element, url=url, value=f"<{own.local}>")
@@ -177,74 +171,57 @@ def _read_field(
     values[field.name] = value
 
 
-_RANKS: dict[Format, Dates] = {
+# -- the records of feeds
+
+_RELATIONS = "http://www.iana.org/assignments/relation/"
+"""RFC 4287, section 4.2.7.2: a relation may be written as an IRI."""
+_NEXT, _ARCHIVE = "next", "prev-archive"
+"""RFC 5005, sections 3 and 4."""
+_RANKS = {
     format_: {name: rank for rank, names in enumerate(dates) for name in names}
     for format_, dates in FEED_DATES.items()
 }
 """Format -> the dates of its records, by (key, tag): the lowest number is the best."""
 
 
-def read_item(context: RecordContext, record: Element) -> None:
+def _list_relations(link: dict[str, str], default: str = "") -> list[str]:
+    return link.get("rel", default).lower().removeprefix(_RELATIONS).split()
+
+
+def find_page_relations(link: dict[str, str]) -> set[str]:
+    """Return by which relations a link of a feed leads to a page with older records."""
+    relations = {_NEXT, _ARCHIVE}.intersection(_list_relations(link))
+    return relations if link.get("href", "").strip() else set()
+
+
+def deliver_pages(
+    events: list[Event], stats: ReadStats, pages: Mapping[str, Sequence[str]]
+) -> None:
+    """Deliver the pages that a feed links to: relation -> its bases, and the link."""
+    for relation, (*bases, href) in pages.items():
+        base = stats.sitemap
+        for each in filter(None, bases):
+            base = resolve(base, each) or base
+        is_sound = has_web_scheme(href) or not MARKUP.search(href)
+        url = resolve(base, href) if is_sound else None
+        if url and not find_url_error(url):
+            is_archive = relation == _ARCHIVE
+            events.append(SitemapEntry(url, None, Via.PAGE, stats.sitemap, is_archive=is_archive))
+        else:
+            stats.add_issue(events, IssueCode.FEED_HAS_MORE, value=href)
+
+
+def _read_item(context: RecordContext, record: Element) -> None:
     """Read an RSS item: `<link>`, else a `<guid>` that is a permalink (RSS 2.0)."""
-    names = context.names
     link = guid = None
     for child in record:
-        own = names[child.tag].own
-        if own == "link":
-            link = child if link is None and list_texts(child) else link
-        elif own == "guid":
-            guid = child if guid is None and _is_permalink(child) else guid
+        own = context.names[child.tag].own
+        if own == "link" and link is None and list_texts(child):
+            link = child
+        elif own == "guid" and guid is None and _is_permalink(child):
+            guid = child
     link = guid if link is None else link
-    text = _get_about(context, record) if link is None else get_text(link)
-    _deliver(context, record, text, link, _RANKS[Format.RSS])
-
-
-def read_entry(context: RecordContext, record: Element) -> None:
-    """Read an Atom entry: its alternate link, text/html first (RFC 4287, 4.2.7)."""
-    links = [child for child in record if context.names[child.tag].own == "link"]
-    attributes = list(map(read_attributes, links))
-    chosen = choose_link(attributes)
-    if chosen is not None:
-        link, text = links[chosen], attributes[chosen]["href"].strip()
-        _deliver(context, record, text, link, _RANKS[Format.ATOM])
-        return
-    written = (  # its URL as its text, as in RSS
-        link
-        for link, one in zip(links, attributes, strict=True)
-        if is_alternate(one) and list_texts(link)
-    )
-    first = next(written, None)
-    text = "" if first is None else get_text(first)
-    _deliver(context, record, text, first, _RANKS[Format.ATOM])
-
-
-def _deliver(
-    context: RecordContext, record: Element, text: str, link: Element | None, ranks: Dates
-) -> None:
-    context.report_repairs(text)
-    url = context.check_loc(text, link)
-    if url is None:
-        return
-    date = _find_date(context, record, ranks)
-    lastmod, written = context.read_value(date, url, parse_lastmod, IssueCode.LASTMOD)
-    sitemap = context.stats.sitemap
-    titles = (child for child in record if context.names[child.tag].own == "title")
-    title = next((text for each in titles if (text := find_plain_text(each))), None)
-    entry = UrlEntry(url, lastmod, sitemap=sitemap, lastmod_text=written, title=title)
-
-    report = partial(context.add_issue, IssueCode.EXTENSION, url=url)
-    media = MediaReader(context.names, record, report).read()
-    entry.images, entry.videos = media["images"], media["videos"]
-    context.deliver(entry)
-
-
-def _get_about(context: RecordContext, record: Element) -> str:
-    """Return the rdf:about of an item of RSS 1.0, which is its URL."""
-    for name, value in record.items():
-        uri, _, local = name.rpartition("}")
-        if local.lower() == "about" and context.names.find_key(uri[1:]) in (RDF, OWN):
-            return value
-    return ""
+    _deliver(context, record, "" if link is None else get_text(link), link, Format.RSS)
 
 
 def _is_permalink(guid: Element) -> bool:
@@ -256,15 +233,50 @@ def _is_permalink(guid: Element) -> bool:
     return permalink.lower() != "false" and has_web_scheme(get_text(guid))
 
 
-def _find_date(context: RecordContext, record: Element, ranks: Dates) -> Element | None:
-    """Return the best date that is not empty; of equal ones, the first."""
-    best, found = len(ranks), None
+def _read_entry(context: RecordContext, record: Element) -> None:
+    """Read an Atom entry: its alternate link, text/html first (RFC 4287, 4.2.7)."""
+    alternates = []
+    for child in record:
+        if context.names[child.tag].own == "link":
+            link = read_attributes(child)
+            if "alternate" in _list_relations(link, "alternate"):
+                alternates.append((link.get("href", "").strip(), child, link))
+    found = [each for each in alternates if each[0]]
+    pages = (each for each in found if is_html(each[2].get("type", "text/html")))
+    text, element, _ = next(pages, found[0] if found else ("", None, {}))
+    if not found:  # its URL as its text, as in RSS
+        element = next((each for _, each, _ in alternates if list_texts(each)), None)
+        text = "" if element is None else get_text(element)
+    _deliver(context, record, text, element, Format.ATOM)
+
+
+def _deliver(
+    context: RecordContext, record: Element, text: str, link: Element | None, format_: Format
+) -> None:
+    context.report_repairs(text)
+    url = context.check_loc(text, link)
+    if url is None:
+        return
+    # The best date that is not empty; of equal ones, the first.
+    ranks = _RANKS[format_]
+    best, date, title = len(ranks), None, ""
     for child in record:
         name = context.names[child.tag]
         rank = ranks.get((name.key, name.tag), best)
         if rank < best and context.is_filled(child):
-            best, found = rank, child
-    return found
+            best, date = rank, child
+        if name.own == "title" and not title:
+            title = find_plain_text(child)
+    lastmod, written = context.read_value(date, url, parse_lastmod, IssueCode.LASTMOD)
+    entry = UrlEntry(url, lastmod, sitemap=context.stats.sitemap, lastmod_text=written)
+    entry.title = title or None
+    report = partial(context.add_issue, IssueCode.EXTENSION, url=url)
+    media = read_media(context.names, record, report)
+    entry.images, entry.videos = media["images"], media["videos"]
+    context.deliver(entry)
+
+
+# -- the records of the protocol
 
 
 def read_record(context: RecordContext, record: Record) -> None:
@@ -276,98 +288,87 @@ def read_record(context: RecordContext, record: Record) -> None:
         _READERS[context.names[record.element.tag].tag](context, record.element)
 
 
-@attrs.define
-class _Part:
-    """What belongs to one loc of a record."""
+def _read_protocol_record(context: RecordContext, record: Element) -> None:
+    """Read a `<url>` or `<sitemap>`; each of several locs gives an entry of its own.
 
-    loc: Element | None = None
-    text: str = ""
-    own: dict[str, Element] = attrs.field(factory=dict)
-    """The last filled element of each other field of the protocol."""
-    repeated: set[str] = attrs.field(factory=set)
-    others: list[tuple[Name, Element]] = attrs.field(factory=list)
-
-
-def _read_protocol_record(context: RecordContext, element: Element) -> None:
-    """Read a `<url>` or `<sitemap>`; each of several locs gives an entry of its own."""
-    is_url = context.names[element.tag].tag == "url"
-    parts = _split_by_loc(context, element)
-    context.report_repairs(parts[0].text)
+    What stands before the first loc belongs to it too, and an empty one does not count beside
+    others. A record without a loc may have its URL as its own text.
+    """
+    parts: list[_Part] = [_Part()]
+    for child in record:
+        name = context.names[child.tag]
+        if name.own == "loc" and list_texts(child) and parts[-1].text is not None:
+            parts.append(_Part())
+        parts[-1].add(context, name, child)
+    first = parts[0]
+    number = sum(context.names[child.tag].own == "loc" for child in record)
+    if number > 1:
+        context.add_issue(IssueCode.REPEATED_LOC, record, value=str(number))
+    elif not number and (texts := list_texts(record)) and has_web_scheme(texts[0]):
+        first.loc, first.text = record, texts[0]
+        context.add_issue(IssueCode.MISSING_LOC, record, value=first.text)
+    context.report_repairs(first.text or "")
+    is_url = context.names[record.tag].tag == "url"
     for part in parts:
-        url = context.check_loc(part.text, part.loc)
+        url = context.check_loc(part.text or "", part.loc)
         if url is not None:
             make = _make_url_entry if is_url else _make_sitemap_entry
             make(context, url, part)
 
 
-def _split_by_loc(context: RecordContext, element: Element) -> list[_Part]:
-    """Split a record by its locs: each with the fields behind it.
+@attrs.define
+class _Part:
+    """What belongs to one loc of a record."""
 
-    What stands before the first loc belongs to it too, and an empty one does not count beside
-    others. A record without a loc may have its URL as its own text.
-    """
-    part = _Part()
-    parts, locs = [part], 0
-    for child in element:
-        name = context.names[child.tag]
-        own = name.own
-        if own == "loc":
-            locs += 1
-            part = _add_loc(parts, child)
-        elif own not in PROTOCOL_FIELDS:
+    loc: Element | None = None
+    text: str | None = None
+    """Of the loc; "" if it is in pieces."""
+    own: dict[str, Element] = attrs.field(factory=dict)
+    """The last filled element of each other field of the protocol."""
+    repeated: set[str] = attrs.field(factory=set)
+    others: list[tuple[Name, Element]] = attrs.field(factory=list)
+
+    def add(self, context: RecordContext, name: Name, child: Element) -> None:
+        """Add an element of the record."""
+        if name.own == "loc":
+            texts = list_texts(child)
+            if texts or self.loc is None:
+                self.loc = child
+            if texts:
+                self.text = texts[0] if len(texts) == 1 else ""
+        elif name.own not in PROTOCOL_FIELDS:
             if name is not NO_NAME:
-                part.others.append((name, child))
+                self.others.append((name, child))
         elif context.is_filled(child):
-            if own in part.own:
-                part.repeated.add(own)
-            part.own[own] = child
-    if locs > 1:
-        context.add_issue(IssueCode.REPEATED_LOC, element, value=str(locs))
-    elif not locs and (texts := list_texts(element)) and has_web_scheme(texts[0]):
-        part.loc, part.text = element, texts[0]
-        context.add_issue(IssueCode.MISSING_LOC, element, value=part.text)
-    return parts
+            if name.own in self.own:
+                self.repeated.add(name.own)
+            self.own[name.own] = child
 
-
-def _add_loc(parts: list[_Part], loc: Element) -> _Part:
-    """Add a loc to the last part, or a part for it; return the part for what follows."""
-    part, texts = parts[-1], list_texts(loc)
-    if texts and part.loc is not None and list_texts(part.loc):
-        part = _Part()
-        parts.append(part)
-    if texts or part.loc is None:
-        part.loc, part.text = loc, texts[0] if len(texts) == 1 else ""
-    return part
-
-
-def _read_own(
-    context: RecordContext, url: str, part: _Part, parsers: Parsers
-) -> list[tuple[Any, str | None]]:
-    for tag in PROTOCOL_FIELDS:
-        if tag in part.repeated:
-            last = part.own[tag]
-            value = context.names[last.tag].local
-            context.add_issue(IssueCode.REPEATED_FIELD, last, url=url, value=value)
-    return [context.read_value(part.own.get(tag), url, parse, code) for tag, parse, code in parsers]
+    def read(self, context: RecordContext, url: str, number: int) -> list[Any]:
+        """Return the values of the first fields behind the loc, and the text of lastmod."""
+        for tag in PROTOCOL_FIELDS:
+            if tag in self.repeated:
+                last = self.own[tag]
+                value = context.names[last.tag].local
+                context.add_issue(IssueCode.REPEATED_FIELD, last, url=url, value=value)
+        found = [
+            context.read_value(self.own.get(tag), url, parse, code)
+            for tag, parse, code in _PARSERS[:number]
+        ]
+        return [*(value for value, _ in found), found[0][1]]
 
 
 def _make_sitemap_entry(context: RecordContext, url: str, part: _Part) -> None:
-    [(moment, written)] = _read_own(context, url, part, _PARSERS[:1])
-    context.deliver(SitemapEntry(url, moment, Via.INDEX, context.stats.sitemap, written))
+    lastmod, text = part.read(context, url, 1)
+    context.deliver(SitemapEntry(url, lastmod, Via.INDEX, context.stats.sitemap, text))
     for name, field in part.others:
         context.add_issue(IssueCode.EXTENSION, field, url=url, value=f"<{name.local}>")
 
 
-def _find_metadata(part: _Part) -> dict[str, str]:
-    """Return what ResourceSync says of the URL (ANSI/NISO Z39.99, section 7)."""
-    for name, field in part.others:
-        if (name.key, name.tag) == (RESOURCESYNC, "md"):
-            return read_attributes(field)
-    return {}
-
-
 def _make_url_entry(context: RecordContext, url: str, part: _Part) -> None:
-    metadata = _find_metadata(part)
+    # what ResourceSync says of the URL (ANSI/NISO Z39.99, section 7)
+    said = (field for name, field in part.others if (name.key, name.tag) == (RESOURCESYNC, "md"))
+    metadata = read_attributes(next(said, Element("")))
     if metadata.get("capability"):  # a list of lists: sections 8 and 9
         part.others.clear()
         _make_sitemap_entry(context, url, part)
@@ -376,11 +377,9 @@ def _make_url_entry(context: RecordContext, url: str, part: _Part) -> None:
     if change is Change.UNLISTED and not context.keeps_deleted:
         context.drop_record(IssueCode.DELETED, url)
         return
-    (moment, written), (frequency, _), (priority, _) = _read_own(context, url, part, _PARSERS)
-    sitemap = context.stats.sitemap
-    entry = UrlEntry(
-        url, moment, frequency, priority, sitemap=sitemap, lastmod_text=written, change=change
-    )
+    lastmod, changefreq, priority, text = part.read(context, url, 3)
+    entry = UrlEntry(url, lastmod, changefreq, priority)
+    entry.sitemap, entry.lastmod_text, entry.change = context.stats.sitemap, text, change
     if part.others:
         for slot, value in read_parts(context, part.others, url).items():
             setattr(entry, slot, value)
@@ -388,7 +387,7 @@ def _make_url_entry(context: RecordContext, url: str, part: _Part) -> None:
 
 
 _CHANGES = {"created": Change.NEW, "updated": Change.CHANGED, "deleted": Change.UNLISTED}
-_PARSERS: Parsers = (
+_PARSERS: tuple[tuple[str, Callable[[str], Any], IssueCode], ...] = (
     ("lastmod", parse_lastmod, IssueCode.LASTMOD),
     ("changefreq", parse_changefreq, IssueCode.CHANGEFREQ),
     ("priority", parse_priority, IssueCode.PRIORITY),
@@ -397,7 +396,7 @@ _PARSERS: Parsers = (
 _READERS: dict[str, Callable[[RecordContext, Element], None]] = {
     "url": _read_protocol_record,
     "sitemap": _read_protocol_record,
-    "item": read_item,
-    "entry": read_entry,
+    "item": _read_item,
+    "entry": _read_entry,
 }
 """Name of a record -> what reads it."""

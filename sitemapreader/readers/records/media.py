@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from sitemapreader.models import Image, Price, Restriction, Video
-from sitemapreader.readers.records.context import find_plain_text, join_texts, read_attributes
+from sitemapreader.models import Image, Video
+from sitemapreader.readers.records.context import find_plain_text, read_attributes
 from sitemapreader.readers.records.vocabulary import MEDIA, Names, parse_count
 from sitemapreader.urls import parse_reference
 
@@ -29,109 +29,81 @@ _SUFFIX = re.compile(
 )
 
 
-class MediaReader:
-    """Reader of the media of one record, of which `record` may hold the media alone."""
+def read_media(names: Names, record: Element, report: Report) -> dict[str, tuple[Any, ...]]:
+    """Return the images and videos of a record, each URL once."""
+    images: dict[str, Image] = {}
+    videos: dict[str, Video] = {}
+    for content, fields in _list_contents(names, record):
+        attributes = read_attributes(content)
+        kind = _find_kind(attributes)
+        url = _read_url(content, report) if kind else None
+        if kind == "image" and url:
+            title, caption = _read_text(fields, "title"), _read_text(fields, "description")
+            images.setdefault(url, Image(url, title, caption))
+        elif kind == "video":
+            video = _make_video(fields, report)
+            if attributes.get("type") == _FLASH:
+                video.player_loc = video.player_loc or url
+            else:
+                video.content_loc = url
+            if duration := attributes.get("duration"):
+                video.duration = parse_count(duration)
+                if video.duration is None:
+                    report(content, value=duration)
+            if key := url or video.player_loc:
+                videos.setdefault(key, video)
+    # a player or a thumbnail without a medium stands for what it leads to
+    fields = _find_fields(names, record, *_find(names, record, "group"))
+    if not videos and "player" in fields and (video := _make_video(fields, report)).player_loc:
+        videos[video.player_loc] = video
+    if not (images or videos) and (url := _read_url(fields.get("thumbnail"), report)):
+        images[url] = Image(url)
+    return {"images": tuple(images.values()), "videos": tuple(videos.values())}
 
-    def __init__(self, names: Names, record: Element, report: Report) -> None:
-        self._names = names
-        self._record = record
-        self._report = report
 
-    def read(self) -> dict[str, tuple[Any, ...]]:
-        """Return images and videos, each URL once."""
-        if not any(map(self._is_media, self._record)):
-            return {"images": (), "videos": ()}
-        images: dict[str | None, Image] = {}
-        videos: dict[str | None, Video] = {}
-        for content, fields in self._list_contents():
-            attributes = read_attributes(content)
-            kind = _find_kind(attributes)
-            url = self._read_url(content) if kind else None
-            if kind == "image" and url:
-                title, caption = (_read_text(fields, tag) for tag in ("title", "description"))
-                images.setdefault(url, Image(url, title, caption))
-            elif kind == "video" and (url or "player" in fields):
-                is_player = attributes.get("type") == _FLASH
-                video = self._make_video(fields, content, None if is_player else url)
-                video.player_loc = video.player_loc or (url if is_player else None)
-                videos.setdefault(url or video.player_loc, video)
-        fields = self._find_fields(self._record, *self._find(self._record, "group"))
-        if not videos and "player" in fields:
-            video = self._make_video(fields, fields["player"], None)
-            videos = {video.player_loc: video} if video.player_loc else {}
-        if not (images or videos) and "thumbnail" in fields:
-            url = self._read_url(fields["thumbnail"])
-            images = {url: Image(url)} if url else {}
-        return {"images": tuple(images.values()), "videos": tuple(videos.values())}
+def _list_contents(names: Names, record: Element) -> Iterator[tuple[Element, Fields]]:
+    """Yield each medium, and of a group of versions the default or the first."""
+    for child in record:
+        name = names[child.tag]
+        if name.key == MEDIA and name.tag == "group":
+            contents = _find(names, child, "content")
+            known = [each for each in contents if _find_kind(read_attributes(each))]
+            if known:
+                chosen = max(known, key=_is_default)
+                yield chosen, _find_fields(names, record, child, chosen)
+        elif name.key == MEDIA and name.tag == "content":
+            yield child, _find_fields(names, record, child)
+        elif name.own == "enclosure" or (name.own == "link" and is_enclosure(child)):
+            yield child, _find_fields(names, record)
 
-    def _list_contents(self) -> Iterator[tuple[Element, Fields]]:
-        """Yield each medium, and of a group of versions the default or the first."""
-        record = self._record
-        for child in record:
-            name = self._names[child.tag]
-            if (name.key, name.tag) == (MEDIA, "group"):
-                contents = self._find(child, "content")
-                contents = [each for each in contents if _find_kind(read_attributes(each))]
-                if contents:
-                    chosen = max(contents, key=_is_default)
-                    yield chosen, self._find_fields(record, child, chosen)
-            elif (name.key, name.tag) == (MEDIA, "content"):
-                yield child, self._find_fields(record, child)
-            elif name.key != MEDIA and self._is_media(child):
-                yield child, self._find_fields(record)
 
-    def _is_media(self, element: Element) -> bool:
-        name = self._names[element.tag]
-        if name.key == MEDIA or name.own == "enclosure":
-            return True
-        return name.own == "link" and bool(element.attrib) and is_enclosure(element)
+def _find(names: Names, scope: Element, tag: str) -> list[Element]:
+    found = ((names[child.tag], child) for child in scope)
+    return [child for name, child in found if (name.key, name.tag) == (MEDIA, tag)]
 
-    def _find(self, element: Element, tag: str) -> list[Element]:
-        names = ((self._names[child.tag], child) for child in element)
-        return [child for name, child in names if (name.key, name.tag) == (MEDIA, tag)]
 
-    def _find_fields(self, *scopes: Element) -> Fields:
-        """Return what is said in elements, of which the innermost comes last."""
-        fields: Fields = {}
-        for scope in scopes:
-            for child in reversed(scope):
-                name = self._names[child.tag]
-                if name.key == MEDIA:
-                    fields[name.tag] = child
-        return fields
-
-    def _make_video(self, fields: Fields, content: Element, url: str | None) -> Video:
-        duration = read_attributes(content).get("duration") or None
-        seconds = parse_count(duration) if duration else None
-        if duration and seconds is None:
-            self._report(content, value=duration)
-        thumbnail, player = (fields.get(tag) for tag in ("thumbnail", "player"))
-        keywords = (_read_text(fields, "keywords") or "").split(",")
-        return Video(
-            thumbnail_loc=None if thumbnail is None else self._read_url(thumbnail),
-            title=_read_text(fields, "title"),
-            description=_read_text(fields, "description"),
-            content_loc=url,
-            player_loc=None if player is None else self._read_url(player),
-            duration=seconds,
-            category=_read_text(fields, "category"),
-            tags=tuple(filter(None, map(str.strip, keywords))),
-            prices=_read_prices(fields),
-            restriction=_read_restriction(fields),
-        )
-
-    def _read_url(self, element: Element) -> str | None:
-        attributes = read_attributes(element)
-        url = attributes.get("url", attributes.get("href", "")).strip()
-        if url and parse_reference(url) is None:
-            self._report(element, value=url)
-            return None
-        return url or None
+def _find_fields(names: Names, *scopes: Element) -> Fields:
+    """Return what is said in elements, of which the innermost comes last."""
+    return {
+        name.tag: child
+        for scope in scopes
+        for child in reversed(scope)
+        if (name := names[child.tag]).key == MEDIA
+    }
 
 
 def is_enclosure(link: Element) -> bool:
     """Return whether a link of Atom leads to an enclosure (RFC 4287, section 4.2.7.2)."""
     return read_attributes(link).get("rel", "").strip().lower() == "enclosure"
+
+
+def _make_video(fields: Fields, report: Report) -> Video:
+    return Video(
+        thumbnail_loc=_read_url(fields.get("thumbnail"), report),
+        title=_read_text(fields, "title"),
+        description=_read_text(fields, "description"),
+        player_loc=_read_url(fields.get("player"), report),
+    )
 
 
 def _find_kind(attributes: dict[str, str]) -> str:
@@ -152,19 +124,14 @@ def _is_default(content: Element) -> bool:
     return read_attributes(content).get("isdefault", "").lower() == "true"
 
 
+def _read_url(element: Element | None, report: Report) -> str | None:
+    attributes = {} if element is None else read_attributes(element)
+    url = attributes.get("url", attributes.get("href", "")).strip()
+    if url and parse_reference(url) is None:
+        report(element, value=url)
+        return None
+    return url or None
+
+
 def _read_text(fields: Fields, tag: str) -> str | None:
     return find_plain_text(fields[tag]) or None if tag in fields else None
-
-
-def _read_restriction(fields: Fields) -> Restriction | None:
-    element = fields.get("restriction")
-    attributes = {} if element is None else read_attributes(element)
-    if element is None or attributes.get("type") != "country":
-        return None
-    return Restriction(tuple(join_texts(element).split()), attributes.get("relationship"))
-
-
-def _read_prices(fields: Fields) -> tuple[Price, ...]:
-    attributes = read_attributes(fields["price"]) if "price" in fields else {}
-    amount = attributes.get("price", "").strip()
-    return (Price(amount, attributes.get("currency"), attributes.get("type")),) if amount else ()

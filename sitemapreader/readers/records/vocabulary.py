@@ -16,6 +16,7 @@ from typing import (
     Any,
     Literal,
     TypeAlias,
+    TypeVar,
     get_args,
     get_origin,
     get_type_hints,
@@ -30,6 +31,8 @@ from sitemapreader.urls import parse_reference
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+
+    Number = TypeVar("Number", int, float)
 
 ExtraFormats: TypeAlias = "Iterable[Literal['html'] | Format]"
 """Formats that are read only where the caller asks for them."""
@@ -147,8 +150,8 @@ def _known_key(uri: str, format_: Format) -> str:
     return OWN if key == OWN_KEYS.get(format_) else key
 
 
-_LONGEST_KEPT = 2 * MAX_NAMESPACE_CHARS
-"""Longer names are resolved each time: thousands of them would take a lot of memory."""
+_MOST_KEPT, _LONGEST_KEPT = 2_000, 2 * MAX_NAMESPACE_CHARS
+"""More names, and longer ones, are resolved each time: they would take a lot of memory."""
 
 
 @attrs.frozen
@@ -167,24 +170,13 @@ class Name:
 
 
 class Names(dict[Any, Name]):
-    """Resolver of names, `{uri}local`, each only once; `most` may be extras."""
+    """Resolver of names, `{uri}local`, each only once."""
 
-    def __init__(self, own_uris: frozenset[str], format_: Format, most: int) -> None:
+    def __init__(self, own_uris: frozenset[str], format_: Format) -> None:
         super().__init__()
         self.own_uris = own_uris
         """The document's own namespaces; a new set at each change."""
-        self._format = format_
-        self._most = most
-        self._of_extras: set[Any] = set()
-
-    @property
-    def are_too_many(self) -> bool:
-        """Whether the extras of the document have too many names."""
-        return len(self._of_extras) > self._most
-
-    def start_anew(self) -> Names:
-        """Return a resolver of the same names, for what is read later."""
-        return Names(self.own_uris, self._format, self._most)
+        self.format = format_
 
     def add_own(self, uri: str) -> None:
         """Add a namespace as the document's own: a nested root's, or its records'."""
@@ -193,24 +185,9 @@ class Names(dict[Any, Name]):
             self.own_uris |= {uri}
             self.clear()
 
-    def count_extras(self, tags: set[str]) -> bool:
-        """Count the names of extras; return False if they are too many or too long."""
-        together = self._of_extras | tags
-        if len(together) > self._most or max(map(len, tags)) > _LONGEST_KEPT:
-            return False
-        self._of_extras = together
-        return True
-
-    def count_extra(self, tag: object) -> Name:
-        """Count the name of an element that becomes an extra, and resolve it."""
-        is_long = isinstance(tag, str) and len(tag) > _LONGEST_KEPT
-        if not self.are_too_many:
-            self._of_extras.add(hash(tag) if is_long else tag)
-        return self[tag]
-
     def find_key(self, uri: str) -> str:
         """Return the key of a namespace."""
-        return OWN if uri in self.own_uris else namespace_key(uri, self._format)
+        return OWN if uri in self.own_uris else namespace_key(uri, self.format)
 
     def __missing__(self, tag: object) -> Name:
         if not isinstance(tag, str):  # a processing instruction, or a mark of the mender
@@ -220,7 +197,7 @@ class Names(dict[Any, Name]):
         key = self.find_key(uri)
         lower = local.lower()
         name = Name(uri, local, key, lower, lower if key == OWN else "")
-        if len(self) < 2 * self._most and len(tag) <= _LONGEST_KEPT:
+        if len(self) < _MOST_KEPT and len(tag) <= _LONGEST_KEPT:
             self[tag] = name
         return name
 
@@ -235,10 +212,6 @@ NO_NAME = Name("", "", "", "", "")
 CHANGEFREQS = {
     word: word for word in ("always", "hourly", "daily", "weekly", "monthly", "yearly", "never")
 }
-_PRIORITY = re.compile(r"(?:0?\.\d{1,6}|0(?:\.\d{0,6})?|1(?:\.0{0,6})?)", re.ASCII)
-_COUNT = re.compile("[0-9]{1,15}")
-_NUMBER = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{1,6})?")
-_RATING = re.compile(r"[0-4](?:\.[0-9]{1,6})?|5(?:\.0{1,6})?")
 _YES_NO = {"yes": True, "no": False, "true": True, "false": False, "1": True, "0": False}
 
 
@@ -247,31 +220,30 @@ def parse_changefreq(text: str) -> str | None:
     return CHANGEFREQS.get(text) or CHANGEFREQS.get(text.lower())
 
 
-def parse_priority(text: str) -> float | None:
-    """Read a priority from 0.0 to 1.0."""
-    return float(text) if len(text) <= 9 and _PRIORITY.fullmatch(text) else None
-
-
 def take_text(text: str) -> str:
     """Return a text as the value."""
     return text
 
 
-def parse_count(text: str) -> int | None:
-    """Read a whole number of seconds or views."""
-    return int(text) if _COUNT.fullmatch(text) else None
-
-
-def _number(text: str) -> float | None:
-    return float(text) if _NUMBER.fullmatch(text) else None
-
-
-def _rating(text: str) -> float | None:
-    return float(text) if _RATING.fullmatch(text) else None
-
-
-def _yes_no(text: str) -> bool | None:
+def _parse_yes_no(text: str) -> bool | None:
     return _YES_NO.get(text.lower())
+
+
+def _read_number(pattern: str, make: Callable[[str], Number]) -> Callable[[str], Number | None]:
+    """Return what reads a text that a pattern matches."""
+    match = re.compile(pattern, re.ASCII).fullmatch
+    return lambda text: make(text) if match(text) else None
+
+
+_COUNT = "[0-9]{1,15}"
+_NUMBER = r"-?[0-9]{1,15}(?:\.[0-9]{1,6})?"
+_RATING = r"[0-4](?:\.[0-9]{1,6})?|5(?:\.0{1,6})?"
+parse_count = _read_number(_COUNT, int)
+"""Reads a whole number of seconds or views."""
+_parse_float = _read_number(_NUMBER, float)
+_parse_rating = _read_number(_RATING, float)
+parse_priority = _read_number(r"0?\.\d{1,6}|0(?:\.\d{0,6})?|1(?:\.0{0,6})?", float)
+"""Reads a priority from 0.0 to 1.0."""
 
 
 @attrs.frozen
@@ -315,9 +287,9 @@ _PARSERS: dict[Any, Callable[[str], object | None]] = {
     str: take_text,
     models.Reference: parse_reference,
     int: parse_count,
-    float: _number,
-    models.Rating: _rating,
-    bool: _yes_no,
+    float: _parse_float,
+    models.Rating: _parse_rating,
+    bool: _parse_yes_no,
     datetime: parse_lastmod,
 }
 """Type of a field -> what reads its text."""
@@ -375,10 +347,10 @@ _DAY = (
 _ZONE = "(?:Z|[+-](?:0[0-9]|1[0-3]):[0-5][0-9])"
 _TIME = rf"T(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]{{1,6}})?)?{_ZONE}"
 CERTAIN_TEXTS: dict[Callable[[str], object | None], str] = {
-    parse_count: _COUNT.pattern,
-    _number: _NUMBER.pattern,
-    _rating: _RATING.pattern,
-    _yes_no: f"(?i:{'|'.join(_YES_NO)})",
+    parse_count: _COUNT,
+    _parse_float: _NUMBER,
+    _parse_rating: _RATING,
+    _parse_yes_no: f"(?i:{'|'.join(_YES_NO)})",
     parse_lastmod: f"[12][0-9]{{3}}-{_DAY}(?:{_TIME})?",
 }
 """What parses a text -> the pattern of texts that it reads for sure."""

@@ -19,8 +19,7 @@ from sitemapreader.readers.records.context import (
     list_texts,
     read_attributes,
 )
-from sitemapreader.readers.records.entries import read_record
-from sitemapreader.readers.records.links import deliver_pages
+from sitemapreader.readers.records.entries import deliver_pages, read_record
 from sitemapreader.readers.records.vocabulary import RECORD_OF, ROOTS, Names
 from sitemapreader.readers.xml.boundaries import (
     Scanner,
@@ -93,7 +92,7 @@ class BatchReader:
         self._pending = ""
         self._position = 0
         """Where what was not read yet begins in `_pending`."""
-        self._names = Names(frozenset({prolog.uri, ""}), prolog.format, limits.names)
+        self._names = Names(frozenset({prolog.uri, ""}), prolog.format)
         self._context = RecordContext(stats, self._names, prolog.bases, keeps_deleted=keeps_deleted)
         self._tree = TreeReader(prolog, limits)
         self._patterns = start_patterns(prolog, self._names, self._tree, limits)
@@ -274,10 +273,6 @@ class BatchReader:
         for record in records:
             if self._accept(record):
                 read_record(self._context, record)
-            if self._names.are_too_many:
-                self._stats.add_issue(self._context.events, IssueCode.TOO_MANY_NAMES)
-                self.finished = True
-                break
             work += 1 + len(record.element)
             if work > _STEP:
                 work = 0

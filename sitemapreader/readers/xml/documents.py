@@ -114,7 +114,7 @@ def read_whole(data: bytes, stats: ReadStats, limits: Limits) -> tuple[Format, E
     if found is None or len(data) > min(limits.inflated_bytes, limits.record_bytes):
         return None
     prolog, start = found
-    names = Names(frozenset({prolog.uri, ""}), prolog.format, limits.names)
+    names = Names(frozenset({prolog.uri, ""}), prolog.format)
     patterns = start_patterns(prolog, names, TreeReader(prolog, limits), limits)
     if patterns is None:
         return None

@@ -10,7 +10,6 @@ need no Issue; their values are read from the text of their elements when one of
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache, partial
 from itertools import compress, count, repeat
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -35,7 +34,7 @@ from sitemapreader.readers.records.vocabulary import (
 )
 from sitemapreader.readers.stats import ReadStats
 from sitemapreader.readers.xml.boundaries import pass_nothing
-from sitemapreader.readers.xml.characters import SECTION, are_sound, decode_many
+from sitemapreader.readers.xml.characters import are_sound, decode_many
 from sitemapreader.readers.xml.grammar import (
     BORDER,
     RUNS,
@@ -48,6 +47,7 @@ from sitemapreader.rows import EntryColumns, Events
 from sitemapreader.urls import PLAIN_URL, are_clean_urls
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from sitemapreader.options import Limits
@@ -67,8 +67,6 @@ _FEW_RECORDS, _LONG_CHARS = 30, 4_096
 """It pays to learn how records look if there are more that look so: in text that is as long."""
 _FEWEST_ATTRIBUTES, _LEAST_DEPTH, _SHORTEST_FIELD = 8, 32, 1_000
 """Where limits are lower, no pattern is used: the tree keeps them."""
-_NAME = re.compile(rf"{SECTION}|<([^\s<>/:]++):([^\s<>/]++)")
-"""A section, which holds no names, or the name of an element."""
 _MAX_PREFIX_CHARS, _MAX_PREFIXES_CHARS = 64, 500
 """Of one prefix, and of all: each stands in a pattern up to 15 times."""
 _MOST_CHANGES = 8
@@ -231,7 +229,9 @@ class PatternReader:
             columns.check_runs(run, partial(_are_clean, write_clean_pattern(key, prefix)))
         columns.check_runs(runs[-1], self._are_extras)
         if self._context is None:
-            self._context = RecordContext(ReadStats(), self._names.start_anew(), [])
+            self._context = RecordContext(
+                ReadStats(), Names(self._names.own_uris, self._names.format), []
+            )
             self._context.record = Record(Element(""), lambda _: None)
         start_tag = self._tree.start_tag
         texts = list(map("".join, zip(*runs, strict=True)))
@@ -241,17 +241,12 @@ class PatternReader:
     def _are_extras(self, runs: list[str]) -> bool:
         """Return whether elements are well-formed and within limits, and bind no prefix."""
         text = f"<r>{'</r><r>'.join(runs)}</r>"
-        if (
+        return not (
             "xmlns" in text
             or max(run.count("<") for run in runs) >= self._limits.record_depth
             or not self._tree.is_well_formed(text)
             or self._tree.has_many_attributes(text)
-        ):
-            return False
-        namespaces = self._prolog.namespaces
-        found = set(_NAME.findall(text)) - {("", "")}
-        names = {f"{{{namespaces[prefix]}}}{local}" for prefix, local in found}
-        return self._names.count_extras(names)
+        )
 
 
 @attrs.frozen
@@ -272,7 +267,7 @@ def _learn_words(
     format_: Format, root: str, namespaces: tuple[tuple[str, str], ...], own_uris: frozenset[str]
 ) -> Words | None:
     """Learn the prefixes of the document's own vocabulary and of the extensions."""
-    names = Names(own_uris, format_, 0)
+    names = Names(own_uris, format_)
     keys = {
         prefix: names.find_key(uri)
         for prefix, uri in namespaces

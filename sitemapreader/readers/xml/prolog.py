@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from sitemapreader.issues import IssueCode
-from sitemapreader.readers.records.links import find_page_relations
+from sitemapreader.readers.records.entries import find_page_relations
 from sitemapreader.readers.records.vocabulary import (
     ATOM,
     HISTORY,
