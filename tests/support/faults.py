@@ -213,6 +213,11 @@ async def serve_pieces(line: Line, request: Request) -> None:
     await line.wait_for_end()
 
 
+async def serve_nothing(line: Line, request: Request) -> None:
+    del request
+    await line.answer(b"", "404 Not Found")
+
+
 ROUTES.update(dict.fromkeys(ANSWERS, serve_whole))
 ROUTES.update(dict.fromkeys(PIECES, serve_pieces))
 
@@ -464,7 +469,8 @@ class FaultServer:
                 line.keeps_open = False
                 self.running += 1
                 try:
-                    await ROUTES[urlsplit(request.path).path.split("/")[1]](line, request)
+                    name = urlsplit(request.path).path.split("/")[1]
+                    await ROUTES.get(name, serve_nothing)(line, request)
                 finally:
                     self.running -= 1
                 if not line.keeps_open:
