@@ -21,8 +21,11 @@ def main(argv: list[str] | None = None) -> int:
 def _run(argv: list[str]) -> int:
     # imported here, because Ctrl-C may come meanwhile
     from sitemapreader.cli.commands import COMMANDS, DEFAULT, EXTRAS  # noqa: PLC0415 (see above)
-    from sitemapreader.cli.files import check_files  # noqa: PLC0415 (the same)
-    from sitemapreader.cli.parser import UsageError, name_options  # noqa: PLC0415 (the same)
+    from sitemapreader.cli.parser import (  # noqa: PLC0415 (the same)
+        UsageError,
+        check_files,
+        name_options,
+    )
     from sitemapreader.errors import advise_extra  # noqa: PLC0415 (the same)
 
     is_named = argv[:1] != [] and argv[0] in COMMANDS  # a file of that name is written ./urls

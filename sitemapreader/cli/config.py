@@ -3,24 +3,33 @@
 from __future__ import annotations
 
 import getpass
+import os
 import sys
 from base64 import b64encode
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import attrs
 
-from sitemapreader.cli.output import find_output_format, get_output_path
 from sitemapreader.cli.parser import UsageError
 from sitemapreader.discovery.context import UrlAllowance
 from sitemapreader.fetch.client import Trust
 from sitemapreader.options import FetchOptions, Limits
+from sitemapreader.output import FILE_FORMATS, FORMATS, SUFFIXES, open_output
 from sitemapreader.walker.config import SharedArguments, WalkConfig
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
 
     from sitemapreader.models import SitemapEntry
+    from sitemapreader.output.counts import UrlCounts
+    from sitemapreader.output.sink import Output
 
+STANDARD_OUTPUT = "-"
+_FORMATS = (*FORMATS, *FILE_FORMATS)
+_KNOWN_SUFFIXES = {*_FORMATS, "gz", "html", "json", "ndjson", "ods", "xls", "xml", "zip", "zst"}
+"""Suffixes that name a format, whether it can be written or not."""
 _MOST_PAGES = 1_000
 """Pages of a site that one run asks whether they are gone."""
 
@@ -129,3 +138,70 @@ def _ask_password(user: str) -> str:
 def _basic_auth_header(user: str) -> dict[str, str]:
     """Return the header of Basic authentication (RFC 7617)."""
     return {"Authorization": f"Basic {b64encode(user.encode('utf-8', 'surrogateescape')).decode()}"}
+
+
+# -- outputs
+
+
+def open_entries(arguments: argparse.Namespace, counts: UrlCounts | None = None) -> Output:
+    """Return the output for entries, or for their counts.
+
+    Raises UsageError for options that contradict it.
+    """
+    form, header = find_output_format(arguments), arguments.header
+    if counts is not None:
+        if arguments.fields is not None:
+            raise UsageError("--count-by prints two columns: leave out --fields")
+        if form == "atom":
+            raise UsageError("--count-by prints a table: choose csv, tsv, jsonl or parquet")
+        form, header = ("tsv", False) if form == "urls" else (form, header)
+    elif form == "atom" and not arguments.changes:
+        raise UsageError(
+            "--format atom is a feed of changes: urls writes it with --changes and --state FILE"
+        )
+    if form == "parquet":  # pyarrow's own allocator keeps 20 MB more
+        os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
+    try:
+        return open_output(
+            get_output_path(arguments),
+            form,
+            fields=arguments.fields,
+            null_terminated=arguments.null,
+            header=header,
+            bom=arguments.bom,
+            columns=None if counts is None else counts.columns,
+            has_sites=is_for_many(arguments),
+        )
+    except (ValueError, ModuleNotFoundError) as error:
+        raise UsageError(str(error)) from None
+
+
+def is_for_many(arguments: argparse.Namespace) -> bool:
+    """Return whether there may be several sources."""
+    return arguments.input_file is not None or len(arguments.sources) > 1
+
+
+def get_output_path(arguments: argparse.Namespace) -> str | None:
+    """Return the path of the output file; `None` for standard output."""
+    path: str | None = arguments.output
+    return None if path == STANDARD_OUTPUT else path
+
+
+def find_output_format(arguments: argparse.Namespace, formats: Sequence[str] = _FORMATS) -> str:
+    """Return the format of `--format` or of the file's suffix, else the first one.
+
+    Raises UsageError for the suffix of another format.
+    """
+    if arguments.format:
+        return str(arguments.format)
+    name = (arguments.output or "").lower()
+    if "csv" in formats:  # tables and lines of entries may be compressed; trees are not
+        name = name.removesuffix(".gz")
+    suffix = Path(name).suffix.removeprefix(".")
+    form = SUFFIXES.get(f".{suffix}", suffix)
+    if form not in formats and suffix in _KNOWN_SUFFIXES:
+        raise UsageError(
+            f"-o: .{suffix} cannot be written: end the name with .{', .'.join(formats[1:])} "
+            "or .txt, or choose a format with --format"
+        )
+    return form if form in formats else formats[0]

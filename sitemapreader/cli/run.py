@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import re
 from contextlib import AbstractAsyncContextManager, aclosing
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sitemapreader.cli.commands import COMMANDS, PROGRAM
-from sitemapreader.cli.config import RunConfig
-from sitemapreader.cli.console import Console, show_progress
-from sitemapreader.cli.output import LineWriter, is_for_many, opened
+from sitemapreader.cli.config import RunConfig, is_for_many
+from sitemapreader.cli.console import Console, RunSummary, show_progress, take_report
 from sitemapreader.cli.parser import ALL_READ, PARTIAL, UsageError
-from sitemapreader.cli.runtime import run_process
-from sitemapreader.cli.summary import RunSummary, take_report
+from sitemapreader.cli.process import LineWriter, opened, run_process, write_to
 from sitemapreader.errors import suggest
 from sitemapreader.many import walk_many
 from sitemapreader.many.sources import (
@@ -37,7 +36,7 @@ from sitemapreader.outcomes import SiteOutcome, SiteStatus
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import AsyncGenerator, Awaitable, Callable
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
     from typing import TypeAlias
 
     from sitemapreader.many.run import OnSite, SiteRun
@@ -186,6 +185,11 @@ class SourceRun:
     def show(self) -> AbstractAsyncContextManager[None]:
         """Show the progress of all sources."""
         return show_progress(self.console, self.summary)
+
+    async def write_lines(self, lines: LineWriter, texts: Iterable[str]) -> None:
+        """Write lines of results, in the place of the progress."""
+        self.console.clear_for_results()
+        await write_to(lines, partial(lines.write_lines, texts))
 
     def keep_file(self, output: Output) -> None:
         """Leave a file as it was if nothing was found that could be in it."""

@@ -94,31 +94,31 @@ def make_batch(
 
     Lone surrogates, which UTF-8 cannot have, are written with backslashes.
     """
-    schema, moments = make_schema(columns), None
+    schema = make_schema(columns)
     entries = (rows.columns if isinstance(rows, SiteRows) else None) or rows
+    made: dict[str, pa.Array] = {}
     if isinstance(entries, EntryColumns) and entries.has("lastmod") and entries.lastmod_text:
-        moments = _parse_moments(make_array(list(entries.lastmod_text), pa.string()))
-    arrays = []
+        made["lastmod_text"] = make_array(list(entries.lastmod_text), pa.string())
+        if moments := _parse_moments(made["lastmod_text"]):
+            made["lastmod"] = made["date"] = moments[0]
     for column, kind in zip(columns, schema.types, strict=True):
-        if kind == _MOMENT and moments is not None:
-            arrays.append(moments)
-        else:
+        if column.name not in made:
             read = rows if column.name == SITE_COLUMN.name else entries
-            arrays.append(make_array(column.read(read), kind))
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+            made[column.name] = make_array(column.read(read), kind)
+    return pa.RecordBatch.from_arrays([made[column.name] for column in columns], schema=schema)
 
 
-def _parse_moments(written: pa.Array) -> pa.Array | None:
-    """Parse a column of dates as written; `None` if one has to be read more closely."""
+def _parse_moments(written: pa.Array) -> list[pa.Array]:
+    """Parse a column of dates as written; return none if one needs a closer look."""
     # Arrow reads fewer forms than we do, and those alike, in a tenth of the time that it takes to
     # convert datetimes. Either type refuses the texts of the other.
     sizes = pc.unique(pc.binary_length(written)).drop_null().to_pylist()
     try:
         if sizes == [_DAY_CHARS]:
-            return written.cast(_DAY).cast(_MOMENT)
-        return None if _DAY_CHARS in sizes else written.cast(_MOMENT)
+            return [written.cast(_DAY).cast(_MOMENT)]
+        return [] if _DAY_CHARS in sizes else [written.cast(_MOMENT)]
     except pa.ArrowInvalid:
-        return None
+        return []
 
 
 # -- arrays

@@ -15,8 +15,8 @@ from walking import ROBOTS, fault, index, status, walk_all
 from walking import urlset as small_urlset
 
 from sitemapreader import SiteStatus, walk, walk_many, walk_sync
+from sitemapreader.cli.console import RunSummary
 from sitemapreader.cli.parser import MEANINGS
-from sitemapreader.cli.summary import RunSummary
 from sitemapreader.issues import IssueCode
 from sitemapreader.many.visitor import SiteWalk
 from sitemapreader.options import Limits

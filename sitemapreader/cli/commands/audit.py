@@ -16,10 +16,9 @@ from sitemapreader.audit.compare import Trend, compare_audits, format_difference
 from sitemapreader.audit.models import AuditInputError, AuditOptions, Row
 from sitemapreader.audit.report import find_audit_format, find_hits_suffix, is_failure
 from sitemapreader.audit.rules import explain_rule, format_rules, list_rules, match_codes
-from sitemapreader.cli.config import RunConfig
-from sitemapreader.cli.console import Console, show_progress
+from sitemapreader.cli.config import STANDARD_OUTPUT, RunConfig
+from sitemapreader.cli.console import Console, RunSummary, show_progress
 from sitemapreader.cli.options import list_options
-from sitemapreader.cli.output import STANDARD_OUTPUT, LineWriter, opened, write_to
 from sitemapreader.cli.parser import (
     ALL_READ,
     FOUND,
@@ -29,9 +28,8 @@ from sitemapreader.cli.parser import (
     UsageError,
     name_options,
 )
+from sitemapreader.cli.process import LineWriter, opened, print_text, run_process, write_to
 from sitemapreader.cli.run import NO_SOURCE
-from sitemapreader.cli.runtime import print_text, run_process
-from sitemapreader.cli.summary import RunSummary
 from sitemapreader.errors import suggest
 from sitemapreader.issues import Severity
 from sitemapreader.many.sources import (

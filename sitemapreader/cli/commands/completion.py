@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from sitemapreader.cli.commands import COMMANDS, DEFAULT, PROGRAM
 from sitemapreader.cli.parser import Parser
-from sitemapreader.cli.runtime import print_text
+from sitemapreader.cli.process import print_text
 
 if TYPE_CHECKING:
     import argparse

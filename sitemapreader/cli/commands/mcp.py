@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from sitemapreader.cli.config import RunConfig
 from sitemapreader.cli.parser import ALL_READ, UsageError
-from sitemapreader.cli.runtime import SIGNALS
+from sitemapreader.cli.process import SIGNALS
 
 if TYPE_CHECKING:
     import argparse

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from sitemapreader import distributed
 from sitemapreader.cli.config import RunConfig
 from sitemapreader.cli.console import Console
-from sitemapreader.cli.output import LineWriter
 from sitemapreader.cli.parser import (
     ALL_READ,
     NO_URL,
@@ -22,7 +21,7 @@ from sitemapreader.cli.parser import (
     UsageError,
     name_options,
 )
-from sitemapreader.cli.runtime import SIGNALS
+from sitemapreader.cli.process import SIGNALS, LineWriter
 from sitemapreader.event_loop import repeat_in_thread
 from sitemapreader.issues import IssueCode, excerpt
 from sitemapreader.many.sources import STANDARD_INPUT

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from sitemapreader.cli.config import find_output_format, get_output_path
 from sitemapreader.cli.options import LIST_FORMATS, TREE_FORMATS
-from sitemapreader.cli.output import LineWriter, find_output_format, get_output_path, write_to
+from sitemapreader.cli.process import LineWriter
 from sitemapreader.cli.run import SourceRun, find_rooted, print_lines
 from sitemapreader.output.text import escape_urls
 from sitemapreader.trees import DocumentNode, build_tree, draw_tree
@@ -27,16 +27,16 @@ def run_discover(arguments: argparse.Namespace) -> int:
     async def print_site(site: SiteWalk) -> None:
         entries = site.sitemaps.values()
         run.summary.printed += len(entries)
-        run.console.clear_for_results()
         if form == "urls":
             texts = escape_urls([entry.loc for entry in entries])
         else:
-            rows = (
-                {"loc": e.loc, "via": e.via, "sitemap": e.sitemap or None, "site": site.url}
+            texts = [
+                json.dumps(
+                    {"loc": e.loc, "via": e.via, "sitemap": e.sitemap or None, "site": site.url}
+                )
                 for e in entries
-            )
-            texts = list(map(json.dumps, rows))
-        await write_to(lines, partial(lines.write_text, "".join(f"{each}\n" for each in texts)))
+            ]
+        await run.write_lines(lines, texts)
 
     async def search() -> None:
         sites = run.walk(on_end=print_site)
@@ -60,12 +60,11 @@ def run_tree(arguments: argparse.Namespace) -> int:
         documents = site.walk.report.documents
         if form == "json":
             roots = [_format_node(root) for root in build_tree(documents)]
-            text = json.dumps({"source": site.name, "sitemaps": roots}) + "\n"
+            texts = [json.dumps({"source": site.name, "sitemaps": roots})]
         else:
-            in_ascii = not _can_draw(lines.encoding)
-            text = "".join(draw_tree(site.name, documents, in_ascii=in_ascii))
-        run.console.clear_for_results()
-        await write_to(lines, partial(lines.write_text, text))
+            in_ascii = not lines.encoding.lower().startswith("utf")
+            texts = "".join(draw_tree(site.name, documents, in_ascii=in_ascii)).splitlines()
+        await run.write_lines(lines, texts)
 
     async def read() -> None:
         async with run.walk(on_end=draw) as sites:
@@ -73,14 +72,6 @@ def run_tree(arguments: argparse.Namespace) -> int:
                 run.summary.printed += len(rows)
 
     return print_lines(run, lines, read)
-
-
-def _can_draw(encoding: str) -> bool:
-    """Return whether an encoding has the characters in which trees are drawn."""
-    try:
-        return bool("├└│─".encode(encoding))
-    except UnicodeEncodeError:
-        return False
 
 
 def _format_node(node: DocumentNode) -> dict[str, Any]:

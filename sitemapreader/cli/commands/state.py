@@ -7,9 +7,8 @@ from itertools import groupby, islice
 from typing import TYPE_CHECKING
 
 from sitemapreader.cli.console import Console
-from sitemapreader.cli.output import LineWriter, opened, write_to
 from sitemapreader.cli.parser import ALL_READ, PARTIAL
-from sitemapreader.cli.runtime import run_process
+from sitemapreader.cli.process import LineWriter, opened, run_process, write_to
 from sitemapreader.issues import excerpt
 from sitemapreader.output.text import escape_urls
 from sitemapreader.state import DocumentState, SiteState, State
@@ -23,17 +22,15 @@ if TYPE_CHECKING:
     from sitemapreader.state.pages import GonePage, UnlistedUrl
     from sitemapreader.state.schedule import PlannedDocument
 
-
 _LINES_AT_ONCE = 500
 _MAX_NAME = 500
-
-
 _NOTHING_DUE = "nothing is planned: only runs with --changes record what a schedule needs"
 
 
 def run_state(arguments: argparse.Namespace) -> int:
     """Print the sites, some of their URLs, or what is due; return the exit code."""
     state, lines, console = State(arguments.file), LineWriter(None), Console()
+    is_list = arguments.unlisted or arguments.gone
 
     async def work() -> int:
         if arguments.plan:
@@ -41,24 +38,18 @@ def run_state(arguments: argparse.Namespace) -> int:
             text = format_plan(planned, as_moment(state.clock()))
             if not planned:
                 console.print_line(_NOTHING_DUE)
+        elif is_list:
+            rows: Iterable[UnlistedUrl | GonePage]
+            rows = state.gone() if arguments.gone else state.unlisted()
+            text = (f"{escape_urls([row.loc])[0]}\n" for row in rows)
         else:
             text = format_state(state)
-            if arguments.unlisted or arguments.gone:
-                text = format_urls(state.gone() if arguments.gone else state.unlisted())
         async with opened(lines):
             while part := "".join(islice(text, _LINES_AT_ONCE)):
                 await write_to(lines, partial(lines.write_text, part))
-        if arguments.unlisted or arguments.gone:
-            return print_waiting(state, console)
-        return ALL_READ
+        return print_waiting(state, console) if is_list else ALL_READ
 
     return run_process(work, lines.name, console)
-
-
-def format_urls(rows: Iterable[UnlistedUrl | GonePage]) -> Iterator[str]:
-    """Yield their URLs as lines."""
-    for row in rows:
-        yield f"{escape_urls([row.loc])[0]}\n"
 
 
 def format_plan(planned: Iterable[PlannedDocument], now: datetime) -> Iterator[str]:
@@ -75,28 +66,25 @@ def format_plan(planned: Iterable[PlannedDocument], now: datetime) -> Iterator[s
 
 def print_waiting(state: State, console: Console) -> int:
     """Say of which sites not all is known that is unlisted; return the exit code."""
-    unknown = False
+    code = ALL_READ
     for site in state.sites():
         name = excerpt(site.name, _MAX_NAME)
         if site.unlisted is None:
-            unknown = True
+            code = PARTIAL
             why = "did not compare: use --changes" if site.finished else "was interrupted"
             console.print_line(f"{name}: the last run {why}")
         elif site.waiting:
-            console.print_line(
-                f"{name}: {site.waiting} more URLs wait for another day, or for a sitemap that "
-                "cannot be read"
-            )
-    return PARTIAL if unknown else ALL_READ
+            wait = "more URLs wait for another day, or for a sitemap that cannot be read"
+            console.print_line(f"{name}: {site.waiting} {wait}")
+    return code
 
 
 def format_state(state: State) -> Iterator[str]:
     """Yield lines about each site and its documents."""
     sites = {site.name: site for site in state.sites()}
-    for name, documents in groupby(state.documents(), lambda document: document.site):
+    for name, group in groupby(state.documents(), lambda document: document.site):
         yield from _format_site(sites.pop(name))
-        for document in documents:
-            yield _format_document(document)
+        yield from map(_format_document, group)
     for site in sites.values():
         yield from _format_site(site)
 
@@ -105,12 +93,10 @@ def _format_site(site: SiteState) -> Iterator[str]:
     yield f"{excerpt(site.name, _MAX_NAME)}\n"
     if site.walked is not None:
         how = "complete" if site.complete else "not complete"
-        if site.finished is None:
-            how = "interrupted, will be resumed"
+        how = how if site.finished else "interrupted, will be resumed"
         unlisted = "" if site.unlisted is None else f", {site.unlisted} URLs unlisted"
-        if site.waiting:
-            unlisted += f", {site.waiting} waiting"
-        yield f"  walked {site.walked:%Y-%m-%d %H:%M} UTC, {how}{unlisted}\n"
+        waiting = f", {site.waiting} waiting" if site.waiting else ""
+        yield f"  walked {site.walked:%Y-%m-%d %H:%M} UTC, {how}{unlisted}{waiting}\n"
     urls = f", {site.urls} URLs to compare with" if site.urls else ""
     yield f"  {site.documents} documents{urls}\n"
 

@@ -6,12 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sitemapreader.cli.config import RunConfig
-from sitemapreader.cli.console import Console
-from sitemapreader.cli.output import LineWriter, opened
+from sitemapreader.cli.console import Console, RunSummary
 from sitemapreader.cli.parser import NO_URL, NOTHING_FETCHED, UsageError
+from sitemapreader.cli.process import LineWriter, opened, run_process
 from sitemapreader.cli.run import find_sources
-from sitemapreader.cli.runtime import run_process
-from sitemapreader.cli.summary import RunSummary
 from sitemapreader.many.visitor import SiteWalk
 from sitemapreader.output.text import escape_urls
 from sitemapreader.recipes.indexnow import ENDPOINT, WORDS, IndexNowError, submit_changes
@@ -37,9 +35,6 @@ def run_submit(arguments: argparse.Namespace) -> int:
         raise UsageError(said) from None
     lines, summary = LineWriter(None), RunSummary()
 
-    def show(urls: list[str]) -> None:
-        lines.write_text("".join(f"{url}\n" for url in escape_urls(urls)))
-
     async def work() -> int:
         async with opened(lines):
             try:
@@ -49,7 +44,9 @@ def run_submit(arguments: argparse.Namespace) -> int:
                     key=key,
                     endpoint=arguments.endpoint or ENDPOINT,
                     submit_all=arguments.submit_all,
-                    dry_run=show if arguments.dry_run else None,
+                    dry_run=(lambda urls: lines.write_lines(escape_urls(urls)))
+                    if arguments.dry_run
+                    else None,
                     options=config.options,
                     **config.walk,
                 )

@@ -8,20 +8,18 @@ from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING
 
-from sitemapreader.cli.config import RunConfig
-from sitemapreader.cli.console import Console
-from sitemapreader.cli.output import (
-    is_for_many,
+from sitemapreader.cli.config import RunConfig, is_for_many, open_entries
+from sitemapreader.cli.console import Console, RunSummary
+from sitemapreader.cli.parser import ALL_READ, DIFFERENT, PARTIAL, UsageError
+from sitemapreader.cli.process import (
+    ignore_signals,
     is_pipe,
-    open_entries,
     opened,
+    run_process,
     wait_for_reader,
     write_to,
 )
-from sitemapreader.cli.parser import ALL_READ, DIFFERENT, PARTIAL, UsageError
 from sitemapreader.cli.run import SourceRun, find_sources
-from sitemapreader.cli.runtime import ignore_signals, run_process
-from sitemapreader.cli.summary import RunSummary
 from sitemapreader.many.run import SiteRun, open_report
 from sitemapreader.many.sources import FileFetcher, SiteTask
 from sitemapreader.many.visitor import SiteWalk

@@ -7,10 +7,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sitemapreader.cli.output import LineWriter, get_output_path, opened, write_to
+from sitemapreader.cli.config import get_output_path
 from sitemapreader.cli.parser import ALL_READ, NOTHING_FETCHED, PARTIAL, UsageError
+from sitemapreader.cli.process import LineWriter, opened, run_process, write_to
 from sitemapreader.cli.run import NO_SOURCE, SourceRun, find_rooted
-from sitemapreader.cli.runtime import run_process
 from sitemapreader.many.sources import SiteTask
 from sitemapreader.many.watch import watch
 from sitemapreader.outcomes import NOT_DUE, SiteStatus
@@ -91,7 +91,6 @@ async def _print(site: str, entries: list[UrlEntry], path: str | None, form: str
     else:
         now = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"
         urls = escape_urls([entry.loc for entry in entries])
-        said = zip(entries, urls, strict=True)
-        text = "".join(f"{now}\t{entry.change}\t{url}\n" for entry, url in said)
+        said = [f"{now}\t{each.change}\t{url}" for each, url in zip(entries, urls, strict=True)]
         async with opened(LineWriter(None)) as lines:
-            await write_to(lines, partial(lines.write_text, text))
+            await write_to(lines, partial(lines.write_lines, said))
