@@ -30,7 +30,6 @@ from sitemapreader.outcomes import REFUSALS, Document, Role, Status, issue_from_
 from sitemapreader.readers.decode.charset import charset_of
 from sitemapreader.readers.pages.links import read_header_hints, read_page_hints
 from sitemapreader.readers.records.vocabulary import check_formats
-from sitemapreader.readers.robots import Robots
 from sitemapreader.urls import (
     check_url,
     has_web_scheme,
@@ -44,6 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 
     from sitemapreader.discovery.context import WalkContext
+    from sitemapreader.readers.robots import Robots
 
 Probe: TypeAlias = Literal["auto", "few", "always", "deep", "never"]
 """When well-known paths are tried: if nothing else answers ("auto"), the same with two paths
@@ -241,7 +241,9 @@ class SiteSearch:
         found, probed = named is ProbeResult.FOUND, ProbeResult.NOT_FOUND
         may_probe, always = robots.complete or not search.respect_robots, search.probe in _ALWAYS
         if may_probe and (always or (search.probe in ("auto", "few") and not found)):
-            probed = await self._probe((refusal in _REFUSED) + (named in _REFUSED))
+            paths = WELL_KNOWN_PATHS[:FEW_PATHS] if search.probe == "few" else WELL_KNOWN_PATHS
+            refusals = (refusal in _REFUSED) + (named in _REFUSED)
+            probed = await self._probe((*search.extra_paths, *paths), refusals)
             found |= probed is ProbeResult.FOUND
         is_out_of_reach = probed in _REFUSED or rules.is_unreachable(search.site)
         wants_page = search.feeds or always or not found
@@ -249,52 +251,41 @@ class SiteSearch:
         if reads_page and wants_page and not is_out_of_reach:
             linked = await self._try_page(found=found)
         found |= linked is ProbeResult.FOUND
-        if not is_out_of_reach:
-            found |= await self.probe_platforms(self._page)
+        if search.probe == "deep" and may_probe and not is_out_of_reach:
+            found |= await self._probe_platforms(robots)
         if found:
             return ProbeResult.FOUND
         return ProbeResult.BLOCKED if ProbeResult.BLOCKED in (named, linked, refusal) else probed
 
-    async def probe_platforms(self, evidence: str) -> bool:
-        """Try the sitemaps of the platforms that a site may run on, with `probe="deep"`."""
-        search, robots = self.search, self.rules.find_cached(self.search.site) or Robots()
-        if search.probe != "deep" or not (robots.complete or not search.respect_robots):
-            return False
+    async def _probe_platforms(self, robots: Robots) -> bool:
+        """Try the sitemaps of the platforms that the start page and robots.txt show."""
         named = "\n".join(entry.loc for entry in robots.sitemaps)
-        paths = find_paths(f"{evidence}\n{named}")
-        found, refusals = False, 0
-        for url in chain.from_iterable(list_probes(search.site, paths)):
-            result = await self._try_url(url)
-            found |= result is ProbeResult.FOUND
-            refusals += result in _REFUSED
-            if refusals == _REFUSALS:
-                break
-        return found
+        paths = find_paths(f"{self._page}\n{named}")
+        return await self._probe(paths, 0, tries_all=True) is ProbeResult.FOUND
 
-    async def _probe(self, refusals: int) -> ProbeResult:
-        """Try the well-known paths, folder by folder, until one is a sitemap."""
-        result, search = ProbeResult.NOT_FOUND, self.search
-        paths = WELL_KNOWN_PATHS[:FEW_PATHS] if search.probe == "few" else WELL_KNOWN_PATHS
-        for urls in list_probes(search.site, (*search.extra_paths, *paths)):
-            result = await self._probe_folder(urls, refusals)
-            if result is ProbeResult.FOUND:
-                break
-        return result
+    async def _probe(
+        self, paths: Sequence[str], refusals: int, *, tries_all: bool = False
+    ) -> ProbeResult:
+        """Try paths, folder by folder, until one is a sitemap; return the last result.
 
-    async def _probe_folder(self, urls: Sequence[str], refusals: int) -> ProbeResult:
-        """Try the paths of a folder; stop after some refusals without another answer."""
+        A folder is left after some refusals without another answer.
+        """
         # Each request would repeat a password that was not accepted, and some servers lock out
         # clients that do. A bot protection refuses the next path as it did the last one.
-        is_open = False
-        for url in urls:
-            result = await self._try_url(url)
-            if result is ProbeResult.FOUND:
-                return result
-            is_open |= result is ProbeResult.NOT_FOUND
-            refusals += result in _REFUSED
-            if result in _REFUSED and refusals >= _REFUSALS and not is_open:
-                return result
-        return ProbeResult.NOT_FOUND
+        last, found = ProbeResult.NOT_FOUND, False
+        for urls in list_probes(self.search.site, paths):
+            last, is_open, refused = ProbeResult.NOT_FOUND, False, refusals
+            for url in urls:
+                result = await self._try_url(url)
+                if result is ProbeResult.FOUND and not tries_all:
+                    return result
+                found |= result is ProbeResult.FOUND
+                is_open |= result not in _REFUSED
+                refused += result in _REFUSED
+                if result in _REFUSED and refused >= _REFUSALS and not is_open:
+                    last = result
+                    break
+        return ProbeResult.FOUND if found else last
 
     async def _try_page(self, *, found: bool) -> ProbeResult:
         """Try the sitemaps that the start page links to, those of its Link header first.

@@ -6,9 +6,9 @@ Every wait for the network is bounded by the budget.
 from __future__ import annotations
 
 import tempfile
-from contextlib import AsyncExitStack, aclosing, asynccontextmanager, nullcontext, suppress
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
 from functools import partial
-from typing import TYPE_CHECKING, Self, TypeVar, Unpack
+from typing import TYPE_CHECKING, TypeVar, Unpack
 from zlib import crc32
 
 import attrs
@@ -195,17 +195,15 @@ async def read_events(
             return
 
 
-async def next_step(
-    reader: SitemapReader, steps: Iterator[T], context: WalkContext | None = None
-) -> T | None:
+async def next_step(reader: SitemapReader, steps: Iterator[T], context: WalkContext) -> T | None:
     """Run a step of a reader's end; `None` at the end.
 
     Before it, a feed that is beyond repair is read by feedparser, in a child process. A walk has
     one of these at a time, and so many in all.
     """
     if feed := reader.beyond_repair:
-        async with context.feedparser_lock if context else nullcontext():
-            if context is None or context.budget.take_feedparser_run():
+        async with context.feedparser_lock:
+            if context.budget.take_feedparser_run():
                 reader.salvage(await _ask_feedparser(feed, reader.limits.feedparser_seconds))
             else:
                 reader.salvage(FeedparserAnswer(limit="feedparser_runs"))
@@ -325,54 +323,41 @@ class PriorVersion:
     body: BodyDigest | None = None
 
 
-class ReplayBuffer:
-    """The beginning of a body, buffered until it is compared with the prior version.
+@asynccontextmanager
+async def open_changed(
+    chunks: AsyncGenerator[bytes, None], known: BodyDigest, headers: Mapping[str, str]
+) -> AsyncIterator[AsyncGenerator[bytes, None] | None]:
+    """Give a body from its first byte; `None` if it is the one that is known.
 
-    It buffers hardly more bytes than the prior version had.
+    Until that is certain, it is buffered: hardly more bytes than the known one has.
     """
-
-    def __init__(
-        self,
-        chunks: AsyncGenerator[bytes, None],
-        expected: BodyDigest,
-        *,
-        declared: str,
-    ) -> None:
-        self._incoming = chunks
-        self._expected = expected
-        self._declared = int(declared) if declared.isascii() and declared.isdigit() else None
-        self._buffer = tempfile.SpooledTemporaryFile(max_size=_MEMORY_BYTES)  # noqa: SIM115 (by __exit__)
-        self._fault: FetchError | None = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._buffer.close()
-
-    async def is_known(self) -> bool:
-        """Read as much as is needed; return whether the bytes are the same."""
-        size, hasher = self._expected.size, BodyHasher()
-        # A Content-Length that cannot fit saves the buffering.
-        if self._declared is not None and self._declared != size:
-            return False
+    declared = headers.get("content-length", "")
+    if declared.isdecimal() and int(declared) != known.size:
+        yield chunks
+        return
+    size, hasher, fault = 0, BodyHasher(), None
+    with tempfile.SpooledTemporaryFile(max_size=_MEMORY_BYTES) as buffer:
         try:
-            async for chunk in self._incoming:
-                self._buffer.write(chunk)
+            async for chunk in chunks:
+                buffer.write(chunk)
                 hasher.add(chunk)
-                size -= len(chunk)
-                if size < 0:
-                    return False
-        except FetchError as error:  # raised by `chunks`, after what arrived before it
-            self._fault = error
-        return self._fault is None and hasher.snapshot() == self._expected
+                size += len(chunk)
+                if size > known.size:
+                    break
+        except FetchError as error:  # raised again, after what arrived before it
+            fault = error
+        if fault is None and hasher.snapshot() == known:
+            yield None
+            return
 
-    async def chunks(self) -> AsyncGenerator[bytes, None]:
-        """Yield the body from its first byte; raise FetchError where it is cut short."""
-        self._buffer.seek(0)
-        while piece := self._buffer.read(_PIECE_BYTES):
-            yield piece
-        if self._fault is not None:
-            raise self._fault
-        async for chunk in self._incoming:
-            yield chunk
+        async def replay() -> AsyncGenerator[bytes, None]:
+            buffer.seek(0)
+            while piece := buffer.read(_PIECE_BYTES):
+                yield piece
+            if fault is not None:
+                raise fault
+            async for chunk in chunks:
+                yield chunk
+
+        async with aclosing(replay()) as body:
+            yield body

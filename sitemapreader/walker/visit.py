@@ -11,9 +11,9 @@ from urllib.parse import urlsplit
 
 from sitemapreader.discovery.download import (
     PriorVersion,
-    ReplayBuffer,
     find_blocking_page,
     next_step,
+    open_changed,
     open_document,
     read_events,
     read_patiently,
@@ -147,15 +147,12 @@ class Visit:
                 if prior.body is None or prior.final_url != response.url:
                     await self._read(response, chunks)
                     return True
-                # the body is read unless it is the one that an earlier visit has read
-                declared = response.headers.get("content-length", "")
-                with ReplayBuffer(chunks, prior.body, declared=declared) as buffer:
-                    if await buffer.is_known():
+                async with open_changed(chunks, prior.body, response.headers) as body:
+                    if body is not None:
+                        await self._read(response, body)
+                    else:
                         self.document.bytes_raw = prior.body.size
                         await self._take_over(Status.UNCHANGED, SAME_BODY)
-                        return True
-                    async with aclosing(buffer.chunks()) as body:
-                        await self._read(response, body)
         return True
 
     def _record_response(self, response: Response) -> None:
