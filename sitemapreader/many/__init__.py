@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Unpack
 
-from sitemapreader.fetch.client import find_settings
 from sitemapreader.many.run import OnSite, SiteRun
 from sitemapreader.many.sources import Sites, SiteTask, name_site
 from sitemapreader.options import SITE_SECONDS
 from sitemapreader.walker.config import (
     SharedArguments,
-    WalkConfig,
     check_function,
-    choose_waits,
+    make_config,
     refuse_unknown,
 )
 
@@ -80,8 +78,6 @@ def walk_many(
     Raises what `walk` raises.
     """
     refuse_unknown("walk_many", arguments.keys() - SharedArguments.__annotations__.keys())
-    fetcher = arguments.get("fetcher")
-    limits, options = find_settings(fetcher, arguments.get("limits"), arguments.get("options"))
     check_function("on_site", on_site, "a SiteOutcome")
     if isinstance(sites, str | bytes):
         raise TypeError("sites must be several: write walk_many([url]), not walk_many(url)")
@@ -89,19 +85,10 @@ def walk_many(
         raise TypeError(f"at_once must be a whole number, not {at_once!r}")
     if at_once < 1:
         raise ValueError(f"at_once must be 1 or more, not {at_once!r}")
-    shared: dict[str, Any] = {"trusted": False, "site": _ANY_SITE, **arguments}
-    for name in ("fetcher", "limits", "options"):
-        shared.pop(name, None)
-    config = WalkConfig(**shared)
+    shared: SharedArguments = {"trusted": False, **arguments}
+    config, settings = make_config(_ANY_SITE, **shared)
     return SiteRun(
-        sites,
-        config,
-        at_once=at_once,
-        fetcher=fetcher,
-        limits=limits,
-        site_seconds=site_seconds,
-        options=choose_waits(config, options),
-        on_site=on_site,
+        sites, config, at_once=at_once, site_seconds=site_seconds, on_site=on_site, **settings
     )
 
 

@@ -8,39 +8,23 @@ from typing import TYPE_CHECKING
 import attrs
 
 from sitemapreader.event_loop import without_await
-from sitemapreader.fetch.client import find_settings
 from sitemapreader.models import SitemapEntry
 from sitemapreader.readers.robots import Robots
 from sitemapreader.urls import check_url, url_key
-from sitemapreader.walker.config import WalkArguments, WalkConfig, explain_unknown
+from sitemapreader.walker.config import WalkArguments, make_config, refuse_unknown
 from sitemapreader.walker.walks import Walk
 
 if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Iterable, Mapping
-    from datetime import timedelta
-    from pathlib import Path
     from typing import Unpack
 
-    from sitemapreader.dates import When
     from sitemapreader.discovery import Probe
     from sitemapreader.fetch.client import Fetcher
     from sitemapreader.issues import Issue, IssueCode
     from sitemapreader.options import FetchOptions, Limits
     from sitemapreader.outcomes import Document
     from sitemapreader.readers.records.vocabulary import ExtraFormats
-    from sitemapreader.state import State
-    from sitemapreader.urls import Hosts
-    from sitemapreader.walker.config import (
-        Expand,
-        Follow,
-        OnDocument,
-        Patterns,
-        Scope,
-        Sitemaps,
-        Undated,
-    )
-    from sitemapreader.walker.frontier import Order
 
 __all__ = [
     "Discovery",
@@ -53,45 +37,7 @@ __all__ = [
 ]
 
 
-@explain_unknown
-def walk(
-    site: str | None = None,
-    *,
-    sitemaps: Sitemaps = (),
-    since: When | None = None,
-    until: When | None = None,
-    undated: Undated = "keep",
-    prune: bool = True,
-    follow: Follow | None = None,
-    order: Order = "document",
-    include: Patterns = (),
-    exclude: Patterns = (),
-    unique: bool = False,
-    language: str | Iterable[str] = (),
-    expand: Expand | None = None,
-    sample: int | None = None,
-    seed: int = 0,
-    hosts: Hosts = "site",
-    scope: Scope = "keep",
-    probe: Probe = "auto",
-    extra_paths: Iterable[str] = (),
-    feeds: bool = False,
-    map_hosts: Mapping[str, str] = MappingProxyType({}),
-    respect_robots: bool = True,
-    extra_formats: ExtraFormats = (),
-    state: str | Path | State | None = None,
-    changes: bool = False,
-    unlisted: bool = False,
-    gone: int = 0,
-    revisit: int | None = None,
-    max_urls: int | None = None,
-    max_time: timedelta | None = None,
-    on_document: OnDocument | None = None,
-    trusted: bool = True,
-    fetcher: Fetcher | None = None,
-    limits: Limits | None = None,
-    options: FetchOptions | None = None,
-) -> Walk:
+def walk(site: str | None = None, **arguments: Unpack[WalkArguments]) -> Walk:
     """Walk over the sitemaps of a site, or over given ones, and all below them.
 
     ```python
@@ -111,14 +57,14 @@ def walk(
             publication date of news. A moment without a zone is UTC, a date a day in UTC, and a
             timedelta the time before now.
         until: leave out entries whose `date` begins after: of a date, after that day.
-        undated: what `since` and `until` do with entries that have no date: "keep" or "drop".
-            The report counts those that were kept.
-        prune: with `since`, do not fetch children that their index says are older.
+        undated: what `since` and `until` do with entries that have no date: "keep" (as by default)
+            or "drop". The report counts those that were kept.
+        prune: with `since`, do not fetch children that their index says are older; True by default.
         follow: called with every child in an index; returns whether to fetch it.
-        order: which of the sitemaps that wait are fetched first: as they are listed ("document"),
-            or the "newest" by the lastmod in their index. Undated children come last then, the
-            last of them first; and the children of an index wait until it is read to its end, where
-            the newest may be.
+        order: which of the sitemaps that wait are fetched first: as they are listed ("document"; as
+            by default), or the "newest" by the lastmod in their index. Undated children come last
+            then, the last of them first; and the children of an index wait until it is read to its
+            end, where the newest may be.
         include: regular expressions; leave out entries whose loc none of them is found in.
         exclude: regular expressions; leave out entries whose loc one of them is found in.
         unique: give each URL once (`url_key` decides); takes 11 to 16 bytes a URL.
@@ -131,9 +77,10 @@ def walk(
         seed: another one draws another sample; the same one draws the same, in whatever order the
             sitemaps arrive.
         hosts: which children are fetched: those on the same "host" as what led to them, on the same
-            "site" (registrable domain), or "any". One elsewhere needs a robots.txt that lists it.
-        scope: what to do with entries outside the folder of their sitemap: "keep" or "drop".
-            Either way their number is in the report.
+            "site" (registrable domain; the default), or "any". One elsewhere needs a robots.txt
+            that lists it.
+        scope: what to do with entries outside the folder of their sitemap: "keep" (as by default)
+            or "drop". Either way their number is in the report.
         probe: as `discover` has it.
         extra_paths: as `discover` has it.
         feeds: as `discover` has it.
@@ -141,7 +88,8 @@ def walk(
             `{"https://www.acme.example": "https://staging.acme.example"}`: entries, scope, rules of
             robots.txt, the state and the report have the names of the former. Logins and headers
             for these go to the latter, and to no host that only documents name.
-        respect_robots: fetch no child that robots.txt forbids, and keep to its Crawl-delay.
+        respect_robots: fetch no child that robots.txt forbids, and keep to its Crawl-delay; True by
+            default.
         extra_formats: what is read besides sitemaps and feeds:
             "html", pages that you or the site name as sitemaps. Their links to the same site are
             the entries; an Issue says so.
@@ -167,10 +115,10 @@ def walk(
         on_document: called with each document when its outcome is known, robots.txt and skipped
             ones included; for progress and logs. It must not block. An exception that it raises
             ends the walk, which raises it.
-        trusted: whether you trust the sites that you name. The site, and the URLs in `sitemaps`,
-            may then lie on any port and at addresses that are not public, and they are sent
-            `options.headers`. Pass False for names that others wrote: then these are strangers,
-            like all URLs in documents.
+        trusted: whether you trust the sites that you name, as by default. The site, and the URLs in
+            `sitemaps`, may then lie on any port and at addresses that are not public, and they are
+            sent `options.headers`. Pass False for names that others wrote: then these are
+            strangers, like all URLs in documents.
         fetcher: opens URLs; it is not closed. Without one, an HttpFetcher is made, and closed. You
             may fetch with the same one inside the loop: documents that wait for you lend you their
             slots at a host.
@@ -182,11 +130,9 @@ def walk(
     Raises TypeError or ValueError for arguments that make no sense. The walk raises StateError if
     the state's file cannot be used. Problems of documents never raise: see `Walk.report`.
     """
-    arguments = {**locals()}
-    for name in ("fetcher", "limits", "options"):
-        del arguments[name]
-    known, used = find_settings(fetcher, limits, options)
-    return Walk(WalkConfig(**arguments), fetcher=fetcher, limits=known, options=used)
+    refuse_unknown("walk", arguments.keys() - WalkArguments.__annotations__.keys())
+    config, settings = make_config(site, **arguments)
+    return Walk(config, **settings)
 
 
 def walk_sync(site: str | None = None, **arguments: Unpack[WalkArguments]) -> Walk:
@@ -271,8 +217,11 @@ async def discover(
         TypeError: an argument has the wrong type.
         ValueError: an argument has a value that cannot be meant.
     """
-    config = WalkConfig(
-        site=check_url("site", site),
+    config, settings = make_config(
+        check_url("site", site),
+        fetcher=fetcher,
+        options=options,
+        limits=limits,
         probe=probe,
         extra_paths=extra_paths,
         feeds=feeds,
@@ -283,8 +232,7 @@ async def discover(
         reads=False,
     )
     sitemaps: dict[str, SitemapEntry] = {}
-    known, used = find_settings(fetcher, limits, options)
-    async with Walk(config, fetcher=fetcher, limits=known, options=used) as found:
+    async with Walk(config, **settings) as found:
         async for event in found.events():
             if isinstance(event, SitemapEntry):
                 sitemaps.setdefault(url_key(event.loc), event)

@@ -8,10 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from datetime import datetime, timedelta
-from functools import wraps
-from inspect import iscoroutinefunction, signature
+from inspect import iscoroutinefunction
 from pathlib import Path  # noqa: TC003 (attrs resolves field types at run time)
-from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeAlias, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
 
 import attrs
 
@@ -19,6 +18,7 @@ from sitemapreader.dates import as_since, as_until
 from sitemapreader.discovery import Search
 from sitemapreader.discovery.context import Deadline, UrlAllowance
 from sitemapreader.errors import suggest
+from sitemapreader.fetch.client import Fetcher, find_settings
 from sitemapreader.fetch.urls import HostMap
 from sitemapreader.models import SitemapEntry, Via
 from sitemapreader.options import FetchOptions, Limits, one_of
@@ -29,14 +29,11 @@ from sitemapreader.walker.frontier import Order
 if TYPE_CHECKING:
     from sitemapreader.dates import When
     from sitemapreader.discovery import Probe
-    from sitemapreader.fetch.client import Fetcher
     from sitemapreader.fetch.urls import HostPairs
     from sitemapreader.readers.records.vocabulary import ExtraFormats
     from sitemapreader.state import State
 
 _NO_WAIT = 0.01
-P = ParamSpec("P")
-T = TypeVar("T")
 
 Undated: TypeAlias = Literal["keep", "drop"]
 """What `since` and `until` do with entries that have no date."""
@@ -98,7 +95,7 @@ class SharedArguments(TypedDict, total=False):
 class WalkArguments(SharedArguments, total=False):
     """The keyword arguments of `walk`, for `walk_sync`, `to_dataframe` and others.
 
-    A test compares names and types with the signature of `walk`, which explains them.
+    `walk` explains them.
     """
 
     sitemaps: Sitemaps
@@ -181,18 +178,6 @@ def refuse_unknown(function: str, names: Iterable[str]) -> None:
         if name in _INSTEAD:
             hint = f" write {_INSTEAD[name]}"
         raise TypeError(f"{function} has no argument {name!r}:{hint}")
-
-
-def explain_unknown(function: Callable[P, T]) -> Callable[P, T]:
-    """Make a function say what to write in place of arguments that do not exist."""
-    known = signature(function).parameters
-
-    @wraps(function)
-    def call(*args: P.args, **kwargs: P.kwargs) -> T:
-        refuse_unknown(function.__name__, kwargs.keys() - known.keys())
-        return function(*args, **kwargs)
-
-    return call
 
 
 def _state(value: str | Path | State | None) -> State | None:
@@ -328,15 +313,31 @@ class WalkConfig(Search):
             )
 
 
-def choose_waits(config: WalkConfig, options: FetchOptions) -> FetchOptions:
-    """Return the options of a walk; one with `revisit` waits for no server."""
-    if config.revisit is None:
-        return options
-    # What fails is due again later: see `schedule.pause`.
-    return attrs.evolve(
-        options,
-        max_attempts=1,
-        host_trials=1,
-        host_pause_seconds=_NO_WAIT,
-        retry_after_seconds=_NO_WAIT,
-    )
+class Settings(TypedDict):
+    """What a walk needs besides its config."""
+
+    fetcher: Fetcher | None
+    limits: Limits
+    options: FetchOptions
+
+
+def make_config(
+    site: str | None,
+    *,
+    fetcher: Fetcher | None = None,
+    limits: Limits | None = None,
+    options: FetchOptions | None = None,
+    **arguments: Any,
+) -> tuple[WalkConfig, Settings]:
+    """Check the arguments of a walk, or fields of `WalkConfig`."""
+    known, used = find_settings(fetcher, limits, options)
+    config = WalkConfig(site=site, **arguments)
+    if config.revisit is not None:  # what fails is due again later: see `schedule.pause`
+        used = attrs.evolve(
+            used,
+            max_attempts=1,
+            host_trials=1,
+            host_pause_seconds=_NO_WAIT,
+            retry_after_seconds=_NO_WAIT,
+        )
+    return config, {"fetcher": fetcher, "limits": known, "options": used}

@@ -5,17 +5,16 @@ from __future__ import annotations
 import time
 from datetime import UTC, datetime
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 import attrs
 
 from sitemapreader.dates import TOLERANCE, LastmodKind, LastmodTally, latest_moment
 from sitemapreader.event_loop import without_await
-from sitemapreader.fetch.client import find_settings
 from sitemapreader.models import SitemapEntry, UrlEntry
 from sitemapreader.outcomes import NOT_NEWER, OVER_LIMIT
 from sitemapreader.urls import url_key
-from sitemapreader.walker.config import WalkArguments, WalkConfig, refuse_unknown
+from sitemapreader.walker.config import WalkArguments, make_config, refuse_unknown
 from sitemapreader.walker.walks import Walk
 
 if TYPE_CHECKING:
@@ -186,13 +185,9 @@ async def newest(
         if value < 1:
             raise ValueError(f"{name} must be 1 or more, not {value!r}")
     search = _Search(number, documents)
-    fetcher = arguments.get("fetcher")
-    limits, options = find_settings(fetcher, arguments.get("limits"), arguments.get("options"))
-    given: dict[str, Any] = {**arguments}
-    shared = {n: v for n, v in given.items() if n not in ("fetcher", "limits", "options")}
-    config = WalkConfig(site=site, order="newest", gate=search.gate, **shared)
-    one = attrs.evolve(options, concurrency=1)
-    async with Walk(config, fetcher=fetcher, limits=limits, options=one) as search.walk:
+    config, settings = make_config(site, order="newest", gate=search.gate, **arguments)
+    settings["options"] = attrs.evolve(settings["options"], concurrency=1)
+    async with Walk(config, **settings) as search.walk:
         async for event in search.walk.events():
             if isinstance(event, UrlEntry):
                 search.add(event)

@@ -15,7 +15,6 @@ from sitemapreader.fetch.client import Fetcher, make_client
 from sitemapreader.issues import IssueCode, make_issue, show_url
 from sitemapreader.models import Change, Event, UrlEntry, Via
 from sitemapreader.report import Report
-from sitemapreader.walker.config import WalkConfig, choose_waits
 from sitemapreader.walker.runner import WalkRunner
 from sitemapreader.walker.stream import (
     ENTRIES,
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
     from sitemapreader.readers.robots import Robots
     from sitemapreader.rows import Rows
     from sitemapreader.state.pages import GonePage, Told, UnlistedUrl
+    from sitemapreader.walker.config import WalkConfig
     from sitemapreader.walker.state_writer import Delivery, StateWriter
 
 Found: TypeAlias = "list[tuple[bytes, Any]]"
@@ -80,7 +80,7 @@ class Walk(TaskStream[Batch]):
         self._config = config
         self._fetcher = fetcher
         self._limits = limits
-        self._options = choose_waits(config, options)
+        self._options = options
         self._runner: WalkRunner | None = None
         self._writer: StateWriter | None = None
         self._lent = AsyncExitStack()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -237,13 +236,6 @@ def test_arguments_that_cannot_be_meant(arguments: Any, error: type[Exception], 
     """A wrong argument raises at once, with what to write instead; nothing has to be entered."""
     with pytest.raises(error, match=words):
         start(**arguments)
-
-
-def test_the_arguments_are_documented() -> None:
-    """Each argument of `walk` stands in its docstring."""
-    assert walk.__doc__ is not None
-    for name in inspect.signature(walk).parameters:
-        assert f"\n        {name}: " in inspect.cleandoc(walk.__doc__).replace("\n", "\n    ")
 
 
 # -- bugs
