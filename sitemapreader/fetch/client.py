@@ -7,7 +7,7 @@ bytes, an archive. Nothing is parsed here.
 from __future__ import annotations
 
 from ipaddress import ip_address, ip_network
-from typing import TYPE_CHECKING, Protocol, TypedDict, Unpack, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, TypeAlias, TypedDict, Unpack, runtime_checkable
 from weakref import WeakSet
 
 from sitemapreader.errors import FetchError
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 
     from sitemapreader.fetch.hosts import HostBreaker
+    from sitemapreader.fetch.http import WalkClient
     from sitemapreader.fetch.urls import CheckRedirect, HostMap, RequestUrl
 
 _LIMITS, _OPTIONS = Limits(), FetchOptions()
@@ -65,6 +66,10 @@ class Fetcher(Protocol):
         ...
 
 
+Client: TypeAlias = "WalkClient | PlainClient"
+"""A fetcher as one walk uses it, with a trust and a place in the queue of its own."""
+
+
 class Opening(TypedDict, total=False):
     """How a walk opens a URL."""
 
@@ -76,27 +81,6 @@ class Opening(TypedDict, total=False):
     """Counts failures of the host."""
     max_redirects: int | None
     """How many redirects are followed; `None` for as many as the fetcher's options say."""
-
-
-class Client(Protocol):
-    """A fetcher as one walk uses it, with a trust and a place in the queue of its own."""
-
-    @property
-    def user_agent(self) -> str:
-        """The User-Agent that is sent, whose rules in robots.txt are kept."""
-        ...
-
-    def trust(self, url: str) -> None:
-        """Trust the host of `url`, which the caller named, public or not."""
-        ...
-
-    def set_crawl_delay(self, host_url: str, seconds: float) -> None:
-        """Wait `seconds` between two requests to the host of a URL."""
-        ...
-
-    def open(self, url: str, **how: Unpack[Opening]) -> AbstractAsyncContextManager[Response]:
-        """Request `url` as `Fetcher.open` does."""
-        ...
 
 
 class PlainClient:
@@ -114,7 +98,7 @@ class PlainClient:
         self._fetcher = fetcher
 
     def open(self, url: str, **how: Unpack[Opening]) -> AbstractAsyncContextManager[Response]:
-        """Request `url`, with headers only if there are some."""
+        """Request a URL, with headers only if there are some."""
         headers = how.get("headers")
         return self._fetcher.open(url, headers=headers) if headers else self._fetcher.open(url)
 

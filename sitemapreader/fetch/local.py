@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import io
 import os
 import re
 from contextlib import asynccontextmanager
@@ -47,8 +46,8 @@ class FileResponse:
 
     url: str
     chunks: Callable[[], AsyncIterator[bytes]]
-    status: int = 200
     headers: Mapping[str, str] = attrs.field(factory=dict)
+    status: int = 200
 
 
 async def read_file(url: str, file: IO[bytes]) -> AsyncIterator[bytes]:
@@ -87,31 +86,24 @@ class FolderFetcher:
     async def open(
         self, url: str, *, headers: Mapping[str, str] | None = None
     ) -> AsyncIterator[FileResponse]:
-        """Open the file of a URL.
-
-        A validator in `headers` (If-None-Match, If-Modified-Since) that matches the file gives 304
-        without a body; other headers are ignored.
+        """Open the file of a URL; `headers` are ignored.
 
         Raises:
             FetchError: HTTP_STATUS 404, there is no such file.
         """
+        del headers
         try:
             file = self.find_file(url).open("rb")
         except OSError as error:
             raise _missing(url, error.strerror or str(error)) from error
         with file:
             about = os.fstat(file.fileno())
-            current = {
+            told = {
                 "content-length": str(about.st_size),
                 "last-modified": formatdate(about.st_mtime, usegmt=True),
-                # Not in seconds: a generator may write a file twice in one.
-                "etag": f'"{about.st_mtime_ns:x}-{about.st_size:x}"',
             }
             url = url.partition("#")[0]
-            if headers and is_current(headers, current):
-                yield FileResponse(url, partial(read_file, url, io.BytesIO()), 304, current)
-            else:
-                yield FileResponse(url, partial(read_file, url, file), headers=current)
+            yield FileResponse(url, partial(read_file, url, file), told)
 
     def find_file(self, url: str) -> Path:
         """Return the file of a URL; raise FetchError if there is none."""

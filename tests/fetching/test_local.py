@@ -173,33 +173,6 @@ async def test_a_large_file_comes_in_pieces_and_lets_others_work(tmp_path: Path)
     assert response.headers["last-modified"].endswith(" GMT")
 
 
-@pytest.mark.parametrize("name", ["etag", "last-modified"])
-async def test_a_file_that_one_has_is_not_sent_again(name: str, site: Path) -> None:
-    """304 and no body for who names the version that lies there, and 200 once it is another."""
-    fetcher, url = FolderFetcher(site, BASE), BASE + "a.xml"
-    os.utime(site / "a.xml", ns=(0, 10**18))
-    async with fetcher.open(url) as response:
-        validator = response.headers[name]
-    asked = {"etag": "If-None-Match", "last-modified": "If-Modified-Since"}[name]
-    async with fetcher.open(url, headers={asked: validator}) as response:
-        assert response.status == 304
-        assert [piece async for piece in response.chunks()] == []
-    os.utime(site / "a.xml", ns=(0, 10**18 + 10**9))
-    async with fetcher.open(url, headers={asked: validator}) as response:
-        assert response.status == 200
-        assert [piece async for piece in response.chunks()] == [b"a"]
-
-
-async def test_two_versions_of_one_second_have_two_tags(site: Path) -> None:
-    """A generator that writes a file twice within a second has written two versions."""
-    fetcher, url, tags = FolderFetcher(site, BASE), BASE + "a.xml", set()
-    for moment in (10**18, 10**18 + 1_000_000):
-        os.utime(site / "a.xml", ns=(0, moment))
-        async with fetcher.open(url) as response:
-            tags.add(response.headers["etag"])
-    assert len(tags) == 2
-
-
 async def test_a_disk_that_fails() -> None:
     """A read error in the middle is BODY_CUT, after what could be read."""
 
