@@ -7,7 +7,7 @@ bytes, an archive. Nothing is parsed here.
 from __future__ import annotations
 
 from ipaddress import ip_address, ip_network
-from typing import TYPE_CHECKING, Protocol, TypeAlias, TypedDict, Unpack, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, TypedDict, Unpack, runtime_checkable
 from weakref import WeakSet
 
 from sitemapreader.errors import FetchError
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 
     from sitemapreader.fetch.hosts import HostBreaker
-    from sitemapreader.fetch.http import WalkClient
     from sitemapreader.fetch.urls import CheckRedirect, HostMap, RequestUrl
 
 _LIMITS, _OPTIONS = Limits(), FetchOptions()
@@ -66,10 +65,6 @@ class Fetcher(Protocol):
         ...
 
 
-Client: TypeAlias = "WalkClient | PlainClient"
-"""A fetcher as one walk uses it, with a trust and a place in the queue of its own."""
-
-
 class Opening(TypedDict, total=False):
     """How a walk opens a URL."""
 
@@ -83,19 +78,20 @@ class Opening(TypedDict, total=False):
     """How many redirects are followed; `None` for as many as the fetcher's options say."""
 
 
-class PlainClient:
-    """A caller's own fetcher as one walk uses it: it asks before no redirect.
-
-    Of what a `Client` has it needs `open` alone.
-    """
+class Client:
+    """A fetcher as one walk uses it; one of a caller's own needs nothing but `open`."""
 
     def __init__(self, fetcher: Fetcher, user_agent: str) -> None:
-        self.user_agent: str = getattr(fetcher, "user_agent", user_agent)
-        self.trust: Callable[[str], None] = getattr(fetcher, "trust", _ignore)
-        self.set_crawl_delay: Callable[[str, float], None] = getattr(
-            fetcher, "set_crawl_delay", _ignore
-        )
         self._fetcher = fetcher
+        self.user_agent: str = getattr(fetcher, "user_agent", user_agent)
+
+    def trust(self, url: str) -> None:
+        """Trust the host of `url`, which the caller named, public or not."""
+        getattr(self._fetcher, "trust", _ignore)(url)
+
+    def set_crawl_delay(self, host_url: str, seconds: float) -> None:
+        """Wait `seconds` between two requests to the host of a URL."""
+        getattr(self._fetcher, "set_crawl_delay", _ignore)(host_url, seconds)
 
     def open(self, url: str, **how: Unpack[Opening]) -> AbstractAsyncContextManager[Response]:
         """Request a URL, with headers only if there are some."""
@@ -115,7 +111,7 @@ def make_client(fetcher: Fetcher, user_agent: str, hosts: HostMap | None = None)
     """
     make: Callable[..., Client] | None = getattr(fetcher, "client", None)
     if not hosts:
-        return PlainClient(fetcher, user_agent) if make is None else make()
+        return Client(fetcher, user_agent) if make is None else make()
     if make is None:
         raise TypeError("`map_hosts` needs an HttpFetcher: let `open` of yours ask other hosts")
     return make(hosts)

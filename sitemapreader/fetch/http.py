@@ -24,7 +24,7 @@ from sitemapreader.fetch.answers import (
     make_refusal,
     wait_before_retry,
 )
-from sitemapreader.fetch.client import Trust
+from sitemapreader.fetch.client import Client, Trust
 from sitemapreader.fetch.hosts import Hosts, LongWaitError, Slot
 from sitemapreader.fetch.urls import (
     REDIRECTS,
@@ -192,24 +192,20 @@ def _add(trust: Trust, url: str) -> None:
         trust.add(parse_request_url(url))
 
 
-class WalkClient:
+class WalkClient(Client):
     """A fetcher as one walk uses it: its trust, place in the queue, mapped hosts."""
 
     def __init__(self, fetcher: HttpFetcher, hosts: HostMap) -> None:
-        self._fetcher = fetcher
+        super().__init__(fetcher, "")
+        self._http = fetcher
         self._hosts = hosts
         self._trust = fetcher.own_trust.branch()
         for _, target in hosts.names:  # the caller has typed it
             self.trust(target)
 
-    @property
-    def user_agent(self) -> str:
-        """The User-Agent header that is sent to origins that the walk's caller named."""
-        return self._fetcher.user_agent
-
     def client(self) -> WalkClient:
         """Return a client with the same mapped hosts."""
-        return WalkClient(self._fetcher, self._hosts)
+        return WalkClient(self._http, self._hosts)
 
     def trust(self, url: str) -> None:
         """Trust the place of a URL as `HttpFetcher.trust` does, for this walk."""
@@ -217,7 +213,7 @@ class WalkClient:
 
     def set_crawl_delay(self, host_url: str, seconds: float) -> None:
         """Keep the Crawl-delay of the host that is asked, for all walks."""
-        self._fetcher.set_crawl_delay(self._hosts.find(host_url) or host_url, seconds)
+        self._http.set_crawl_delay(self._hosts.find(host_url) or host_url, seconds)
 
     def open(self, url: str, **how: Unpack[Opening]) -> AbstractAsyncContextManager[HttpResponse]:
         """Open a URL as `HttpFetcher.open` does.
@@ -226,7 +222,7 @@ class WalkClient:
         one that asks for a wait of more than a minute.
         """
         trust, hosts = self._trust, self._hosts
-        return Exchange(self._fetcher, url, trust, requester=self, hosts=hosts, **how).open()
+        return Exchange(self._http, url, trust, requester=self, hosts=hosts, **how).open()
 
 
 @attrs.define(eq=False)

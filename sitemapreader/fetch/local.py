@@ -16,7 +16,6 @@ from urllib.parse import unquote_to_bytes
 import attrs
 
 from sitemapreader.errors import FetchError
-from sitemapreader.fetch.urls import is_current
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import ROBOTS_MAX_BYTES
 from sitemapreader.readers.decode.codings import decode_start
@@ -220,6 +219,9 @@ class MemoryFetcher:
         if isinstance(page, Exception):
             raise page
         response = page if isinstance(page, StoredResponse) else StoredResponse(url, page)
-        if headers and is_current(headers, response.headers):
+        asked, told = {n.lower(): text for n, text in (headers or {}).items()}, response.headers
+        by_tag = "if-none-match" in asked  # RFC 9110, section 13.2.2: then the date does not count
+        known = asked.get("if-none-match" if by_tag else "if-modified-since")
+        if known is not None and known == told.get("etag" if by_tag else "last-modified"):
             response = attrs.evolve(response, status=304, body=b"")
         yield response

@@ -48,22 +48,10 @@ class RequestUrl:
     """A URL without fragment and userinfo, and its userinfo apart."""
 
     url: URL
+    text: str
+    host: str
+    origin: str
     userinfo: str = ""
-    text: str = attrs.field(init=False)
-    host: str = attrs.field(init=False)
-    origin: str = attrs.field(init=False)
-
-    @text.default
-    def _write(self) -> str:
-        return str(self.url)
-
-    @host.default
-    def _find_host(self) -> str:
-        return (self.url.raw_host or "").lower().rstrip(".")
-
-    @origin.default
-    def _find_origin(self) -> str:
-        return origin_of(self.text)
 
     def __str__(self) -> str:
         return self.text
@@ -87,11 +75,12 @@ def parse_request_url(url: str) -> RequestUrl:
     parsed = parse_url(url)
     if parsed is None:
         raise _invalid(url, "no host, or not one that can be read")
-    _check_host(url, parsed.raw_host or "")
+    host = parsed.raw_host or ""
+    _check_host(url, host)
     userinfo = f"{parsed.user or ''}:{parsed.password or ''}"
-    return RequestUrl(
-        parsed.with_fragment(None).with_user(None), "" if userinfo == ":" else userinfo
-    )
+    plain = parsed.with_fragment(None).with_user(None)
+    text, host = str(plain), host.lower().rstrip(".")
+    return RequestUrl(plain, text, host, origin_of(text), "" if userinfo == ":" else userinfo)
 
 
 def check_text(url: str) -> None:
@@ -137,28 +126,26 @@ class HostMap:
             raise TypeError(
                 "`map_hosts` must be a dict: {'https://www.a.example': 'https://b.a.example'}"
             )
-        self.targets: dict[tuple[str, int | None], URL] = {}
-        self.names: list[tuple[str, str]] = []
-        for name, target in hosts.items() if isinstance(hosts, Mapping) else hosts:
-            source, url = _read_origin(name), _read_origin(target)
-            known = self.targets.setdefault(_key_of(source), url)
-            if known != url:
-                raise ValueError(f"`map_hosts`: {name} has two targets: {known} and {url}")
-            self.names.append((str(source.origin()), str(url.origin())))
-        for name, target in self.names:
-            if self.find(target):
+        pairs = hosts.items() if isinstance(hosts, Mapping) else hosts
+        origins = [(_read_origin(name), _read_origin(target)) for name, target in pairs]
+        self.names = [(str(name.origin()), str(target.origin())) for name, target in origins]
+        self._targets = {_key_of(name): target for name, target in origins}
+        for name, target in origins:
+            if (known := self._targets[_key_of(name)]) != target:
+                raise ValueError(f"`map_hosts`: {name} has two targets: {known} and {target}")
+            if self.find(str(target)):
                 raise ValueError(
                     f"`map_hosts`: {name} leads to {target}, which is mapped itself: "
                     "name the host that answers"
                 )
 
     def __bool__(self) -> bool:
-        return bool(self.targets)
+        return bool(self._targets)
 
     def find(self, url: str) -> str:
         """Return the URL to ask for in the place of one, or ""."""
-        parsed = parse_url(url) if self.targets else None
-        target = None if parsed is None else self.targets.get(_key_of(parsed))
+        parsed = parse_url(url) if self._targets else None
+        target = None if parsed is None else self._targets.get(_key_of(parsed))
         if parsed is None or target is None:
             return ""
         moved = parsed.with_scheme(target.scheme).with_host(target.raw_host or "")
@@ -282,7 +269,6 @@ APART = frozenset({"set-cookie", "x-robots-tag"})
 to the end of its line."""
 
 _ENTITY_TAG = re.compile(r'(?:W/)?"[^\x00-\x20"\x7f]*"')
-_TAG = re.compile(r'(?:W/)?("[^"]*")')
 _MAX_DATE_CHARS = 64
 
 
@@ -326,27 +312,6 @@ def select_validators(headers: Mapping[str, str]) -> dict[str, str]:
     tag, date = headers.get("If-None-Match", ""), headers.get("If-Modified-Since", "")
     kept = {"If-None-Match": tag} if _ENTITY_TAG.fullmatch(tag) else {}
     return kept | ({"If-Modified-Since": date} if parse_date(date) else {})
-
-
-def is_current(requested: Mapping[str, str], current: Mapping[str, str]) -> bool:
-    """Return whether a conditional request names the current version: 304 is right.
-
-    RFC 9110, section 13.2.2, steps 3 and 4. `current` are the headers of the current version, by
-    lower-case name.
-    """
-    requested = {name.lower(): value.strip() for name, value in requested.items()}
-    tags = requested.get("if-none-match")
-    if tags is not None:
-        own = current.get("etag")
-        return own is not None and (tags in ("*", own) or not _tags(tags).isdisjoint(_tags(own)))
-    since = parse_date(requested.get("if-modified-since", ""))
-    changed = parse_date(current.get("last-modified", ""))
-    return since is not None and changed is not None and changed <= since
-
-
-def _tags(text: str) -> set[str]:
-    """Return the entity tags of a list without W/, for the weak comparison."""
-    return set(_TAG.findall(text))
 
 
 def parse_date(text: str) -> datetime | None:

@@ -16,7 +16,7 @@ import attrs
 
 from sitemapreader.errors import FetchError, Redirect
 from sitemapreader.fetch.answers import find_protection, read_body
-from sitemapreader.fetch.client import Fetcher, PlainClient, Response, make_client
+from sitemapreader.fetch.client import Client, Fetcher, Response, make_client
 from sitemapreader.fetch.hosts import HostBreaker
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import ROBOTS_MAX_BYTES, FetchOptions
@@ -319,7 +319,7 @@ class PageRobots:
     def __init__(
         self, fetcher: Fetcher, user_agent: str, known: Mapping[str, Robots] | None = None
     ) -> None:
-        self._client = PlainClient(fetcher, user_agent)
+        self._client = Client(fetcher, user_agent)
         self._known = known or {}
         self._origins: dict[str, _Origin] = {}
 

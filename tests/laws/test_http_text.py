@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
-from each_case import for_each
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -14,7 +13,6 @@ from sitemapreader.fetch.answers import parse_retry_after
 from sitemapreader.fetch.urls import (
     RedirectChain,
     is_conditional,
-    is_current,
     make_headers,
     parse_request_url,
     read_headers,
@@ -113,40 +111,6 @@ def _text(raw: bytes) -> str:
 def test_conditional_requests(headers: dict[str, str], expected: bool) -> None:
     """The two validators that 304 answers, in any case."""
     assert is_conditional(headers) is expected
-
-
-DAY_1, DAY_2 = "Sat, 01 Nov 2025 00:00:00 GMT", "Sun, 02 Nov 2025 00:00:00 GMT"
-TAGGED = {"etag": '"a"', "last-modified": DAY_1}
-
-
-@for_each(
-    "asked, told, expected",
-    [
-        ({}, TAGGED, False),
-        ({"If-None-Match": '"a"'}, TAGGED, True),
-        ({"if-none-match": '"b", W/"a"'}, TAGGED, True),
-        ({"If-None-Match": '"a"'}, {"etag": 'W/"a"'}, True),
-        ({"If-None-Match": "*"}, TAGGED, True),
-        ({"If-None-Match": "bare"}, {"etag": "bare"}, True),
-        ({"If-None-Match": '"b"'}, TAGGED, False),
-        ({"If-None-Match": '"A"'}, TAGGED, False),
-        ({"If-None-Match": '"a"'}, {"last-modified": DAY_1}, False),
-        ({"If-None-Match": "*"}, {}, False),
-        ({"If-Modified-Since": DAY_1}, TAGGED, True),
-        ({"If-Modified-Since": DAY_2}, TAGGED, True),
-        ({"If-Modified-Since": "Sat Nov  1 00:00:00 2025"}, TAGGED, True),
-        ({"If-Modified-Since": DAY_1}, {"last-modified": DAY_2}, False),
-        ({"If-Modified-Since": DAY_1}, {"etag": '"a"'}, False),
-        ({"If-Modified-Since": "some day"}, TAGGED, False),
-        # section 13.1.3: the date counts for nothing where there is a tag
-        ({"If-None-Match": '"b"', "If-Modified-Since": DAY_2}, TAGGED, False),
-    ],
-)
-def test_the_version_that_one_has(
-    asked: dict[str, str], told: dict[str, str], expected: bool
-) -> None:
-    """A tag fits by the weak comparison, a date if nothing has changed since."""
-    assert is_current(asked, told) is expected
 
 
 def test_headers_of_a_call_win_over_those_of_the_options() -> None:
