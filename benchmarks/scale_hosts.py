@@ -74,7 +74,8 @@ def measure(web: WebServer, hosts: int, workers: int, *, with_state: bool) -> No
             totals = run_scale(None if day else sites, folder, client=client, options=options)
             seconds, after = time.monotonic() - began, Usage.of_workers(pids)
             engine = (time.process_time() - engine_began) / hosts * 1000
-            totals.raise_for_failures()
+            if totals.failures:
+                raise RuntimeError(totals.failures)
             if not day:
                 check_first_day(Path(folder), totals.run, totals.partitions, range(hosts))
             cpu = (after.cpu_seconds - before.cpu_seconds) / hosts * 1000

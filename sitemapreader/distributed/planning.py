@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 import tempfile
+import zlib
 from contextlib import ExitStack
 from hashlib import blake2b
-from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
 import fsspec
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from sitemapreader.distributed.storage import LAYOUT, OutputError, Storage, write_json
 from sitemapreader.many import name_site
@@ -32,9 +31,8 @@ MAX_PARTITIONS = 65_536
 LIST_FILES = 256
 """Most files of a list; a worker reads one of them for each partition in it."""
 _HASH_BITS = 64
-_VERSION = 2
+_VERSION = 3
 """Of the layout of an output."""
-_SCHEMA = pa.schema([pa.field("partition", pa.int32()), pa.field("site", pa.string())])
 _COMMENT = re.compile(r"(?:^|\s)#.*", re.DOTALL)
 
 
@@ -62,7 +60,7 @@ class HostList:
     def name_file(self, partition: int) -> str:
         """Return the file that holds the hosts of a partition."""
         files = min(self.partitions, LIST_FILES)
-        return f"{self.folder}/{partition * files // self.partitions:02x}.parquet"
+        return f"{self.folder}/{partition * files // self.partitions:02x}.gz"
 
 
 def hash_site(url: str) -> int:
@@ -139,15 +137,15 @@ def read_partition_hosts(storage: Storage, listed: HostList, partition: int) -> 
     """Return the hosts of a partition, each once, grouped by registrable domain."""
     path = listed.name_file(partition)
     try:
-        file = BytesIO(storage.read(path) or b"")
-        table = pq.read_table(file, schema=_SCHEMA, filters=[("partition", "=", partition)])
-    except (OSError, pa.ArrowException, LookupError, ValueError) as error:
+        lines = gzip.decompress(storage.read(path) or b"?").decode().splitlines()
+        found = [(int(hashed, 16), site) for hashed, site in (line.split("\t") for line in lines)]
+    except (OSError, EOFError, ValueError, zlib.error) as error:
         raise OutputError(
             f"{storage.output}/{path} cannot be read ({error}): run the same again, or choose "
             "another output"
         ) from None
-    sites = {url_key(make_url(site)): site for site in sorted(table["site"].to_pylist())}
-    return sorted(sites.values(), key=lambda site: (hash_site(make_url(site)), site))
+    here = sorted(p for p in found if choose_partition(p[0], listed.partitions) == partition)
+    return list({url_key(make_url(site)): site for _, site in here}.values())
 
 
 def make_url(host: str) -> str:
@@ -178,7 +176,7 @@ def _fill_buckets(hosts: Iterable[str], buckets: list[Path]) -> tuple[int, int]:
     """Write hosts into files by their hash; return their number and sum."""
     found = total = 0
     with ExitStack() as stack:
-        files = [stack.enter_context(path.open("w", encoding="utf-8")) for path in buckets]
+        files = [stack.enter_context(gzip.open(each, "wt", 1, "utf-8")) for each in buckets]
         for host in hosts:
             hashed = hash_site(make_url(host))
             files[choose_partition(hashed, LIST_FILES)].write(f"{hashed:016x}\t{host}\n")
@@ -190,11 +188,7 @@ def _write_list(storage: Storage, listed: HostList, buckets: list[Path]) -> None
     """Write the files of a list, then the file that says they are complete."""
     each = LIST_FILES // min(listed.partitions, LIST_FILES)
     for first in range(0, LIST_FILES, each):
-        texts = (path.read_text("utf-8") for path in buckets[first : first + each])
-        rows = [line.partition("\t") for text in texts for line in text.splitlines()]
-        parts = [choose_partition(int(hashed, 16), listed.partitions) for hashed, _, _ in rows]
-        local = buckets[0].with_name("list.parquet")
-        table = pa.table([parts, [site for _, _, site in rows]], schema=_SCHEMA)
-        pq.write_table(table, local, compression="zstd")
-        storage.upload(local, f"{listed.folder}/{first // each:02x}.parquet")
+        local = buckets[0].with_name("list.gz")  # gzip takes one file after the other as one
+        local.write_bytes(b"".join(path.read_bytes() for path in buckets[first : first + each]))
+        storage.upload(local, f"{listed.folder}/{first // each:02x}.gz")
     storage.create(f"{listed.folder}/complete", b"")

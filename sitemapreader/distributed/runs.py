@@ -115,7 +115,6 @@ class Commit(Sums):
         files: how many Parquet files of URLs it has.
         has_state: whether it has a packed state.
         memory: "none" if there was no state before, "kept", or why the old one could not be used.
-        seconds: how long it took.
     """
 
     partition: int
@@ -125,7 +124,6 @@ class Commit(Sums):
     files: int = attrs.field(validator=instance_of(int))
     has_state: bool
     memory: str
-    seconds: float = attrs.field(validator=instance_of(float))
 
     def list_files(self, run: str) -> list[str]:
         """Return the paths of its files of URLs."""
@@ -230,16 +228,6 @@ class Totals(Sums):
         """Return the sums with one more commit."""
         return attrs.evolve(self.add(commit), committed=self.committed + 1)
 
-    def raise_for_failures(self) -> None:
-        """Raise OutputError if partitions could not be committed."""
-        for partition, reason in self.failures.items():
-            others = len(self.failures) - 1
-            more = f" (and {others} other partitions)" if others else ""
-            raise OutputError(
-                f"partition {partition} of {self.run} could not be committed{more}: {reason}; "
-                "correct that and run the same command again, which reads only what is missing"
-            )
-
 
 def begin_run(
     output: str,
@@ -310,21 +298,14 @@ def _list_committed(storage: Storage, run: ScaleRun) -> list[int]:
 
 
 def find_missing(output: str, run: ScaleRun) -> list[int]:
-    """Return the partitions that are not committed, the slowest of the last run first.
+    """Return the partitions that are not committed, and those that were begun last of all.
 
-    Those that were begun come last: somebody may still be at work on them.
+    Somebody may still be at work on these.
     """
     storage = Storage(output)
     missing = set(run.partitions).difference(_list_committed(storage, run))
     begun = set(storage.list(TRIES.format(run=run.folder)))
-    seconds: list[float] = []
-    if run.previous:
-        path = SUCCESS.format(run=run.previous)
-        seconds = storage.load(path, lambda said: [float(n) for n in said["seconds"]]) or []
-    slowest = dict(enumerate(seconds))
-    return sorted(
-        missing, key=lambda each: (PARTITION.format(each) in begun, -slowest.get(each, 0.0), each)
-    )
+    return sorted(missing, key=lambda each: (PARTITION.format(each) in begun, each))
 
 
 def finish(output: str, run: ScaleRun) -> Totals:
@@ -347,8 +328,7 @@ def finish(output: str, run: ScaleRun) -> Totals:
             "run the same command again, which reads only these"
         )
     _remove_uncommitted(storage, run, commits)
-    success = {"seconds": [commit.seconds for commit in commits]}
-    storage.create(SUCCESS.format(run=run.folder), write_json(success))
+    storage.create(SUCCESS.format(run=run.folder), write_json({"partitions": len(commits)}))
     return _add_up(run, commits, finished=True)
 
 

@@ -2,7 +2,7 @@
 
 ```text
 layout.json                           how many partitions; never changes
-lists/<hosts>-<hash>/00.parquet ...   the hosts, by partition
+lists/<hosts>-<hash>/00.gz ...        the hosts, by partition
 runs/0001/run.json                    the list, the options, the run before
           tries/p-00042/<token>       made when an attempt begins
           urls/p-00042-<token>-0.parquet

@@ -27,7 +27,7 @@ from sitemapreader.distributed import run
 from sitemapreader.distributed.cluster import open_client
 
 with open_client(workers=int(sys.argv[2])) as client:
-    run(None, sys.argv[1], client=client).raise_for_failures()
+    assert not run(None, sys.argv[1], client=client).failures
 """
 _SECONDS = 600
 
