@@ -196,8 +196,7 @@ class Attempt:
         parts = [part for each in folders if (part := each / _URLS).exists()]
         parts = [part for part in parts if pq.read_metadata(part).num_rows]
         table = pa.Table.from_pylist(list(rows.values()), STATUS_SCHEMA)
-        commit = Commit.of_rows(
-            table,
+        commit = Commit(
             partition=partition,
             token=self.token,
             files=len(parts),

@@ -12,7 +12,7 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from functools import partial, reduce
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import pyarrow as pa
@@ -38,7 +38,7 @@ from sitemapreader.output.arrow import make_schema
 from sitemapreader.output.columns import OUTCOME_COLUMNS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 Row = dict[str, Any]
 _TIME = pa.timestamp("ms", "UTC")
@@ -62,10 +62,15 @@ _REQUESTS_AT_ONCE = 32
 
 
 @attrs.frozen(kw_only=True)
-class Sums:
-    """What was read of some hosts.
+class Totals:
+    """What was read of the hosts of a run, or of one partition.
 
     Attributes:
+        run: folder of the run.
+        finished: whether all partitions are committed and the run was finished.
+        partitions: how many partitions it has.
+        committed: how many of them are committed; the sums are over these.
+        failures: partitions that could not be committed -> the error of the last try.
         hosts: how many they are.
         urls: how many URLs were delivered.
         unlisted: how many URLs are no longer listed, since this run.
@@ -76,6 +81,11 @@ class Sums:
             it; `retry=True` reads them, too.
     """
 
+    run: str
+    finished: bool = False
+    partitions: int
+    failures: dict[int, str] = attrs.field(factory=dict)
+    committed: int = 0
     hosts: int = 0
     urls: int = 0
     unlisted: int = 0
@@ -84,30 +94,29 @@ class Sums:
     reasons: Counter[str] = attrs.field(factory=Counter)
     put_off: int = 0
 
-    @classmethod
-    def of_rows(cls, rows: pa.Table, **others: Any) -> Self:
-        """Add up the rows of hosts."""
-        read = rows.filter(rows["read"])
-        names = {"urls": "entries", "unlisted": "unlisted", "gone": "gone"}
-        sums = {name: pc.sum(read[column]).as_py() or 0 for name, column in names.items()}
-        now = datetime.now(UTC)
-        return cls(
-            hosts=len(rows),
-            statuses=Counter(rows["status"].to_pylist()),
-            reasons=Counter(filter(None, rows["reason"].to_pylist())),
-            put_off=sum(each is not None and each > now for each in rows["not_before"].to_pylist()),
-            **sums | others,
-        )
+    def count(self, commit: Commit) -> Totals:
+        """Return the sums with those of one more commit."""
+        sums = {name: getattr(self, name) + value for name, value in commit.sums.items()}
+        return attrs.evolve(self, **sums)
 
-    def add(self, other: Sums) -> Self:
-        """Return the sums with those of other hosts."""
-        names = [field.name for field in attrs.fields(Sums)]
-        return attrs.evolve(self, **{n: getattr(self, n) + getattr(other, n) for n in names})
+
+def _add_up(rows: pa.Table) -> dict[str, Any]:
+    """Return the sums of `Totals` over the rows of a partition."""
+    read = rows.filter(rows["read"])
+    names = {"urls": "entries", "unlisted": "unlisted", "gone": "gone"}
+    now = datetime.now(UTC)
+    return {name: pc.sum(read[column]).as_py() or 0 for name, column in names.items()} | {
+        "committed": 1,
+        "hosts": len(rows),
+        "statuses": Counter(rows["status"].to_pylist()),
+        "reasons": Counter(filter(None, rows["reason"].to_pylist())),
+        "put_off": sum(each is not None and each > now for each in rows["not_before"].to_pylist()),
+    }
 
 
 @attrs.frozen(kw_only=True)
-class Commit(Sums):
-    """The attempt at a partition that counts, and its sums.
+class Commit:
+    """The attempt at a partition that counts.
 
     Attributes:
         partition: its number.
@@ -115,6 +124,7 @@ class Commit(Sums):
         files: how many Parquet files of URLs it has.
         has_state: whether it has a packed state.
         memory: "none" if there was no state before, "kept", or why the old one could not be used.
+        sums: what `Totals` counts of it.
     """
 
     partition: int
@@ -124,6 +134,7 @@ class Commit(Sums):
     files: int = attrs.field(validator=instance_of(int))
     has_state: bool
     memory: str
+    sums: dict[str, Any] = attrs.field(factory=dict, repr=False)
 
     def list_files(self, run: str) -> list[str]:
         """Return the paths of its files of URLs."""
@@ -145,12 +156,11 @@ def create_commit(storage: Storage, run: str, commit: Commit, rows: pa.Table) ->
     file = io.BytesIO()
     said = {_COMMIT_KEY: json.dumps(attrs.asdict(commit))}
     pq.write_table(rows.replace_schema_metadata(said), file, compression="zstd")
-    if storage.create(path, file.getvalue()):
-        return commit
-    done = load_commit(storage, run, commit.partition)
+    storage.create(path, file.getvalue())
+    done = load_commit(storage, run, commit.partition)  # it may be ours: see `create`
     if done is None:
         raise OSError(f"{storage.output}/{path} was there, and is gone")
-    if done[0].token != commit.token:  # it may be ours: see `create`
+    if done[0].token != commit.token:
         for each in commit.list_all(run):
             storage.remove(each)
     return done[0]
@@ -168,8 +178,7 @@ def load_commit(storage: Storage, run: str, partition: int) -> tuple[Commit, pa.
     try:
         rows = pq.read_table(io.BytesIO(content), schema=STATUS_SCHEMA)
         said = json.loads(pq.read_schema(io.BytesIO(content)).metadata[_COMMIT_KEY])
-        sums = attrs.asdict(Sums.of_rows(rows), recurse=False)
-        return Commit(**said | sums | {"partition": partition}), rows
+        return Commit(**said | {"partition": partition, "sums": _add_up(rows)}), rows
     except (OSError, pa.ArrowException, LookupError, TypeError, ValueError) as error:
         raise OutputError(
             f"{storage.output}/{path} is damaged ({error}): remove it, and run the same again"
@@ -204,29 +213,6 @@ class ScaleRun:
     def partitions(self) -> range:
         """All its partitions."""
         return range(self.listed.partitions)
-
-
-@attrs.frozen(kw_only=True)
-class Totals(Sums):
-    """The sums over the commits of a run.
-
-    Attributes:
-        run: its folder.
-        finished: whether all partitions are committed and the run was finished.
-        partitions: how many partitions it has.
-        committed: how many of them are committed; the sums are over these.
-        failures: partitions that could not be committed -> the error of the last try.
-    """
-
-    run: str
-    finished: bool = False
-    partitions: int
-    committed: int = 0
-    failures: dict[int, str] = attrs.field(factory=dict)
-
-    def count(self, commit: Commit) -> Totals:
-        """Return the sums with one more commit."""
-        return attrs.evolve(self.add(commit), committed=self.committed + 1)
 
 
 def begin_run(
@@ -329,18 +315,14 @@ def finish(output: str, run: ScaleRun) -> Totals:
         )
     _remove_uncommitted(storage, run, commits)
     storage.create(SUCCESS.format(run=run.folder), write_json({"partitions": len(commits)}))
-    return _add_up(run, commits, finished=True)
+    return sum_commits(storage, run, commits)
 
 
-def sum_commits(storage: Storage, run: ScaleRun) -> Totals:
+def sum_commits(storage: Storage, run: ScaleRun, commits: Iterable[Commit] | None = None) -> Totals:
     """Return the sums over the partitions of a run that are committed."""
     finished = storage.read(SUCCESS.format(run=run.folder)) is not None
-    return _add_up(run, _load_commits(storage, run), finished=finished)
-
-
-def _add_up(run: ScaleRun, commits: list[Commit], *, finished: bool) -> Totals:
     totals = Totals(run=run.folder, finished=finished, partitions=len(run.partitions))
-    return reduce(Totals.count, commits, totals)
+    return reduce(Totals.count, commits or _load_commits(storage, run), totals)
 
 
 def status(output: str) -> Totals:
@@ -356,7 +338,7 @@ def iterate_statuses(output: str) -> Iterator[Row]:
     """Yield the status rows of the hosts in the committed partitions of the last run."""
     storage = Storage(output)
     run = _load_last(storage)
-    for partition in _list_committed(storage, run):
+    for partition in run.partitions:
         if found := load_commit(storage, run.folder, partition):
             yield from found[1].to_pylist()
 
@@ -369,12 +351,9 @@ def _load_last(storage: Storage) -> ScaleRun:
 
 
 def _load_commits(storage: Storage, run: ScaleRun) -> list[Commit]:
-    def load(partition: int) -> Commit | None:
-        found = load_commit(storage, run.folder, partition)
-        return found and found[0]
-
+    load = partial(load_commit, storage, run.folder)
     with ThreadPoolExecutor(_REQUESTS_AT_ONCE) as pool:
-        return list(filter(None, pool.map(load, _list_committed(storage, run))))
+        return [found[0] for found in pool.map(load, _list_committed(storage, run)) if found]
 
 
 def _remove_uncommitted(storage: Storage, run: ScaleRun, commits: list[Commit]) -> None:

@@ -72,8 +72,7 @@ def commit(output: str, run: ScaleRun, partition: int, *, token: str = TOKENS[0]
     later = datetime.now(UTC)
     rows = [make_row(outcome, None, partition, later) for outcome in (good, none)]
     table = pa.Table.from_pylist(rows, STATUS_SCHEMA)
-    mine = Commit.of_rows(
-        table,
+    mine = Commit(
         partition=partition,
         token=token,
         files=1,
