@@ -163,7 +163,9 @@ class Attempt:
             if run.previous and before:
                 rows = {row["site"]: row for row in before[1].to_pylist()}
                 if state and before[0].has_state and not run.full:
-                    _load_state(storage, before[0].name_state(run.previous), state)
+                    packed = folder / "packed"
+                    storage.download(before[0].name_state(run.previous), packed)
+                    unpack_state(packed, state)
                     memory = "kept"
         except (FileNotFoundError, OutputError) as error:
             memory = f"the state before cannot be used: {error}"
@@ -371,19 +373,6 @@ MAX_STATE_BYTES = 4 * 1024**3
 _PIECE_BYTES = 1 << 20
 
 
-def _load_state(storage: Storage, path: str, state: Path) -> None:
-    """Unpack a state of the storage; raise FileNotFoundError or OutputError."""
-    packed = state.with_suffix(".packed")
-    storage.download(path, packed)
-    try:
-        unpack_state(packed, state)
-    except OutputError:
-        state.unlink()
-        raise
-    finally:
-        packed.unlink()
-
-
 def pack_state(state: Path, packed: Path) -> None:
     """Compress a state file, with a checksum."""
     options = {zstd.CompressionParameter.checksum_flag: 1}
@@ -392,13 +381,14 @@ def pack_state(state: Path, packed: Path) -> None:
 
 
 def unpack_state(packed: Path, state: Path) -> None:
-    """Decompress a state file; raise OutputError for anything else."""
-    written = 0
+    """Decompress a state file; raise OutputError, and leave none, for anything else."""
+    written, fault = 0, ""
     try:
         with zstd.open(packed) as source, state.open("wb") as target:
             while written <= MAX_STATE_BYTES and (piece := source.read(_PIECE_BYTES)):
                 written += target.write(piece)
     except (zstd.ZstdError, EOFError) as error:
-        raise OutputError(f"it is damaged: {error}") from None
-    if not 0 < written <= MAX_STATE_BYTES:
-        raise OutputError(f"it unpacks to {written} bytes")
+        fault = f"it is damaged: {error}"
+    if fault or not 0 < written <= MAX_STATE_BYTES:
+        state.unlink()
+        raise OutputError(fault or f"it unpacks to {written} bytes")
