@@ -284,7 +284,7 @@ def _list_committed(storage: Storage, run: ScaleRun) -> list[int]:
 
 
 def find_missing(output: str, run: ScaleRun) -> list[int]:
-    """Return the partitions that are not committed, and those that were begun last of all.
+    """Return the partitions that are not committed, those that were begun at the end.
 
     Somebody may still be at work on these.
     """
