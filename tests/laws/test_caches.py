@@ -39,6 +39,7 @@ SHORT_KEYS = {
     "readers.pages.markup.write_opening": "names of elements that we look for",
     "readers.records.vocabulary._known_key": "URIs of up to 200 characters",
     "walker.stream.view_records": "has no key",
+    "state.database.read_script": "names of our files",
     "state.rows._hash_plain": "dates of up to 64 characters",
     "readers.xml.prolog._learn_root": "start tags of up to 1,000 characters",
     "readers.xml.patterns._learn_words": "namespaces of 4,096 characters in all",
