@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 import unicodedata
 from collections import defaultdict
-from contextlib import suppress
 from datetime import UTC, datetime
 from hashlib import sha256
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
 
@@ -32,13 +30,11 @@ from sitemapreader.readers.pages.markup import Token, decode_text, scan_page
 from sitemapreader.urls import url_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
 Lines: TypeAlias = dict[tuple[str, str], int]
 """What a page says -> the line of the element that does."""
 
-MAX_JSON_CHARS = 65_536
-"""Characters of JSON-LD in which a date is looked for."""
 MAX_ROBOTS_CHARS = 65_536
 """Characters of one line with directives for robots that are read."""
 
@@ -49,13 +45,6 @@ _BOT_NAME = re.compile(r"robots|.*bot.*|slurp|yandex|teoma|baiduspider.*|applebo
 _REFRESH = re.compile(
     r"""\s*+(\d{1,9})[\d.]*+[;,\s]*+(?:url\s*+=\s*+)?(["']?)(.*)""", re.IGNORECASE | re.DOTALL
 )
-_JSON_LD = re.compile(
-    r"<script\b[^<>]*?application/ld\+json[^<>]*+>"
-    r"([^<]*+(?:<(?!/script)[^<]*+)*+)(?:</script|\Z)",  # the end of the page: one search fails
-    re.IGNORECASE,
-)
-_BESIDES = re.compile(r"(?:Object|Site|Comment|Element|Person|Organization)\Z")
-"""Ends of the types of JSON-LD that stand beside what a page is about."""
 
 
 @attrs.frozen
@@ -70,7 +59,7 @@ class PageFacts:
         canonicals: URLs that it calls its canonical one, of the head and of `Link:` headers.
         alternates: pairs of a language code and the URL of that version.
         refresh: seconds, and the other URL that it leads to after them.
-        modified: when its content last changed, as it says itself.
+        modified: when its content last changed, by its `article:modified_time`.
         text_hash: of the text that it shows, apart from what frames it and from white space, after
             the version of what counts as such; `None` without a text, and for a page that was cut
             or is neither HTML nor text.
@@ -142,7 +131,7 @@ def read_page(
         canonicals=canonicals,
         alternates=alternates,
         refresh=_find_refresh(head, url, lines),
-        modified=_find_modified(head, page),
+        modified=_find_modified(head),
         text_hash=hash_text(words) if words.strip() else None,
     )
     return attrs.evolve(facts, lines={said: line for said, line in lines.items() if line})
@@ -238,41 +227,11 @@ def _find_refresh(head: Head, url: str, lines: Lines) -> tuple[int, str] | None:
     return None
 
 
-def _find_modified(head: Head, page: str) -> datetime | None:
-    """Return the date that metadata of the page give it, or all that JSON-LD says is on it."""
+def _find_modified(head: Head) -> datetime | None:
     for meta, _ in head.metas:
         if meta.get("property", "").strip().lower() == "article:modified_time":
             return parse_lastmod(meta.get("content", ""))
-    dates: dict[bool, set[datetime | None]] = {True: set(), False: set()}
-    is_described = False
-    for thing in _things_of_json(page):
-        kind, text = thing.get("@type"), thing.get("dateModified")
-        kinds = [str(each) for each in (kind if isinstance(kind, list) else [kind])]
-        is_page = any(each.endswith("Page") for each in kinds)
-        is_described |= is_page
-        if isinstance(text, str) and (is_page or not any(map(_BESIDES.search, kinds))):
-            dates[is_page].add(parse_lastmod(text))
-    # several articles on a page that is none of them are teasers of others
-    found = dates[is_described] - {None}
-    return found.pop() if len(found) == 1 else None
-
-
-def _things_of_json(page: str) -> Iterator[dict[str, Any]]:
-    """Yield the things that the JSON-LD of a page describes."""
-    left = MAX_JSON_CHARS
-    for script in _JSON_LD.finditer(page):
-        left -= len(script[1])
-        if left < 0:
-            return
-        with suppress(ValueError, RecursionError):  # broken, or nested deep on purpose: no date
-            things = json.loads(script[1])
-            for thing in _dicts_of(things if isinstance(things, list) else [things]):
-                yield thing
-                yield from _dicts_of(thing.get("@graph"))
-
-
-def _dicts_of(things: Any) -> list[dict[str, Any]]:
-    return [each for each in things if isinstance(each, dict)] if isinstance(things, list) else []
+    return None
 
 
 # -- the head
