@@ -311,8 +311,8 @@ class SiteTools:
         with result:
             for each in result.findings:
                 page.add(
-                    rule=each.rule.code,
-                    severity=each.severity.lower(),
+                    rule=each.code,
+                    severity=each.severity.name.lower(),
                     what=each.rule.title,
                     count=each.count,
                     of=each.of,

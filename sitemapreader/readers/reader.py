@@ -91,8 +91,6 @@ class SitemapReader:
             `read_codings`). They matter for br only, which has no magic number.
         extra_formats: formats besides sitemaps and feeds: "html" (a page, whose links to the same
             site are the entries).
-        keeps_deleted: deliver also URLs that their records say were deleted (ResourceSync), with
-            `change` set to "unlisted". Otherwise they are dropped, with an Issue.
 
     Events come in document order, a block of 32 KiB at a time: the first after 4 KiB if these are
     conclusive, the last with `close`. A first chunk below 64 KiB waits for the next call: it may be
@@ -108,7 +106,6 @@ class SitemapReader:
         charset: str | None = None,
         codings: tuple[str, ...] = (),
         extra_formats: ExtraFormats = (),
-        keeps_deleted: bool = False,
     ) -> None:
         self.stats = ReadStats(url)
         self.finished = False
@@ -119,7 +116,6 @@ class SitemapReader:
         self.limits = limits or _DEFAULT_LIMITS
         self._charset = charset
         self._extra_formats = check_formats(extra_formats)
-        self._keeps_deleted = keeps_deleted
         self._notes: list[IssueCode] = []
         self._codings = codings
         self._unread = b""
@@ -292,11 +288,11 @@ class SitemapReader:
         if start.startswith(b"<") and Format.HTML in extra and is_html(first):
             return HtmlReader(*both)
         if start.startswith(b"<"):
-            return XmlReader(*both, keeps_deleted=self._keeps_deleted)
+            return XmlReader(*both)
         if start and _is_text(start):
             return TextReader(*both)
         if _XML_BEGINS.search(first) and not _JSON.match(start):
-            return XmlReader(*both, keeps_deleted=self._keeps_deleted)
+            return XmlReader(*both)
         code = IssueCode.NOT_A_SITEMAP if start else IssueCode.EMPTY
         self.stats.add_issue(events, code, value=start[:40].decode("latin-1") or None)
         return None

@@ -11,12 +11,11 @@ from __future__ import annotations
 from contextlib import closing
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import attrs
 
 from sitemapreader.state.database import connect_reader, wrap_errors
-from sitemapreader.state.pages import TELLING, GonePage, Told, UnlistedUrl
 from sitemapreader.state.rows import ListingRules, as_moment, read_clock
 from sitemapreader.state.schedule import PlannedDocument, plan_documents
 from sitemapreader.urls import url_key
@@ -101,6 +100,51 @@ class DocumentState:
     lastmods: str
     etag: str | None
     last_modified: str | None
+
+
+@attrs.frozen
+class UnlistedUrl:
+    """A URL that was delivered, and that no document lists any more.
+
+    Attributes:
+        loc: the URL.
+        since: when the first reading without it began.
+        document: the last document that listed it.
+        why: "missing" (the document was read without it) or "unnamed" (nothing names the document
+            any more).
+    """
+
+    loc: str
+    since: datetime = attrs.field(converter=as_moment)
+    document: str
+    why: str
+
+
+@attrs.frozen
+class GonePage:
+    """A URL that is unlisted, and whose page answered that it is gone.
+
+    Attributes:
+        loc: the URL.
+        document: the last document that listed it.
+        http_status: what its page answered: 404 or 410.
+        asked_at: when.
+        unlisted_since: as `UnlistedUrl.since`.
+    """
+
+    loc: str
+    document: str
+    http_status: int
+    asked_at: datetime = attrs.field(converter=as_moment)
+    unlisted_since: datetime = attrs.field(converter=as_moment)
+
+
+Told: TypeAlias = Literal["unlisted", "gone"]
+TELLING: dict[Told, tuple[type[UnlistedUrl | GonePage], str, str]] = {
+    "unlisted": (UnlistedUrl, "loc, since, document, why", "TRUE"),
+    "gone": (GonePage, "loc, document, status, asked_at, since", "due IS NULL"),
+}
+"""For each word what is told, in which columns it is, and the condition of its rows."""
 
 
 class State:

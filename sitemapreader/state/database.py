@@ -388,7 +388,7 @@ def _create_tables(connection: sqlite3.Connection) -> None:
         for part in read_script("schema.sql").split(";")
     )
     connection.executescript(
-        f"PRAGMA auto_vacuum = INCREMENTAL;\nBEGIN IMMEDIATE;\n{script}\n"
+        f"PRAGMA page_size = 16384; PRAGMA auto_vacuum = INCREMENTAL;\nBEGIN IMMEDIATE;\n{script}\n"
         f"PRAGMA application_id = {_APPLICATION_ID};\nPRAGMA user_version = {VERSION};\nCOMMIT;"
     )
 

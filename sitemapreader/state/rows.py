@@ -6,7 +6,6 @@ import json
 import time
 import zlib
 from datetime import UTC, datetime, timedelta
-from enum import IntEnum
 from functools import lru_cache
 from hashlib import blake2b
 from operator import attrgetter
@@ -66,8 +65,8 @@ class Run:
     is_resumed: bool = False
     is_new: bool = False  # the state has no URL of the site: every entry is new
     has_pending: bool = False  # something is missing that is not judged yet
-    has_pages: bool = False  # some URLs are unlisted
     looked: int = 0  # the last run before it that asked all that names documents
+    looks: tuple[int, int] = (0, 0)  # of these, the candidate and the proven one
     is_round: bool = False  # it asks only for what is due, of a site that it knows
     kept: int = 0  # the oldest run of which it uses an answer; 0 if it has asked for all
 
@@ -208,23 +207,7 @@ def load_document(db: sqlite3.Connection, run: Run, url: str) -> DocumentRow:
     )
 
 
-def add_documents(db: sqlite3.Connection, run: Run, urls: Iterable[str]) -> None:
-    """Insert the documents that are not known yet, and were not read now."""
-    for url in urls:
-        if (row := load_document(db, run, url)).id is None:
-            insert_document(db, row)
-
-
 # -- entries of a document, and the hashes of a URL and of its record
-
-
-class Kind(IntEnum):
-    """What became of an entry."""
-
-    SENT = 0  # or it was before, with the same record
-    OUTDATED = 1  # was delivered, but not with the listed record
-    UNDELIVERED = 2  # is listed and was never delivered
-    DELETED = 3  # its record says that it was deleted
 
 
 def pack(locs: Iterable[str]) -> bytes:

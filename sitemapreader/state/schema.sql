@@ -23,47 +23,47 @@ CREATE TABLE document (
     id INTEGER PRIMARY KEY,
     site INTEGER NOT NULL,
     url TEXT NOT NULL,          -- as `url_key` writes it
-    status TEXT NOT NULL,
-    reason TEXT NOT NULL,
+    status TEXT NOT NULL DEFAULT '',
+    reason TEXT NOT NULL DEFAULT '',
     http_status INTEGER,
     seen_run INTEGER,           -- the run in which it had this status
     -- of the last reading
     read_run INTEGER,
-    complete INTEGER NOT NULL,
-    is_saved INTEGER NOT NULL,  -- whether `url` and `log` have what it listed
-    final_url TEXT NOT NULL,
+    complete INTEGER NOT NULL DEFAULT 0,
+    is_saved INTEGER NOT NULL DEFAULT 0,  -- whether `url` and `log` have what it listed
+    final_url TEXT NOT NULL DEFAULT '',
     format TEXT,
     etag TEXT,
     last_modified TEXT,
     lastmod TEXT,               -- what its index said of it
     size INTEGER,
     digest BLOB,
-    entries INTEGER NOT NULL,
-    children INTEGER NOT NULL,
+    entries INTEGER NOT NULL DEFAULT 0,
+    children INTEGER NOT NULL DEFAULT 0,
     child_list TEXT CHECK (child_list IS NULL OR json_valid(child_list)), -- pairs, loc and lastmod
     read_at REAL,               -- when it was asked for, the time that the server vouches for it
     filters TEXT,               -- those that kept something of it back; NULL if nothing was
-    window INTEGER NOT NULL,    -- whether it lists recent items only
-    lastmods TEXT NOT NULL,     -- what those of its records look like: see `LastmodKind`; or ''
-    validators INTEGER NOT NULL,    -- 1: they changed with its bytes once; -1: they did not; or 0
-    dates INTEGER NOT NULL,     -- the same of the lastmod in its index
+    window INTEGER NOT NULL DEFAULT 0,    -- whether it lists recent items only
+    lastmods TEXT NOT NULL DEFAULT '',     -- what those of its records look like: see `LastmodKind`; or ''
+    validators INTEGER NOT NULL DEFAULT 0,    -- 1: they changed with its bytes once; -1: they did not; or 0
+    dates INTEGER NOT NULL DEFAULT 0,     -- the same of the lastmod in its index
     -- what it proves about URLs that are missing: see law.py
     first_run INTEGER NOT NULL, -- the run that met it first
-    body_run INTEGER NOT NULL,  -- the last run that saw all its bytes; or 0
-    vouched_run INTEGER NOT NULL,   -- the last run that certainly knew all that it lists; or 0
-    candidate_run INTEGER NOT NULL, -- one of these, which the next one a day later proves
+    body_run INTEGER NOT NULL DEFAULT 0,  -- the last run that saw all its bytes; or 0
+    vouched_run INTEGER NOT NULL DEFAULT 0,   -- the last run that certainly knew all that it lists; or 0
+    candidate_run INTEGER NOT NULL DEFAULT 0, -- one of these, which the next one a day later proves
     proven_run INTEGER NOT NULL,    -- what it did not list then and a day later it does not list
     listed_run INTEGER,         -- the last run that read all of it and saved that
     merged_run INTEGER,         -- the same, of the rows in `url`
-    missed INTEGER NOT NULL,    -- runs since it was last known to its end
+    missed INTEGER NOT NULL DEFAULT 0,    -- runs since it was last known to its end
     dropped_run INTEGER,        -- the run that found it named by nothing; NULL if it is named
     -- when to come back, in seconds: see schedule.py
     asked_at REAL,              -- when it last answered; NULL before its first turn
     found_at REAL,              -- when it last had news
-    news REAL NOT NULL,
-    hours REAL NOT NULL,        -- for which it was observed
-    rate REAL NOT NULL,         -- of news an hour; 0 for a page of a feed, which follows the feed
-    not_before REAL NOT NULL,
+    news REAL NOT NULL DEFAULT 0,
+    hours REAL NOT NULL DEFAULT 0,        -- for which it was observed
+    rate REAL NOT NULL DEFAULT 0,         -- of news an hour; 0 for a page of a feed, which follows the feed
+    not_before REAL NOT NULL DEFAULT 0,
     UNIQUE (site, url)
 );
 
@@ -76,8 +76,7 @@ CREATE TABLE url (
     loc TEXT NOT NULL,
     seen_run INTEGER NOT NULL,
     window INTEGER NOT NULL,    -- whether it may leave: it is not unlisted for that
-    lost_run INTEGER,           -- the first reading without it since, below 0 for one that says that
-                                -- it was deleted; NULL while it is listed
+    lost_run INTEGER,           -- the first reading without it since; NULL while it is listed
     PRIMARY KEY (site, key, document)
 ) WITHOUT ROWID;
 CREATE INDEX url_lost ON url (site, lost_run) WHERE lost_run IS NOT NULL;
@@ -89,11 +88,11 @@ CREATE TABLE log (
     site INTEGER NOT NULL,
     document INTEGER NOT NULL,
     run INTEGER NOT NULL,
-    kind INTEGER NOT NULL,      -- see `Entry` in rows.py
-    window INTEGER NOT NULL,
     keys BLOB NOT NULL,
     records BLOB NOT NULL,
-    locs BLOB NOT NULL          -- JSON: an array; compressed
+    locs BLOB NOT NULL,         -- JSON: an array; compressed
+    marks TEXT NOT NULL         -- a letter each: s, it was sent with this record, now or before; o, it
+                                -- was sent with another one; u, it never was; capital: it may leave
 );
 CREATE INDEX log_site ON log (site);
 
@@ -129,7 +128,7 @@ CREATE TABLE page (
     loc TEXT NOT NULL,
     since REAL NOT NULL,        -- all moments are in seconds
     document TEXT NOT NULL,     -- the URL of the last one that listed it
-    why TEXT NOT NULL,          -- missing, unnamed or deleted
+    why TEXT NOT NULL,          -- missing or unnamed
     status INTEGER,             -- what the page answered last; NULL before, and for no answer
     asked_at REAL,
     due REAL,                   -- when to ask it again; NULL once it is gone

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import json
-from itertools import groupby
+import zlib
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from sitemapreader.fetch.local import StoredResponse
 from sitemapreader.models import Change
 from sitemapreader.outcomes import ALREADY_READ, SAME_BODY, SAME_LASTMOD, Status
-from sitemapreader.state import law, schedule
+from sitemapreader.state import TELLING, Told, law, schedule
 from sitemapreader.state.rows import (
     DocumentRow,
     Findings,
-    Kind,
     ListingRules,
     Run,
     RunOutcome,
-    add_documents,
     digest,
     insert_document,
     load_document,
@@ -30,7 +29,7 @@ from sitemapreader.state.rows import (
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from sitemapreader.outcomes import BodyDigest, Document
 
@@ -50,8 +49,10 @@ def begin(
     With `revisit`, so many documents, or these, are due of a site that the state knows.
     """
     db.execute("INSERT OR IGNORE INTO site (name) VALUES (?)", (run.name,))
-    site, last, since, ended, stopped, looked = db.execute(
-        "SELECT id, run, began, ended, complete, looked_run FROM site WHERE name = ?", (run.name,)
+    site, last, since, ended, stopped, looked, *looks = db.execute(
+        "SELECT id, run, began, ended, complete, looked_run, candidate_run, proven_run"
+        " FROM site WHERE name = ?",
+        (run.name,),
     ).fetchone()
     # One that a limit of URLs stopped goes on whenever the next one comes.
     is_resumed = bool(last) and ended is None
@@ -77,18 +78,13 @@ def begin(
         id=last if is_resumed else stamp,
         stamp=stamp,
         is_resumed=is_resumed,
-        is_new=not _has_rows(db, "url", site),
+        is_new=not db.execute("SELECT 1 FROM url WHERE site = ? LIMIT 1", (site,)).fetchone(),
         has_pending=law.has_pending(db, site) > 0,
-        has_pages=_has_rows(db, "page", site),
         looked=looked,
+        looks=tuple(looks),
         is_round=due is not None,
     )
     return run, due
-
-
-def _has_rows(db: sqlite3.Connection, table: str, site: int) -> bool:
-    sql = f"SELECT EXISTS (SELECT 1 FROM {table} WHERE site = ?)"
-    return bool(db.execute(sql, (site,)).fetchone()[0])
 
 
 def stop(db: sqlite3.Connection, run: Run) -> None:
@@ -116,7 +112,10 @@ def finish(
     )
     if found:
         seen.missed = found.missed
-        add_documents(db, run, seen.unread)
+        db.executemany(
+            "INSERT OR IGNORE INTO document (site, url, first_run, proven_run) VALUES (?, ?, ?, ?)",
+            ((run.site, url, run.stamp, run.looked - 1) for url in seen.unread),
+        )
         schedule.learn(db, run, seen, now)
     return found
 
@@ -129,6 +128,26 @@ def list_delivered(db: sqlite3.Connection, run: Run) -> Iterator[str]:
     sent = "SELECT loc FROM url WHERE site = ? AND seen_run >= ? AND length(record) > 0"
     for (loc,) in db.execute(sent, (run.site, run.id)):
         yield loc
+
+
+# -- what was delivered as unlisted or gone
+
+
+def find_untold(db: sqlite3.Connection, run: Run, what: Told) -> list[tuple[bytes, Any]]:
+    """Return some of what is unlisted or gone and was not delivered as such, by keys."""
+    make, columns, condition = TELLING[what]
+    rows = db.execute(
+        f"SELECT key, {columns} FROM page WHERE site = ? AND {condition} AND NOT told_{what}"
+        f" ORDER BY key LIMIT 500",
+        (run.site,),
+    )
+    return [(key, make(*values)) for key, *values in rows]
+
+
+def tell(db: sqlite3.Connection, run: Run, what: Told, keys: Iterable[bytes]) -> None:
+    """Record that URLs were delivered as unlisted or gone."""
+    sql = f"UPDATE page SET told_{what} = 1 WHERE site = ? AND key = ?"
+    db.executemany(sql, ((run.site, key) for key in keys))
 
 
 # -- a document
@@ -180,39 +199,27 @@ def compare(
     keys: Sequence[bytes],
     records: Sequence[bytes],
 ) -> list[Change | None]:
-    """Return the change of each entry of a document.
-
-    That is `UNLISTED` of one whose record is as it was before another one said that it was deleted.
-    """
-    if run.is_new and not run.has_pages:
+    """Return the change of each entry of a document."""
+    if run.is_new:
         return [Change.NEW] * len(keys)
     known: dict[bytes, dict[int, bytes | None]] = {}
-    marks = f"WHERE site = ? AND key IN ({', '.join('?' * len(keys))})"
-    find = f"SELECT key, document, record FROM url {marks}"
+    marks = ", ".join("?" * len(keys))
+    find = f"SELECT key, document, record FROM url WHERE site = ? AND key IN ({marks})"
     for key, document, record in db.execute(find, (run.site, *keys)):
         known.setdefault(key, {})[document] = record
-    pages = f"SELECT key FROM page {marks}"
-    rows = db.execute(pages, (run.site, *keys)) if run.has_pages else ()
-    unlisted = {key for (key,) in rows}
     return [
-        _compare(known.get(key, {}), row.id or 0, record, is_back=key in unlisted)
+        _compare(known.get(key, {}), row.id or 0, record)
         for key, record in zip(keys, records, strict=True)
     ]
 
 
-def _compare(
-    known: dict[int, bytes | None], document: int, record: bytes, *, is_back: bool
-) -> Change | None:
+def _compare(known: dict[int, bytes | None], document: int, record: bytes) -> Change | None:
     # Two sitemaps often say different things of one page, so the document's own record of a URL
-    # counts. Another's counts only where this one has none, as when a URL has moved. One that was
-    # unlisted is new again.
+    # counts. Another's counts only where this one has none, as when a URL has moved.
     own = known.get(document)
-    if own == record:
-        return Change.UNLISTED if is_back else None
-    if not own and not is_back and record in known.values():
+    if own == record or (not own and record in known.values()):
         return None
-    is_known = not is_back and any(each is not None for each in known.values())
-    return Change.CHANGED if is_known else Change.NEW
+    return Change.CHANGED if any(each is not None for each in known.values()) else Change.NEW
 
 
 def log(
@@ -222,24 +229,15 @@ def log(
     keys: Sequence[bytes],
     records: Sequence[bytes],
     locs: Sequence[str],
-    marks: Sequence[tuple[Kind, bool]],
+    marks: str,
 ) -> None:
-    """Save entries; `marks` say what became of each, and whether it is a window's."""
+    """Save entries; `marks` say what became of each: see schema.sql."""
     number = row.id or insert_document(db, row)
-    start = 0
-    for (kind, is_window), group in groupby(marks):  # nearly always one
-        end = start + len(list(group))
-        db.execute(
-            "INSERT INTO log (site, document, run, kind, window, keys, records, locs)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                *(run.site, number, run.stamp, kind, is_window),
-                b"".join(keys[start:end]),
-                b"".join(records[start:end]),
-                pack(locs[start:end]),
-            ),
-        )
-        start = end
+    db.execute(
+        "INSERT INTO log (site, document, run, keys, records, locs, marks)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (run.site, number, run.stamp, b"".join(keys), b"".join(records), pack(locs), marks),
+    )
 
 
 def log_batch(
@@ -385,3 +383,41 @@ def _weigh(proof: int, before: object, now: object, *, must_differ: bool) -> int
 def _text(value: str | None) -> str | None:
     """Return a plain str of an enum or text; a header may have what is no character."""
     return None if value is None else str(value).encode("utf-8", "replace").decode()
+
+
+# -- answers that are kept for a day: robots.txt, start pages, guesses that fail
+
+_KEPT_SECONDS = 24 * 3600
+"""How long a robots.txt may be used (RFC 9309, section 2.4)."""
+_HEADERS = ("content-type", "link")
+
+
+def save_kept(
+    db: sqlite3.Connection, run: Run, url: str, now: float, answer: StoredResponse
+) -> None:
+    """Keep an answer of this run, in a transaction."""
+    headers = {name: answer.headers[name] for name in _HEADERS if name in answer.headers}
+    said = answer.status, answer.url, json.dumps(headers), zlib.compress(answer.body)
+    db.execute(
+        "INSERT OR REPLACE INTO kept VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        (run.site, url, run.stamp, now, *said),
+    )
+
+
+def load_kept(
+    db: sqlite3.Connection, run: Run, url: str, now: float
+) -> tuple[StoredResponse, int] | None:
+    """Return an answer of the last day, and its run.
+
+    `None` for a URL that the state knows as a document: the schedule says when to ask for it.
+    """
+    row = db.execute(
+        "SELECT * FROM kept WHERE site = :site AND url = :url"
+        " AND NOT EXISTS (SELECT 1 FROM document WHERE site = :site AND url = :url)",
+        {"site": run.site, "url": url},
+    ).fetchone()
+    if row is None or not 0 <= now - row[3] < _KEPT_SECONDS:
+        return None
+    _, _, asked, _, status, final_url, headers, body = row
+    answer = StoredResponse(final_url, zlib.decompress(body), status, json.loads(headers), tries=0)
+    return answer, asked

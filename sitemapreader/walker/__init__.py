@@ -99,8 +99,7 @@ def walk(site: str | None = None, **arguments: Unpack[WalkArguments]) -> Walk:
             once more.
         changes: deliver only entries that are new or differ from those of the previous walk, with
             `change` set. `Walk.unlisted` gives those that no document lists any more, `Walk.gone`
-            those of them whose page answers that it is gone. A URL whose record says that it was
-            deleted (ResourceSync) is unlisted; without `changes` such a record is dropped.
+            those of them whose page answers that it is gone.
         unlisted: with `changes`, deliver at the end also the URLs that became unlisted, with
             `change` set to "unlisted". They are not in `report.entries`.
         gone: with `changes`, of how many unlisted URLs the page is asked at the end; those that are

@@ -1,6 +1,7 @@
-"""PageAsker: asks the pages of unlisted URLs whether they are gone.
+"""The pages of unlisted URLs: whether they are gone, and what of that was delivered.
 
-Only the status of a page is asked for. What answers 404 or 410 is gone if a listed page of the same
+Only the status of a page is asked for: when its URL is unlisted, and again after 1, 2, 4 ... 32
+days, until it is gone or listed again. What answers 404 or 410 is gone if a listed page of the same
 folder lives before and after: so a minute in which a deployment, or a section of it, answers 404 to
 everything calls nothing gone.
 """
@@ -8,24 +9,30 @@ everything calls nothing gone.
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sitemapreader.errors import FetchError
 from sitemapreader.issues import IssueCode
-from sitemapreader.state.pages import GONE, find_controls, find_due, find_folder, save_answers
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Sequence
+    from collections.abc import AsyncGenerator, Collection, Iterable, Sequence
 
     from sitemapreader.discovery.context import UrlAllowance, WalkContext
     from sitemapreader.discovery.robots_rules import RobotsRules
-    from sitemapreader.state.pages import DuePage
+    from sitemapreader.state.rows import Run
     from sitemapreader.walker.state_writer import StateWriter
+
+    Page: TypeAlias = tuple[bytes, str]
+    """The key of a URL in the state, and the URL."""
 
 _AT_ONCE = 50
 """Pages that are asked between two looks at a control page."""
 _HEADERS = {"Accept": "text/html, */*;q=0.8"}
+_GONE = frozenset({404, 410})
 _REDIRECTED = 302
+_LAST_TRY = 5
+"""Tries after which the pause grows no more: 32 days."""
+_CONTROLS = 3
 
 
 class PageAsker:
@@ -49,44 +56,42 @@ class PageAsker:
 
     async def ask(self, limit: int | UrlAllowance) -> AsyncGenerator[None, None]:
         """Ask up to `limit` pages that are due; yield when some answers are saved."""
-        groups: dict[str, list[DuePage]] = {}
         most = limit if isinstance(limit, int) else int(limit.left)
-        pages = await self._writer.ask(find_due, self._writer.now, most)
+        pages = await self._writer.ask(_find_due, self._writer.now, most)
         if not isinstance(limit, int):
             pages = pages[: limit.take(len(pages))]
+        folders: dict[str, list[Page]] = {}
         for page in pages:
-            groups.setdefault(find_folder(page.loc), []).append(page)
-        controls = await self._writer.work(find_controls, [*groups])
-        for folder, pages in groups.items():
-            for start in range(0, len(pages), _AT_ONCE):
-                batch = pages[start : start + _AT_ONCE]
+            folders.setdefault(_find_folder(page[1]), []).append(page)
+        controls = await self._writer.work(_find_controls, [*folders])
+        for folder, inside in folders.items():
+            for start in range(0, len(inside), _AT_ONCE):
+                batch = inside[start : start + _AT_ONCE]
                 try:
                     async with asyncio.timeout_at(self._end):
-                        answers = await self._ask_batch(batch, controls[folder])
+                        statuses = await self._ask_batch(
+                            [loc for _, loc in batch], controls[folder]
+                        )
                 except TimeoutError:
                     return
-                await self._writer.work(save_answers, self._writer.now, answers)
+                answers = [(key, each) for (key, _), each in zip(batch, statuses, strict=True)]
+                await self._writer.work(_save_answers, self._writer.now, answers)
                 yield
 
-    async def _ask_batch(
-        self, pages: Sequence[DuePage], controls: Sequence[str]
-    ) -> list[tuple[bytes, int | None]]:
+    async def _ask_batch(self, urls: Sequence[str], controls: Sequence[str]) -> list[int | None]:
         """Return what pages answer; `None` if nothing shows that this is true."""
-        unknown: list[tuple[bytes, int | None]] = [(page.key, None) for page in pages]
-        living = await self._find_living(controls)
-        if living is None:
-            return unknown
-        statuses = await asyncio.gather(*(self._ask(page.loc) for page in pages))
-        if not GONE.isdisjoint(statuses) and await self._find_living([living]) is None:
-            return unknown
-        return [(page.key, status) for page, status in zip(pages, statuses, strict=True)]
+        if living := await self._find_living(controls):
+            statuses = await asyncio.gather(*map(self._ask, urls))
+            if _GONE.isdisjoint(statuses) or await self._find_living([living]):
+                return statuses
+        return [None] * len(urls)
 
-    async def _find_living(self, urls: Sequence[str]) -> str | None:
+    async def _find_living(self, urls: Sequence[str]) -> str:
         for url in urls:
             status = await self._ask(url)
             if status is not None and 200 <= status < 400:
                 return url
-        return None
+        return ""
 
     async def _ask(self, url: str) -> int | None:
         """Return what a page answers; `None` if it must not be asked, or for no answer."""
@@ -107,3 +112,49 @@ class PageAsker:
 
 async def _refuse_redirect(url: str) -> None:
     raise FetchError(IssueCode.TOO_MANY_REDIRECTS, url)
+
+
+# -- functions of a file and a run, for `StateWriter.ask` and its relatives
+
+
+def _find_due(db: Any, run: Run, now: float, limit: int) -> list[Page]:
+    """Return the pages that are due, the longest first."""
+    sql = "SELECT key, loc FROM page WHERE site = ? AND due <= ? ORDER BY due, key LIMIT ?"
+    found: list[Page] = db.execute(sql, (run.site, now, limit)).fetchall()
+    return found
+
+
+def _find_controls(db: Any, run: Run, folders: Collection[str]) -> dict[str, list[str]]:
+    """Return up to three listed URLs of each folder; else of its host, else its start."""
+    listed: dict[str, list[str]] = {each: [] for each in folders}
+    listed |= {_find_host(each): [] for each in folders}
+    rows = db.execute("SELECT loc FROM url WHERE site = ? AND lost_run IS NULL", (run.site,))
+    for (loc,) in rows:
+        for place in {_find_folder(loc), _find_host(loc)} & listed.keys():
+            if len(listed[place]) < _CONTROLS and loc not in listed[place]:
+                listed[place].append(loc)
+    hosts = {each: _find_host(each) for each in folders}
+    return {each: listed[each] or listed[hosts[each]] or [hosts[each]] for each in folders}
+
+
+def _find_folder(loc: str) -> str:
+    """Return the beginning of a URL up to its first folder; else up to its host."""
+    host = _find_host(loc)
+    return loc[: loc.find("/", len(host)) + 1] or host
+
+
+def _find_host(loc: str) -> str:
+    """Return the beginning of a URL up to its host."""
+    end = loc.find("/", 8) + 1
+    return loc[:end] if end else f"{loc}/"
+
+
+def _save_answers(
+    db: Any, run: Run, now: float, answers: Iterable[tuple[bytes, int | None]]
+) -> None:
+    for key, status in answers:
+        db.execute(
+            "UPDATE page SET status = ?, asked_at = ?, tries = tries + 1,"
+            " due = iif(?, NULL, ? + (1 << min(tries, ?)) * 86400.0) WHERE site = ? AND key = ?",
+            (status, now, status in _GONE, now, _LAST_TRY, run.site, key),
+        )

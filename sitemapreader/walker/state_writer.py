@@ -26,9 +26,8 @@ import attrs
 
 from sitemapreader.errors import StateError
 from sitemapreader.event_loop import run_in_thread
-from sitemapreader.state import State, name_of_sitemaps, pages, schedule, store
+from sitemapreader.state import State, Told, name_of_sitemaps, schedule, store
 from sitemapreader.state.database import StateFile
-from sitemapreader.state.kept import load_kept, save_kept
 from sitemapreader.state.rows import Findings, Run, RunOutcome, as_moment
 from sitemapreader.urls import url_key
 
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
 
     from sitemapreader.discovery.context import Batch
     from sitemapreader.fetch.local import StoredResponse
-    from sitemapreader.state.pages import Told
     from sitemapreader.walker.config import WalkConfig
     from sitemapreader.walker.stream import Channel
 
@@ -247,7 +245,7 @@ class StateWriter:
         """Return the answer that a round may use for a URL."""
         if self.round is None:
             return None
-        found = await self.ask(load_kept, url_key(url), self.clock())
+        found = await self.ask(store.load_kept, url_key(url), self.clock())
         if found is None:
             return None
         self.run = attrs.evolve(self.run, kept=min(found[1], self.run.kept or found[1]))
@@ -255,7 +253,7 @@ class StateWriter:
 
     async def keep(self, url: str, answer: StoredResponse) -> None:
         """Keep an answer for the rounds of a day."""
-        await self.work(save_kept, url_key(url), self.clock(), answer)
+        await self.work(store.save_kept, url_key(url), self.clock(), answer)
 
     async def finish(
         self, *, complete: bool, listed: Mapping[str, bool], knows_all: bool
@@ -281,15 +279,15 @@ class StateWriter:
 
     async def find_untold(self, what: Told) -> list[tuple[bytes, Any]]:
         """Return some of it, by keys."""
-        return await self.ask(pages.find_untold, what)
+        return await self.ask(store.find_untold, what)
 
     def find_now(self, what: Told) -> list[tuple[bytes, Any]]:
         """Return some of it, without waiting for other walks."""
-        return self.ask_now(pages.find_untold, what)
+        return self.ask_now(store.find_untold, what)
 
     def tell_now(self, what: Told, keys: Collection[bytes]) -> None:
         """Record that it was delivered."""
-        self.change_now(pages.tell, what, keys)
+        self.change_now(store.tell, what, keys)
 
     # -- acknowledgements
 

@@ -10,6 +10,7 @@ import attrs
 
 from sitemapreader.dates import LastmodTally, is_since, parse_lastmod
 from sitemapreader.discovery.download import PriorVersion
+from sitemapreader.fetch.local import StoredResponse
 from sitemapreader.issues import without_userinfo
 from sitemapreader.models import Change, SitemapEntry, UrlEntry, Via
 from sitemapreader.outcomes import (
@@ -21,8 +22,7 @@ from sitemapreader.outcomes import (
     Status,
 )
 from sitemapreader.state import store
-from sitemapreader.state.kept import make_refusal
-from sitemapreader.state.rows import Kind, digest, hash_record, hash_url
+from sitemapreader.state.rows import digest, hash_record, hash_url
 from sitemapreader.state.schedule import Asking, is_ready
 from sitemapreader.urls import folder_of, url_key
 from sitemapreader.walker.filters import covers, mark_filters
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from sitemapreader.walker.state_writer import StateWriter
 
 _FINISHED = frozenset({Status.COMPLETE, Status.PARTIAL, Status.UNCHANGED})
-_OFFERED = frozenset({Change.NEW, Change.CHANGED})
+_ABSENT = 404
 _ARCHIVE = "archive"
 """Stands in the place of a lastmod at the link to a page that never changes."""
 
@@ -73,8 +73,6 @@ class DocumentTracker:
         self._batches = deque(known.batches)
         self._waiting: list[UrlEntry] = []
         self._has_changed = False
-        self._returning: dict[bytes, UrlEntry] | None = {}
-        """Entries as they were before they were deleted; `None` when the document has ended."""
         is_covered = self._covers(row.filters, row.final_url)
         if self._config.changes:  # one without them has not saved what it delivered
             is_covered &= bool(row.is_saved) or row.read_run is None
@@ -134,7 +132,8 @@ class DocumentTracker:
             return
         self._writer.seen.askings[self.row.url] = Asking(self._asked_at, is_failed=True)
         if document.tries and document.via is Via.WELL_KNOWN:
-            answer = make_refusal(document.url, document.http_status)
+            status = document.http_status or _ABSENT  # a page in place of a sitemap is none
+            answer = StoredResponse(document.url, status=max(status, _ABSENT))
             await self._writer.keep(document.url, answer)
 
     # -- before the visit
@@ -291,8 +290,7 @@ class DocumentTracker:
 
     def take_rest(self) -> list[UrlEntry]:
         """Return the entries that wait, at the end of the document."""
-        rest, self._waiting = [*self._waiting, *(self._returning or {}).values()], []
-        self._returning = None
+        rest, self._waiting = self._waiting, []
         self._batches.clear()
         return rest
 
@@ -304,24 +302,11 @@ class DocumentTracker:
         records = [hash_record(entry) for entry in entries]
         changes = await self._writer.ask(store.compare, self.row, keys, records)
         self._changed += changes.count(Change.CHANGED)
-        for n, entry in enumerate(entries):
-            # What was deleted becomes unlisted at the end of the walk. Other words of a record say
-            # what has happened since some day; the comparison, what has since the last walk.
-            if entry.change is Change.UNLISTED:
-                (self._returning or {}).pop(keys[n], None)
-                continue
-            if changes[n] is Change.UNLISTED:
-                changes[n] = self._await_deletion(keys[n], entry)
-            entry.change = changes[n]
-        offered = [entry for entry in entries if entry.change in _OFFERED]
+        # What a record says of itself happened since some day; this, since the last walk.
+        for entry, change in zip(entries, changes, strict=True):
+            entry.change = change
+        offered = [entry for entry in entries if entry.change is not None]
         return Compared(entries, keys, records, changes, offered)
-
-    def _await_deletion(self, key: bytes, entry: UrlEntry) -> Change | None:
-        """Return the change of what was unlisted: none if it may be deleted again."""
-        if self._returning is None:
-            return Change.NEW
-        self._returning[key] = entry
-        return None
 
     async def record(
         self, document: Document, compared: Compared, passed: list[UrlEntry], sent: list[UrlEntry]
@@ -344,9 +329,7 @@ class DocumentTracker:
                 store.log_batch, row, locs, filters, keeps=keeps, is_anew=is_anew
             )
             return
-        kinds = [
-            Kind.DELETED if entry.change is Change.UNLISTED else Kind.SENT for entry in entries
-        ]
+        marks = ["S" if entry.news else "s" for entry in entries]
         if is_withheld:
             given, met = set(map(id, sent)), set(map(id, passed))
             held = set(map(id, offered)) - given
@@ -354,10 +337,10 @@ class DocumentTracker:
                 # What `unique` drops was handed over by another document, so its URL is known.
                 if id(entry) in held:
                     is_known = compared.changes[n] is not Change.NEW or id(entry) in met
-                    kinds[n] = Kind.OUTDATED if is_known else Kind.UNDELIVERED
-        marks = [(kind, bool(entry.news)) for kind, entry in zip(kinds, entries, strict=True)]
+                    mark = "o" if is_known else "u"
+                    marks[n] = mark.upper() if entry.news else mark
         keys, records = compared.keys, compared.records
-        await self._writer.commit_on_ack(store.log, row, keys, records, locs, marks)
+        await self._writer.commit_on_ack(store.log, row, keys, records, locs, "".join(marks))
 
     def _judge_lastmods(self, document: Document) -> str:
         """Return what the lastmods look like; what they did if not all of them were seen."""

@@ -218,7 +218,6 @@ class Visit:
             charset=charset_of(response.headers),
             codings=read_codings(response.headers),
             extra_formats=await self._choose_extra_formats(),
-            keeps_deleted=self._context.keeps_deleted,
         )
         stream = read_events(chunks, reader, self._record_chunk, self._context.loop_share)
         async with aclosing(stream):

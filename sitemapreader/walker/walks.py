@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from sitemapreader.options import FetchOptions, Limits
     from sitemapreader.readers.robots import Robots
     from sitemapreader.rows import Rows
-    from sitemapreader.state.pages import GonePage, Told, UnlistedUrl
+    from sitemapreader.state import GonePage, Told, UnlistedUrl
     from sitemapreader.walker.config import WalkConfig
     from sitemapreader.walker.state_writer import Delivery, StateWriter
 
@@ -264,7 +264,6 @@ class Walk(TaskStream[Batch]):
                 report=self.report,
                 emit=partial(_put_batch, self._channel),
                 extra_formats=self._config.extra_formats,
-                keeps_deleted=self._config.changes,
                 base_url=self._config.base_url,
                 kept=None if self._config.revisit is None else self._writer,
             )

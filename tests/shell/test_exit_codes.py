@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 import package
 import pytest
 from commands import answer_for, run, serving, urlset
-from walking import ROBOTS, fault, index, walk_all
+from serving import listen
+from walking import ROBOTS, fault, index, status, walk_all
 from walking import urlset as small_urlset
 
-from sitemapreader import walk_sync
+from sitemapreader import SiteStatus, walk, walk_many, walk_sync
 from sitemapreader.cli.console import RunSummary
 from sitemapreader.cli.parser import MEANINGS
 from sitemapreader.issues import IssueCode
@@ -21,6 +22,7 @@ from sitemapreader.many.visitor import SiteWalk
 from sitemapreader.options import Limits
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
     from pathlib import Path
     from typing import Any
 
@@ -40,7 +42,6 @@ def test_the_table() -> None:
 
 
 # -- the library
-
 
 STRANGER = "https://else.net/b.xml"
 SECOND = small_urlset("https://example.org/2")
@@ -83,6 +84,17 @@ async def test_complete(
     report = (await walk_all(pages | extra, **arguments)).report
     assert report.complete is (left_out is not None and not is_lost)
     assert {r: n for r, n in report.left_out.items() if n} == ({reason: 1} if reason else {})
+
+
+async def test_guesses_are_not_listed() -> None:
+    """Well-known paths that fail cost nothing: nobody has listed them."""
+    pages = {
+        ROBOTS: status(404),
+        "https://example.org/sitemap_index.xml": small_urlset("https://example.org/1"),
+    }
+    walked = await walk_all(pages)
+    assert walked.report.complete
+    assert not walked.report.left_out
 
 
 # -- the program
@@ -229,6 +241,35 @@ async def answer(request: web.Request) -> web.StreamResponse:
     return await answer_for(pages)(request)
 
 
+async def test_a_walk_ends_in_time() -> None:
+    """What was read until then is delivered, and the rest is named as cut by time."""
+    async with listen(answer) as base:
+        limit = timedelta(seconds=0.6)
+        async with walk(sitemaps=[f"{base}/top.xml"], max_time=limit) as entries:
+            assert [entry.loc async for entry in entries] == [f"{base}/0", f"{base}/1"]
+    reasons = {each.url: each.reason for each in entries.report.documents if each.via}
+    assert reasons[f"{base}/slow.xml"] == "budget-seconds"
+    assert not entries.report.complete
+
+
+async def test_a_run_ends_in_time() -> None:
+    """All sites share the time; sites that were begun have outcomes, and an endless list ends."""
+
+    async def endless(base: str) -> AsyncIterator[str]:
+        yield f"{base}/quick.xml"
+        yield f"{base.replace('127.0.0.1', 'localhost')}/slow.xml"
+        await asyncio.sleep(60)
+        yield f"{base}/top.xml"
+
+    async with listen(answer) as base:
+        limit = timedelta(seconds=0.6)
+        async with walk_many(endless(base), trusted=True, max_time=limit) as sites:
+            found = [entry.loc async for _, entries in sites.batches() for entry in entries]
+    assert found == [f"{base}/0", f"{base}/1"]
+    assert sites.is_cut
+    assert [each.status for each in sites.outcomes] == [SiteStatus.COMPLETE, SiteStatus.FAILED]
+
+
 def test_the_time_of_a_run() -> None:
     """A run that is cut prints what it has, and exits with 3."""
     with serving(answer) as (base,):
@@ -253,4 +294,4 @@ def test_there_are_changes(tmp_path: Path) -> None:
 def test_misuse(value: Any) -> None:
     """The time is a positive timedelta."""
     with pytest.raises((TypeError, ValueError), match="max_time must be"):
-        walk_sync("https://example.org/", max_time=value)
+        walk_sync(SITE, max_time=value)

@@ -158,28 +158,6 @@ def test_changes_need_a_state(arguments: dict[str, bool]) -> None:
         walk(sitemaps=[TOP], **arguments)  # type: ignore[arg-type]
 
 
-def write_changes(*records: tuple[str, str]) -> bytes:
-    """Write a change list (ResourceSync) of pairs, a path and what happened."""
-    items = "".join(
-        f'<url><loc>{HOME}{path}</loc><rs:md change="{change}"/></url>' for path, change in records
-    )
-    space = 'xmlns:rs="http://www.openarchives.org/rs/terms/"'
-    body = f'<rs:md capability="changelist"/>{items}</urlset>'
-    return urlset().replace(b"></urlset>", f" {space}>{body}".encode())
-
-
-async def test_what_a_change_list_creates_and_deletes(db: Path) -> None:
-    """While it has both, the URL is unlisted; when the deletion goes, it is new, once."""
-    both = [("a", "created"), ("b", "created"), ("a", "deleted")]
-    told = []
-    for records in (both, [*both, ("c", "created")], both[:2], both[:2], both[:1]):
-        walked = await come({TOP: write_changes(*records)}, db)
-        urls = [event for event in walked.events if isinstance(event, UrlEntry)]
-        told.append({entry.loc[-1]: str(entry.change) for entry in urls})
-    assert told[1:] == [{"c": "new"}, {"a": "new"}, {}, {}]
-    assert told[0] == {"a": "new", "b": "new"}
-
-
 async def test_more_than_one_portion(db: Path) -> None:
     """Nothing depends on how entries are grouped: thousands, in both directions of change."""
     numbers = [f"p/{number}" for number in range(3_210)]

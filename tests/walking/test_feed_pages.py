@@ -12,7 +12,7 @@ from answering import Answer, Reading, Site, read_site, serve_site
 from reading import check_ways
 from walking import status, walk_all
 
-from sitemapreader import Change, IssueCode, Limits, UrlEntry, walk, walk_many
+from sitemapreader import Change, IssueCode, Limits, UrlEntry, walk
 from sitemapreader.fetch import MemoryFetcher
 from sitemapreader.state import State
 
@@ -427,45 +427,15 @@ def test_other_words_delete_nothing(field: str) -> None:
     assert told(check_ways(data.replace(b'<rs:md change="x"', b"<rs:ln"))) == [("a", None)]
 
 
-async def test_a_walk_without_changes_drops_them(tmp_path: Path) -> None:
-    """A plain walk delivers no deleted URL, with a state and without one, and is complete."""
-    for state in (None, tmp_path / "site.db"):
-        walked = await walk_all({SITEMAP: CHANGES}, None, sitemaps=[SITEMAP], state=state)
-        assert [name for name, _ in told(walked.events)] == ["a", "b"]
-        assert walked.report.complete
-        assert walked.report.counts[IssueCode.DELETED] == 2
-
-
-@pytest.mark.parametrize("unique", [False, True])
-async def test_a_walk_with_changes_says_once_what_was_deleted(
-    tmp_path: Path, *, unique: bool
-) -> None:
-    """What the record says of a URL is compared with the state, and one deleted is `unlisted`."""
-    state = tmp_path / "site.db"
-
-    async def come(*changes: tuple[str, str]) -> tuple[list[Any], list[tuple[str, str]]]:
-        fetcher = MemoryFetcher({SITEMAP: change_list(*changes)})
-        async with walk(
-            sitemaps=[SITEMAP], fetcher=fetcher, state=state, changes=True, unique=unique
-        ) as entries:
-            found = told([entry async for entry in entries])
-            return found, [(row.loc.removeprefix(HOME), row.why) for row in entries.unlisted()]
-
-    listed = ("a", "created"), ("b", "created")
-    assert await come(*listed) == ([("a", Change.NEW), ("b", Change.NEW)], [])
-    assert await come(*listed, ("b", "deleted")) == ([], [("b", "deleted")])
-    assert await come(*listed, ("b", "deleted"), ("c", "updated")) == ([("c", Change.NEW)], [])
-
-
-async def test_a_run_over_sites_takes_no_deleted_url_for_a_page(tmp_path: Path) -> None:
-    """It comes only where unlisted ones are asked for, and then with that word."""
-    pages = {HOME + "robots.txt": b"Sitemap: " + SITEMAP.encode(), SITEMAP: CHANGES}
-    listed = [("a", Change.NEW), ("b", Change.NEW)]
-    for unlisted in (False, True):
-        state = tmp_path / f"{unlisted}.db"
-        walked = walk_many(
-            [HOME], fetcher=MemoryFetcher(pages), state=state, changes=True, unlisted=unlisted
+@pytest.mark.parametrize("changes", [False, True])
+async def test_a_walk_drops_them(db: Path, *, changes: bool) -> None:
+    """A walk delivers no deleted URL, and one that was deleted has left its change list."""
+    created = change_list(("a", "created"), ("c", "created"))
+    for data, found in ((created, ["a", "c"]), (CHANGES, ["b"] if changes else ["a", "b"])):
+        walked = await walk_all(
+            {SITEMAP: data}, None, sitemaps=[SITEMAP], state=db, changes=changes
         )
-        async with walked as run:
-            found = [entry async for _, entries in run.batches() for entry in entries]
-        assert told(found) == listed, "what was never listed is not missed"
+        assert [name for name, _ in told(walked.events)] == found
+        assert walked.report.complete
+    assert walked.report.counts[IssueCode.DELETED] == 2
+    assert walked.report.unlisted == (0 if changes else None)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from datetime import datetime
 
-    from sitemapreader.state.pages import GonePage, UnlistedUrl
+    from sitemapreader.state import GonePage, UnlistedUrl
     from sitemapreader.state.schedule import PlannedDocument
 
 _LINES_AT_ONCE = 500

@@ -79,8 +79,6 @@ class BatchReader:
         limits: Limits,
         prolog: Prolog,
         line: int,
-        *,
-        keeps_deleted: bool = False,
     ) -> None:
         self.finished = False
         self.prolog = prolog
@@ -93,7 +91,7 @@ class BatchReader:
         self._position = 0
         """Where what was not read yet begins in `_pending`."""
         self._names = Names(frozenset({prolog.uri, ""}), prolog.format)
-        self._context = RecordContext(stats, self._names, prolog.bases, keeps_deleted=keeps_deleted)
+        self._context = RecordContext(stats, self._names, prolog.bases)
         self._tree = TreeReader(prolog, limits)
         self._patterns = start_patterns(prolog, self._names, self._tree, limits)
         self._scanner = Scanner(prolog, self._names)

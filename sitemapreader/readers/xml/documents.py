@@ -38,9 +38,8 @@ class XmlReader:
     and no other.
     """
 
-    def __init__(self, stats: ReadStats, limits: Limits, *, keeps_deleted: bool = False) -> None:
+    def __init__(self, stats: ReadStats, limits: Limits) -> None:
         self._stats = stats
-        self._keeps_deleted = keeps_deleted
         self._limits = limits
         self._decoder = _UTF_8("surrogateescape")
         self._prolog_reader = PrologReader(stats)
@@ -95,9 +94,7 @@ class XmlReader:
             prolog, end = found
             start, self._prolog_reader.data = self._prolog_reader.data, ""
             line = 1 + count_lines(start, 0, end)
-            self._batches = BatchReader(
-                self._stats, self._limits, prolog, line, keeps_deleted=self._keeps_deleted
-            )
+            self._batches = BatchReader(self._stats, self._limits, prolog, line)
             yield from self._batches.feed(start[end:])
 
 

@@ -168,4 +168,5 @@ SMALL_LIMITS = {
     "record_depth": 4,
     "attributes": 3,
     "field_chars": 60,
+    "names": 6,
 }
