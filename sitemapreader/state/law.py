@@ -187,7 +187,7 @@ def _look(
 def _find_missed(
     db: sqlite3.Connection, rules: ListingRules, values: Mapping[str, int]
 ) -> tuple[dict[int, int], tuple[ShrunkDocument, ...]]:
-    """Return what this walk missed, and the documents that list less than half of what they did."""
+    """Return what this walk missed, and the documents that lost more than half."""
     missed = (
         "SELECT document.id, document.url, count(*), entries, dropped_run IS NULL"
         " FROM url AS lost INDEXED BY url_lost JOIN document ON document.id = lost.document"

@@ -1,4 +1,4 @@
-"""The pages of unlisted URLs: whether they are gone, and what of that was delivered.
+"""The pages of unlisted URLs: whether they are gone.
 
 Only the status of a page is asked for: when its URL is unlisted, and again after 1, 2, 4 ... 32
 days, until it is gone or listed again. What answers 404 or 410 is gone if a listed page of the same
