@@ -260,18 +260,12 @@ def _find_first(code: str, nearest: Mapping[str, str]) -> str:
 
 # -- the facts, which a report shows besides the findings
 
-_FLAT_SHARE = 0.5
-"""A folder with more of the URLs is divided by names."""
-
 
 def gather_facts(database: AuditDatabase, parameters: Mapping[str, object]) -> dict[str, Any]:
     """Return what the database says of a site, by name; docs/audit.md lists it."""
     ask_rows = database.ask_rows
     counted: dict[str, int] = dict(database.ask(_FACTS["totals"]))
     sections, hosts = ask_rows(_FACTS["sections"]), ask_rows(_FACTS["hosts"])
-    if sections and sections[0].urls > _FLAT_SHARE * counted["urls"]:
-        sections[:1] = _divide_by_names(database, sections[0])
-        sections.sort(key=lambda section: -section.urls)
     now = {name: parameters[name] for name in ("now", "future_hours")}
     languages = ask_rows(_FACTS["languages"])
     shown = {row.page for row in languages} | {row.target for row in languages} - {"x-default"}
@@ -287,14 +281,6 @@ def gather_facts(database: AuditDatabase, parameters: Mapping[str, object]) -> d
         "languages_others": database.ask(_FACTS["languages_others"], shown=len(shown))[0][0],
         "documents": list(_order_documents(ask_rows(_FACTS["documents"]))),
     }
-
-
-def _divide_by_names(database: AuditDatabase, section: Row) -> list[Row]:
-    """Return the pages of a folder in groups of names that begin alike, and the rest."""
-    where = {"host": section.host, "path": section.path, "least": max(2, section.urls // 50)}
-    groups = database.ask_rows(_FACTS["names"], **where)
-    rest = section.urls - sum(group.urls for group in groups)
-    return [*groups, Row(section, urls=rest)] if rest else groups
 
 
 def _order_documents(rows: list[Row]) -> Iterator[Row]:

@@ -25,7 +25,7 @@ from sitemapreader.fetch import FolderFetcher
 from sitemapreader.issues import excerpt, show_url
 from sitemapreader.many.sources import SiteTask
 from sitemapreader.output.arrow import make_array
-from sitemapreader.readers.reader import SitemapReader
+from sitemapreader.readers import read
 from sitemapreader.urls import has_web_scheme, origin_of, parse_url, path_of
 from sitemapreader.walker import walk
 
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from sitemapreader.walker.config import WalkArguments
     from sitemapreader.walker.walks import Walk
 
-_START_BYTES = 65_536
 _ROWS_AT_ONCE = 20_000
 _GZIP_MAGIC = b"\x1f\x8b"
 _BEHIND_A_URL = b"<]\"' \t\r\n"
@@ -84,16 +83,11 @@ def open_walk(source: SiteTask, arguments: WalkArguments) -> Walk:
 
 def _find_base_url(path: Path) -> str:
     """Return the origin of the first URL in a sitemap, or ""."""
-    reader = SitemapReader("")
     try:
         with path.open("rb") as file:
-            events = reader.feed(file.read(_START_BYTES))
+            return origin_of(next((each.loc for each in read(file) if hasattr(each, "loc")), ""))
     except OSError as error:
         raise AuditInputError(f"{path} cannot be read: {error.strerror}") from None
-    events += reader.close()
-    locs = (event.loc for event in events if not hasattr(event, "code"))
-    first = next(locs, "")
-    return origin_of(first)
 
 
 def locate_findings(findings: Iterable[Row], folder: FolderFetcher) -> dict[str, str]:

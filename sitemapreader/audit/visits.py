@@ -268,9 +268,8 @@ class SiteVisits:
         )
         if not isinstance(self._pages, int):
             self._insert(self._visit_unlisted(site, folder, listed, {*urls}, {*old}))
-        may_answer = site.may_answer_more or site.answers_all
         is_whole = site.base_url.count("/") == 3
-        database.insert_rows("built", [(may_answer, site.answers_all, is_whole)])
+        database.insert_rows("built", [(site.may_answer_more, site.answers_all, is_whole)])
         return ""
 
     def _visit_unlisted(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote_from_bytes, unquote_to_bytes
 
 import attrs
@@ -42,21 +42,17 @@ _NOTHING = re.compile(r"(?!)")
 _PLACEHOLDER = re.compile(r"\*|:([A-Za-z]\w*)")
 
 
-@attrs.frozen
-class HostRedirect:
-    """What one line of `_redirects` answers.
-
-    Attributes:
-        number: of the line.
-        status: 200 rewrites, 301 to 308 redirect, 404 and 410 have no page.
-        target: a path or a URL.
-        is_forced: whether it goes before a file of that path.
-    """
+class HostRedirect(NamedTuple):
+    """What one line of `_redirects` answers."""
 
     number: int
+    """Of the line."""
     status: int
+    """200 rewrites, 301 to 308 redirect, 404 and 410 have no page."""
     target: str
+    """A path or a URL."""
     is_forced: bool
+    """Whether it goes before a file of that path."""
 
 
 class HostRedirects:
@@ -75,12 +71,6 @@ class HostRedirects:
             else:
                 self._plain.setdefault(path, rule)
 
-    @property
-    def answers_all(self) -> bool:
-        """Whether every path has an answer, as in an application of one page."""
-        found = self.find("/any-path-at-all/of-this-site")
-        return found is not None and found.status == 200
-
     def find(self, path: str) -> HostRedirect | None:
         """Return the answer to a decoded path; a slash at its end says nothing."""
         path = "/" + path.strip("/")
@@ -89,7 +79,7 @@ class HostRedirects:
             if plain and plain.number < rule.number:
                 break
             if match := regex.fullmatch(path):
-                return attrs.evolve(rule, target=_fill(rule.target, match.groupdict()))
+                return rule._replace(target=_fill(rule.target, match.groupdict()))
         return plain
 
 
@@ -187,12 +177,13 @@ class PageFolder:
     @property
     def may_answer_more(self) -> bool:
         """Whether a server's own rules may answer for URLs without a file."""
-        return not _REWRITERS.isdisjoint(self._files)
+        return self.answers_all or not _REWRITERS.isdisjoint(self._files)
 
     @property
     def answers_all(self) -> bool:
-        """Whether `_redirects` answers for every URL."""
-        return self._redirects.answers_all
+        """Whether every path has an answer, as in an application of one page."""
+        found = self._redirects.find("/any-path-at-all/of-this-site")
+        return found is not None and found.status == 200
 
     def visit(self, url: str) -> PageVisit:
         """Return what a URL will answer."""

@@ -110,12 +110,10 @@ class VisitOptions:
     Attributes:
         seconds: for all of them; what is not reached then is not judged.
         slow_seconds: an answer that takes longer is asked for again.
-        text: whether the text is hashed.
     """
 
     seconds: float = 900.0
     slow_seconds: float = 3.0
-    text: bool = True
 
 
 async def visit_pages(
@@ -255,7 +253,7 @@ class _Visits:
             return attrs.evolve(visit, not_judged=NotJudged.PROTECTION, error=vendor)
 
         def read() -> PageFacts:
-            return read_page(data, final, headers, text=self._options.text)
+            return read_page(data, final, headers)
 
         facts = read() if len(data) <= _LARGE_PAGE else await asyncio.to_thread(read)
         return attrs.evolve(visit, facts=facts)

@@ -620,28 +620,6 @@ def sitemaps_of(*children: str) -> bytes:
     return f"<sitemapindex>{listed}</sitemapindex>".encode()
 
 
-def test_a_flat_site_is_divided_by_names() -> None:
-    """Pages of one folder are grouped by the beginning of their names, if these repeat."""
-    names = [f"post-{n}" for n in range(40)] + [f"tag_{n}.html" for n in range(20)]
-    names += [f"p{n}" for n in range(10)] + ["about", "contact", "team/", "42-answers", ""]
-    found = audit_memory({"/s.xml": urlset("".join(page(f"/{name}") for name in names))})
-    sections = {section.path: section.urls for section in found.facts.sections}
-    assert sections == {"/post-*": 40, "/tag_*": 20, "/p*": 10, "/": 4, "/team/": 1}
-    assert found.facts.sections_others == 0
-    html = found.format("html")
-    assert "/post-*" in html
-    nested = "".join(page(f"/blog/entry-{n}") for n in range(30)) + page("/a") + page("/b/")
-    found = audit_memory({"/s.xml": urlset(nested)})
-    assert [section.path for section in found.facts.sections] == ["/blog/entry-*", "/", "/b/"]
-    mixed = [f"/{name}-{n}" for name in "abcdef" for n in range(20)]
-    mixed += [f"/blog/{n}" for n in range(100)]
-    found = audit_memory({"/s.xml": urlset("".join(map(page, mixed)))})
-    assert [section.urls for section in found.facts.sections] == [100] + [20] * 6
-    even = "".join(page(f"/{folder}/x-{n}") for n in range(30) for folder in "abc")
-    found = audit_memory({"/s.xml": urlset(even)})
-    assert [section.path for section in found.facts.sections] == ["/a/", "/b/", "/c/"]
-
-
 def test_a_query_gets_the_memory_that_it_needs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

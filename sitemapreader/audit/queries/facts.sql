@@ -40,14 +40,6 @@ SELECT host_of(prefix) AS host, coalesce(nullif(path_of(prefix), ''), '/') AS pa
        sum(urls)::UBIGINT AS urls
 FROM folder GROUP BY ALL ORDER BY urls DESC, host, path LIMIT 500
 
--- names: words with which many names in one folder begin, with the mark behind them
-SELECT $host AS host, $path || word || '*' AS path, urls FROM (
-    SELECT regexp_extract(substr(path_of(key), 1 + length($path)), '^\pL+[-_.]?') AS word,
-           count(*)::UBIGINT AS urls
-    FROM url WHERE host_of(key) = $host AND path_of(folder_of(key)) = $path
-    GROUP BY word HAVING word <> '' AND urls >= $least
-) ORDER BY urls DESC, word LIMIT 20
-
 -- hosts:
 SELECT scheme || '://' || host AS origin, sum(urls)::UBIGINT AS urls
 FROM host GROUP BY origin ORDER BY urls DESC, origin LIMIT 500

@@ -57,6 +57,7 @@ FILES = (("sitemapreader.toml", ("audit",)), ("pyproject.toml", ("tool", "sitema
 SETTINGS = ("select", "ignore", "robots", "fail-on", "rules", "baseline", "urls")
 """Options that a file may set; those of the command line go before them."""
 _FILE_SETTINGS = ("rules", "baseline", "urls")
+_WORDS = {each.name.lower(): each for each in Severity}
 
 
 def read_settings(folder: Path, arguments: argparse.Namespace) -> dict[str, dict[str, Any]]:
@@ -69,40 +70,51 @@ def read_settings(folder: Path, arguments: argparse.Namespace) -> dict[str, dict
     for file, keys in FILES:
         try:
             table = _read_table(folder / file, keys)
-            for name, value in table.items():
-                if name in tables:
-                    tables[name] = _SHAPES[name](value)
-                else:
-                    _set(arguments, options.get(f"--{name}"), name, value, folder)
-        except (ArgumentTypeError, OSError, OverflowError, TypeError, ValueError) as error:
+            _check_names("setting", table, (*SETTINGS, *tables))
+            tables = {name: _get_table(table, name) for name in tables}
+            for name in table.keys() - tables:
+                _set(arguments, options[f"--{name}"], name, table[name], folder)
+            _check_names("severity", tables["severity"].values(), _WORDS)
+            tables["severity"] = {code: _WORDS[word] for code, word in tables["severity"].items()}
+            _check_names("figure", tables["figures"], attrs.fields_dict(AuditOptions))
+            AuditOptions(**tables["figures"]).make_parameters(datetime.now(UTC))
+        except (ArgumentTypeError, ArithmeticError, OSError, TypeError, ValueError) as error:
             raise UsageError(f"{file}: {error}") from None
         if table:
             break
     return tables
 
 
+def _check_names(what: str, names: Iterable[Any], known: Iterable[str]) -> None:
+    for name in names:
+        if name not in known:
+            hint = suggest(str(name), known, f" choose from {', '.join(known)}")
+            raise ArgumentTypeError(f"there is no {what} {name!r}:{hint}")
+
+
 def _read_table(path: Path, keys: Iterable[str]) -> dict[str, Any]:
     try:
-        table: Any = tomllib.loads(path.read_text("utf-8"))
+        table = tomllib.loads(path.read_text("utf-8"))
     except FileNotFoundError:
         return {}
     except RecursionError:
         raise ArgumentTypeError("it cannot be read: it is too deep") from None
     for key in keys:
-        table = table.get(key, {}) if isinstance(table, dict) else {}
-    if not isinstance(table, dict):
-        raise ArgumentTypeError(f"{'.'.join(keys)} must be a table")
+        table = _get_table(table, key)
     return table
 
 
+def _get_table(table: dict[str, Any], key: str) -> dict[str, Any]:
+    found = table.get(key, {})
+    if not isinstance(found, dict):
+        raise ArgumentTypeError(f"{key} must be a table")
+    return found
+
+
 def _set(
-    arguments: argparse.Namespace, option: Option | None, name: str, value: Any, folder: Path
+    arguments: argparse.Namespace, option: Option, name: str, value: Any, folder: Path
 ) -> None:
     """Give an argument the value that its option makes of a text, or of several words."""
-    if option is None or name not in SETTINGS:
-        known = (*SETTINGS, *_SHAPES)
-        hint = suggest(name, known, f" choose from {', '.join(known)}")
-        raise ArgumentTypeError(f"there is no setting {name!r}:{hint}")
     text = ",".join(value) if isinstance(value, list) else value
     if not isinstance(text, str):
         raise ArgumentTypeError(f"{name} must be a text, not {value!r}")
@@ -111,38 +123,9 @@ def _set(
         raise ArgumentTypeError(
             f"{name}: {text!r} is not in this folder: name it on the command line with --{name}"
         )
-    if option.choices and text not in option.choices:
-        raise ArgumentTypeError(f"{name}: there is no {text!r}: write {', '.join(option.choices)}")
+    _check_names(name, [text] if option.choices else [], option.choices or ())
     if getattr(arguments, option.key) is None:
         setattr(arguments, option.key, option.type(text) if option.type else text)
-
-
-def _read_severities(table: Any) -> dict[str, Severity]:
-    words = {severity.name.lower(): severity for severity in Severity}
-    if not isinstance(table, dict):
-        raise ArgumentTypeError("severity must be a table of codes, such as url-asset = 'info'")
-    for code, word in table.items():
-        if word not in words:
-            raise ArgumentTypeError(
-                f"severity of {code}: there is no {word!r}: write {', '.join(words)}"
-            )
-    return {code: words[word] for code, word in table.items()}
-
-
-def _read_figures(table: Any) -> dict[str, Any]:
-    if not isinstance(table, dict):
-        raise ArgumentTypeError("figures must be a table, such as stale_years = 5")
-    known = attrs.fields_dict(AuditOptions)
-    for name in table.keys() - known:
-        raise ArgumentTypeError(f"figures: there is no {name!r}:{suggest(name, known)}")
-    AuditOptions(**table).make_parameters(datetime.now(UTC))
-    return table
-
-
-_SHAPES: dict[str, Callable[[Any], dict[str, Any]]] = {
-    "severity": _read_severities,
-    "figures": _read_figures,
-}
 
 
 # -- the command
@@ -195,12 +178,12 @@ class _AuditCommand:
         )
         self.lines = LineWriter(None)
         tables = read_settings(Path.cwd(), arguments)
-        word = arguments.fail_on or "error"
-        # the severity from which on findings fail; none does: what is written is known
-        is_never = word == "never" or arguments.write_baseline
-        self._fail_on = None if is_never else Severity[word.upper()]
+        # what is written as known makes no failure
+        word = "never" if arguments.write_baseline else arguments.fail_on or "error"
+        self._fail_on = _WORDS.get(word)
         figures = {"robots": arguments.robots, "examples": arguments.examples}
         config = RunConfig.from_arguments(arguments)
+        names = ("base_url", "database", "pages", "was", "since_audit", *_FILE_SETTINGS)
         self._passed: dict[str, Any] = {
             **config.walk,
             "options": config.options,
@@ -212,11 +195,7 @@ class _AuditCommand:
             ),
             "select": arguments.select or (),
             "ignore": arguments.ignore or (),
-            **{
-                name: getattr(arguments, name)
-                for name in ("base_url", "database", "pages", "was", "since_audit")
-            },
-            **{name: getattr(arguments, name) for name in _FILE_SETTINGS},
+            **{name: getattr(arguments, name) for name in names},
         }
         self._source = self._find_source(config)
 
@@ -238,22 +217,13 @@ class _AuditCommand:
 
     async def run(self) -> int:
         """Audit, write, and return the exit code."""
-        source = self._source
-        with TemporaryDirectory(prefix="sitemapreader-") as folder:
-            try:
-                if source == Path(STANDARD_INPUT):
-                    source = await _copy_standard_input(Path(folder))
-                async with show_progress(self.console, self._summary):
-                    result = await self._audit(source, **self._passed)
-            except AuditInputError as error:
-                raise UsageError(str(error)) from None
-            except (UnreadableError, OSError) as error:  # standard input; the database
-                self.console.print_error(str(error))
-                return NOTHING_FETCHED if isinstance(error, UnreadableError) else NO_URL
-        if source != self._source:
-            name = "standard input"
-            result.facts |= {"source": name, "files": dict.fromkeys(result.facts.files, name)}
-        _speak_of_options(result)
+        try:
+            result = await self._judge()
+        except AuditInputError as error:
+            raise UsageError(str(error)) from None
+        except (UnreadableError, OSError) as error:  # standard input; the database
+            self.console.print_error(str(error))
+            return NOTHING_FETCHED if isinstance(error, UnreadableError) else NO_URL
         with result:
             arguments = self._arguments
             form: dict[str, Any] = {"fail_on": self._fail_on, "title": arguments.title or ""}
@@ -261,13 +231,31 @@ class _AuditCommand:
                 text = result.format(arguments.format or "text", **form)
                 async with opened(self.lines):
                     await write_to(self.lines, partial(self.lines.write_text, text))
-            outputs: list[tuple[str | None, Callable[[str], object]]] = [
-                *((path, partial(result.write, **form)) for path in self._files),
-                (arguments.hits, result.write_hits),
-                (arguments.write_baseline, result.write_baseline),
-            ]
-            written = [self._write_file(path, write) for path, write in outputs if path]
+            writers: dict[str | None, Callable[[str], object]] = {
+                arguments.write_baseline: result.write_baseline,
+                arguments.hits: result.write_hits,
+                **dict.fromkeys(self._files, partial(result.write, **form)),
+            }
+            written = [self._write_file(path, write) for path, write in writers.items() if path]
             return self._find_exit_code(result) if all(written) else NO_URL
+
+    async def _judge(self) -> Audit:
+        """Return the result, which names options of the shell, not arguments of Python."""
+        source = self._source
+        with TemporaryDirectory(prefix="sitemapreader-") as folder:
+            if source == Path(STANDARD_INPUT):
+                source = await _copy_standard_input(Path(folder))
+            async with show_progress(self.console, self._summary):
+                result = await self._audit(source, **self._passed)
+        facts = result.facts
+        if source != self._source:
+            name = "standard input"
+            facts |= {"source": name, "files": dict.fromkeys(facts.files, name)}
+        facts["passed"] = [_speak(rule) for rule in facts.passed]
+        facts["not_run"] = [Row(f, reason=name_options(f.reason)) for f in facts.not_run]
+        for each in (*result.findings, *facts.not_run):
+            each["rule"] = _speak(each.rule)
+        return result
 
     def _write_file(self, path: str, write: Callable[[str], object]) -> bool:
         """Write a file; print a message and return False if that fails."""
@@ -292,16 +280,6 @@ class _AuditCommand:
     def _count_document(self, document: Document) -> None:
         self._summary.statuses[document.status] += 1
         self._summary.sums["bytes_raw"] += document.bytes_raw
-
-
-def _speak_of_options(result: Audit) -> None:
-    """Let a result name options of the shell, not arguments of Python."""
-    facts = result.facts
-    facts["passed"] = [_speak(rule) for rule in facts.passed]
-    for each in (*result.findings, *facts.not_run):
-        each["rule"] = _speak(each.rule)
-    for each in facts.not_run:
-        each["reason"] = name_options(each.reason)
 
 
 async def _copy_standard_input(folder: Path) -> Path:
