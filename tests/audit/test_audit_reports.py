@@ -11,12 +11,11 @@ import pytest
 from audits import render
 
 from sitemapreader.audit import Row, Trend, audit_sync, compare_audits
-from sitemapreader.audit.report import FORMATS
+from sitemapreader.audit.report import FORMATS, SUFFIXES
 from sitemapreader.audit.report.templates import format_audit
 from sitemapreader.issues import Severity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from sitemapreader.audit import Audit
@@ -24,22 +23,17 @@ if TYPE_CHECKING:
 HOSTILE = "https://example.org/a`b|c](x)<img src=x>"
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    site = tmp_path / "site"
-    site.mkdir()
+@pytest.fixture(scope="module")
+def result(tmp_path_factory: pytest.TempPathFactory) -> Audit:
+    """Audit a folder; its database is closed."""
+    folder = tmp_path_factory.mktemp("site")
     urls = ["?utm_source=x", "b", "b", "a`b|c](x)"]
     records = "".join(f"<url><loc>https://example.org/{url}</loc></url>" for url in urls)
-    (site / "sitemap.xml").write_text(
+    (folder / "sitemap.xml").write_text(
         f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{records}</urlset>'
     )
-    return site
-
-
-@pytest.fixture
-def result(folder: Path) -> Iterator[Audit]:
     with audit_sync(folder) as found:
-        yield found
+        return found
 
 
 def test_markdown_shows_strangers_in_code_spans(result: Audit) -> None:
@@ -104,24 +98,16 @@ def test_junit_takes_every_text(result: Audit) -> None:
     assert "]]>" in "".join(fromstring(text.encode()).itertext())  # noqa: S314 (ours)
 
 
-@pytest.mark.parametrize("form", FORMATS)
-def test_every_format_is_made_of_the_json_alone(result: Audit, tmp_path: Path, form: str) -> None:
-    """A stored JSON gives the same bytes as the audit, whose database may be closed."""
-    stored = tmp_path / "audit.json"
-    result.write(stored)
-    result.close()
-    audit = json.loads(stored.read_text(), object_hook=Row)
-    for fail_on in (Severity.INFO, None):
-        again = format_audit(form, audit, fail_on, title="Our site")
-        assert again == result.format(form, fail_on, title="Our site")
-
-
-def test_formats_by_suffix(result: Audit, tmp_path: Path) -> None:
-    """A name that ends with .md or .xml says which format is meant."""
-    result.write(tmp_path / "a.md")
-    result.write(tmp_path / "a.xml", fail_on=None)
-    assert (tmp_path / "a.md").read_text().startswith("# Sitemaps of ")
-    assert "<failure" not in (tmp_path / "a.xml").read_text()
+def test_every_format_is_made_of_the_json_alone(result: Audit, tmp_path: Path) -> None:
+    """A stored JSON gives the same bytes as the audit; a suffix says which format is meant."""
+    result.write(tmp_path / "audit.json")
+    audit = json.loads((tmp_path / "audit.json").read_text(), object_hook=Row)
+    for suffix, form in SUFFIXES.items():
+        for fail_on in (Severity.INFO, None):
+            again = format_audit(form, audit, fail_on, title="Our site")
+            result.write(tmp_path / f"a{suffix}", fail_on=fail_on, title="Our site")
+            assert again == (tmp_path / f"a{suffix}").read_text()
+    assert {*SUFFIXES.values()} == {*FORMATS}
 
 
 def report(
@@ -208,41 +194,23 @@ def test_a_sample_without_a_hit(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
-def test_a_report_of_ours_compares_with_itself(result: Audit, tmp_path: Path) -> None:
-    """Between an audit and itself nothing is new, and nothing fixed."""
+def test_what_is_no_report(tmp_path: Path) -> None:
+    """Foreign and damaged files, and codes that are markup, are refused, with what to do."""
     path = tmp_path / "a.json"
-    path.write_text(result.format("json"))
-    found = compare_audits(path, path)
-    assert {each.trend for each in found} == {Trend.SAME}
-    assert len(found) == len(result.findings)
-
-
-@pytest.mark.parametrize(
-    "finding",
-    [
-        {"code": "a", "severity": "huge"},
-        {"code": "a", "severity": 3},
-        {"code": "a", "count": "many"},
-        {"code": "a", "count": 1e400},
-        {"code": "a", "rate": {"low": 0.1}},
-        {"code": "a`|\x1b[31m<b>"},
-    ],
-)
-def test_findings_that_are_none_of_ours(tmp_path: Path, finding: dict[str, Any]) -> None:
-    """A report in which a finding is no such thing, or its code is markup, is refused."""
-    path = report(tmp_path, "a", finding)
-    with pytest.raises(ValueError, match="no report of an audit"):
-        compare_audits(path, path)
-
-
-@pytest.mark.parametrize(
-    "content", ["", "[]", "{}", '{"schema": 1}', '{"schema": 2, "findings": []}', "[" * 100_000]
-)
-def test_what_is_no_report(tmp_path: Path, content: str) -> None:
-    """Foreign and damaged files are named, with what to do."""
-    path = tmp_path / "a.json"
-    path.write_text(content)
-    with pytest.raises(ValueError, match=r"no report of an audit|another version"):
-        compare_audits(path, path)
+    texts = ["", "[]", '{"schema": 1}', '{"schema": 2, "findings": []}', "[" * 100_000]
+    for number, finding in enumerate(
+        (
+            {"code": "a", "severity": "huge"},
+            {"code": "a", "severity": 3},
+            {"code": "a", "count": 1e400},
+            {"code": "a", "rate": {"low": 0.1}},
+            {"code": "a`|\x1b[31m<b>"},
+        )
+    ):
+        texts.append(report(tmp_path, f"a{number}", finding).read_text())
+    for text in texts:
+        path.write_text(text)
+        with pytest.raises(ValueError, match=r"no report of an audit|another version"):
+            compare_audits(path, path)
     with pytest.raises(ValueError, match=r"cannot be read"):
         compare_audits(tmp_path / "none.json", path)

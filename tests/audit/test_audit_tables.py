@@ -10,7 +10,12 @@ import pytest
 from each_case import for_each
 
 from sitemapreader import IssueCode
-from sitemapreader.audit.functions import is_news_language, judge_host, judge_hreflang
+from sitemapreader.audit.functions import (
+    is_language_switch,
+    is_news_language,
+    judge_host,
+    judge_hreflang,
+)
 from sitemapreader.audit.models import AuditInputError, AuditOptions, Category
 from sitemapreader.audit.report import FORMATS
 from sitemapreader.audit.rules import (
@@ -25,25 +30,6 @@ from sitemapreader.audit.rules import (
 )
 from sitemapreader.cli.options import AUDIT_FORMATS
 
-SAME = frozenset(
-    """
-    leading-bytes trailing-bytes encoding encoding-unsupported content-encoding
-    wrong-content-encoding doctype dtd-refused missing-root nested-root truncated
-    html-not-sitemap not-a-sitemap feed-salvaged feed-unreadable compression-nested
-    compression-too-many-layers compression-too-many-members
-    compression-trailing-bytes compression-trailing-document
-    compression-truncated compression-corrupt html-entity bare-ampersand bare-less-than
-    control-character unbound-prefix mismatched-tag not-well-formed malformed template
-    record-too-long field-too-long too-deep too-many-elements too-many-attributes
-    repeated-loc not-a-url untidy-line repeated-field changefreq priority extension invalid-url
-    child-url-too-long userinfo-removed tls bad-http surplus-bytes http-status
-    redirect-loop too-many-redirects downgrade robots-unreachable
-    robots-not-text robots-too-large robots-too-complex site-moved other-site no-sitemap cycle
-    redirects-up duplicate-document
-    """.split()  # noqa: SIM905 (a table)
-)
-"""Codes that mean in an audit what they mean to the reader."""
-
 
 def test_the_docs_count_the_rules() -> None:
     """The number of rules that README and the page of audits name is that of the package."""
@@ -52,12 +38,10 @@ def test_the_docs_count_the_rules() -> None:
         assert set(re.findall(r"(\d+) rules", text)) == {str(len(load_rules()))}, path
 
 
-def test_each_issue_is_in_one_group() -> None:
-    """A code has the severity of the reader, one of its own, or is about us."""
+def test_what_an_audit_says_of_issues() -> None:
+    """A code is about us, or has a severity and words of its own; other keys there are none."""
     changed = {code for code, own in ISSUES.items() if "severity" in own}
-    groups = (SAME, changed, ABOUT_US)
-    for code in IssueCode:
-        assert sum(code in group for group in groups) == 1, code
+    assert not changed & ABOUT_US
     keys = {key for own in ISSUES.values() for key in own}
     assert keys == {"severity", "what", "meaning", "advice", "known-as", "cause"}
     plain = [own for own in ISSUES.values() if "what" in own]
@@ -66,13 +50,20 @@ def test_each_issue_is_in_one_group() -> None:
 
 
 def test_codes_share_one_name_space() -> None:
-    """No rule has the code of an Issue, nor of another rule, nor the name of a category."""
+    """No code is used twice, nor the name of a category; the list and words name all of them."""
     rules = [rule.code for rule, _ in load_rules()]
-    assert len(rules) == len(set(rules))
-    assert not set(rules) & {str(code) for code in IssueCode}
     everything = list_rules()
     assert len(everything) == len(rules) + len(IssueCode)
     assert not everything.keys() & {category.lower() for category in Category}
+    lines = format_rules(everything.values()).splitlines()
+    codes = [line.split()[0] for line in lines if line.startswith("  ")]
+    assert sorted(codes) == sorted(everything)
+    assert codes.index("robots-blocked-sitemap") < codes.index("robots-no-sitemap-line")
+    hreflang = {code for code in everything if code.startswith("hreflang")}
+    assert match_codes(everything, "HREFLANG") == match_codes(everything, "hreflang-*") == hreflang
+    assert match_codes(everything, "empty") == {"empty"}
+    with pytest.raises(AuditInputError, match="--list-rules"):
+        match_codes(everything, "zzz")
 
 
 @for_each("code", [rule.code for rule, _ in load_rules()])
@@ -119,74 +110,45 @@ def test_texts_of_an_audit_have_values_and_no_names_of_figures() -> None:
     assert "later than 24 hours (`future_hours`)" in " ".join(explained.split())
 
 
-def test_the_list_has_every_rule() -> None:
-    """`--list-rules` has a line for each rule, below its category."""
-    lines = format_rules(list_rules().values()).splitlines()
-    codes = [line.split()[0] for line in lines if line.startswith("  ")]
-    assert sorted(codes) == sorted(list_rules())
-    assert codes.index("robots-blocked-sitemap") < codes.index("robots-no-sitemap-line")
+VALID = ("en", "en-gb", "zh-hant", "zh-hant-tw", "x-default", "eu")
+WRONG = ("en-uk", "en-eu", "es-419", "en_gb", "english", "en-gb-x", "zh-abcd", "", "-", "deu")
 
 
-def test_words_choose_codes() -> None:
-    """A word is a code, a category in any case, or a prefix with a star."""
-    rules = list_rules()
-    assert match_codes(rules, "empty") == {"empty"}
-    assert match_codes(rules, "HREFLANG") == {code for code in rules if code.startswith("hreflang")}
-    assert "url-characters" in match_codes(rules, "url-*")
-    with pytest.raises(AuditInputError, match="--list-rules"):
-        match_codes(rules, "zzz")
+def test_language_codes_are_judged() -> None:
+    """Hreflang takes ISO 639-1, a script, a region, and no more; news other codes as well."""
+    assert [judge_hreflang(code) for code in VALID] == [(True, "")] * len(VALID)
+    assert not any(judge_hreflang(code)[0] for code in WRONG)
+    codes = ("en", "deu", "zh-cn", "en-us", "xx")
+    assert [is_news_language(code) for code in codes] == [True, True, True, False, False]
 
 
-LANGUAGES = {
-    "en": True,
-    "en-gb": True,
-    "zh-hant": True,
-    "zh-hant-tw": True,
-    "x-default": True,
-    "eu": True,
-    "en-uk": False,
-    "en-eu": False,
-    "en-un": False,
-    "es-419": False,
-    "en_gb": False,
-    "english": False,
-    "en-gb-x": False,
-    "zh-abcd": False,
-    "": False,
-    "-": False,
-    "deu": False,
-}
-
-
-@for_each("code", LANGUAGES)
-def test_language_codes_are_judged(code: str) -> None:
-    """Hreflang takes ISO 639-1, a script, a region, and no more."""
-    is_valid, hint = judge_hreflang(code)
-    assert is_valid is LANGUAGES[code]
-    assert not (is_valid and hint)
-
-
-@pytest.mark.parametrize(
-    ("code", "valid"),
-    [("en", True), ("deu", True), ("zh-cn", True), ("en-us", False), ("xx", False)],
+BASE = "https://www.shop.example/a/b"
+SWITCHED = (
+    *("https://www.shop.example/de/a/b", "https://www.shop.example/a/b/pt-br/"),
+    *("https://www.shop.example/a/b?lang=en", "http://www.shop.example/a/b.fr?"),
+    *("https://de.shop.example/a/b", "https://fr.www.shop.example/a/b", "https://www.shop.de/a/b"),
 )
-def test_languages_of_news_are_judged(code: str, valid: bool) -> None:
-    """News take ISO 639 with two or three letters, and two kinds of Chinese."""
-    assert is_news_language(code) is valid
+ELSEWHERE = (
+    *("https://www.shop.example/de/a", "https://www.shop.example/de/b", BASE),
+    *("https://www.shop.example/a/b?page=2", "https://login.shop.example/a/b"),
+    "https://shop.example/a/b",
+)
+
+
+def test_redirects_to_another_language() -> None:
+    """A language is added to path, host or parameters, or takes the place of one or of a label."""
+    assert all(is_language_switch(BASE, final) for final in SWITCHED)
+    assert not any(is_language_switch(BASE, final) for final in ELSEWHERE)
+    assert is_language_switch("https://e.example/en/x", "https://e.example/de/x")
+    assert not is_language_switch("https://e.example/old/x", "https://e.example/de/x")
+    assert not is_language_switch("https://e.example/de/x", "https://e.example/x")
 
 
 HOSTS = {
-    "www.example.org": "",
-    "dev.example": "",
-    "example.org:8443": "",
-    "localhost": "not a public name",
-    "localhost:8000": "not a public name",
-    "intranet": "not a public name",
-    "shop.local": "not a public name",
-    "10.0.0.1": "literal address",
-    "[::1]:80": "literal address",
-    "staging.example.org": "not a production host",
-    "uat.shop.example.org": "not a production host",
+    **dict.fromkeys(("www.example.org", "dev.example", "example.org:8443"), ""),
+    **dict.fromkeys(("localhost:8000", "intranet", "shop.local"), "not a public name"),
+    **dict.fromkeys(("10.0.0.1", "[::1]:80"), "literal address"),
+    **dict.fromkeys(("staging.example.org", "uat.shop.example.org"), "not a production host"),
 }
 
 
