@@ -77,7 +77,7 @@ def test_an_unknown_code_names_the_nearest(folder: Path) -> None:
     with pytest.raises(AuditInputError, match="did you mean url-fragment"):
         audit_sync(folder, severities={"url-fragmet": Severity.INFO})
     with pytest.raises(TypeError, match="unique: an audit judges all URLs"):
-        audit_sync(folder, unique=True)  # type: ignore[call-arg]  # a mistake
+        audit_sync(folder, unique=True)
 
 
 def test_settings_change_a_severity(folder: Path) -> None:

@@ -27,10 +27,11 @@ def list_names(folder: Path) -> set[str]:
     return {path.name for path in folder.iterdir()}
 
 
-@pytest.mark.parametrize("where", ["a temporary database", "a database of the caller"])
-@pytest.mark.parametrize("step", ["insert", "list", "rule"])
+@pytest.mark.parametrize(
+    ("step", "database"), [("insert", None), ("list", "kept.duckdb"), ("rule", "kept.duckdb")]
+)
 async def test_an_audit_that_is_cancelled(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, where: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, database: str | None
 ) -> None:
     """The query is interrupted, the audit is cancelled, and its database is deleted."""
     site, rules, temporary = (tmp_path / name for name in ("site", "rules", "temporary"))
@@ -61,7 +62,7 @@ async def test_an_audit_that_is_cancelled(
             rules=rules,
             select=["endless"],
             urls=[f"{HOST}/b"] if step == "list" else None,
-            database=tmp_path / "kept.duckdb" if where == "a database of the caller" else None,
+            database=database and tmp_path / database,
         )
     )
     await works.wait()

@@ -98,9 +98,9 @@ async def test_old_urls_are_to_lead_to_listed_pages() -> None:
             assert f'<th scope="row" class="url">{start}b/</th><td>3</td><td>1</td>' in html
 
 
-@pytest.mark.parametrize("kind", ["sitemap", "text", "table", "url", "folder"])
+@pytest.mark.parametrize("kind", ["sitemap", "table", "url"])
 async def test_the_old_site_is_given_in_many_ways(tmp_path: Path, kind: str) -> None:
-    """A sitemap, a list, a crawl, a folder or a URL: its URLs are asked for as they are.
+    """A sitemap, a crawl or a URL: its URLs are asked for as they are.
 
     Of a crawl only pages count that were there, and could be indexed.
     """
@@ -112,20 +112,15 @@ async def test_the_old_site_is_given_in_many_ways(tmp_path: Path, kind: str) -> 
         )
         texts = {
             "old.xml": listed,
-            "old.txt": f"{server.base}new\n{server.base}old\n",
             "old.csv": "Address,Status Code,Content Type\n"
             f"{server.base}new,200,text/html\n{server.base}old,200,text/html\n"
             f"{server.base}long-gone,404,text/html\n{server.base}logo.png,200,image/png\n",
-            "folder/sitemap.xml": listed,
-            "folder/robots.txt": f"Sitemap: {server.base}sitemap.xml",
         }
         build(tmp_path, **texts)
         sources = {
             "sitemap": tmp_path / "old.xml",
-            "text": tmp_path / "old.txt",
             "table": str(tmp_path / "old.csv"),
             "url": f"{server.base}old.xml",
-            "folder": tmp_path / "folder",
         }
         with await judge(server.base, None, was=sources[kind], select=WAS) as result:
             assert hits(result) == {"was-lost": [("old", "404")]}
@@ -176,6 +171,27 @@ async def test_a_sample_of_old_urls_gives_rates() -> None:
         assert all(server.asked[f"/{path}"] <= 1 for path in answers)
 
 
+async def test_old_urls_of_several_folders() -> None:
+    """Those that lead to the start page are told, not excused as a consent page.
+
+    With `pages=0` none is asked for, and the report says what to give.
+    """
+    old = [f"{folder}/{number}" for folder in "ab" for number in range(4)]
+    answers: dict[str, Any] = {"": page(), **dict.fromkeys(old, answer(302, Location="/"))}
+    async with serve_pages(**answers) as server:
+        publish(server, "")
+        urls = [server.base + path for path in old]
+        for given, reason in (
+            ({"was": urls}, "no old URL was visited: give another number with `pages`"),
+            ({}, "there are no old URLs: give the old sitemap with `was`"),
+        ):
+            with await judge(server.base, 0, select=WAS, **given) as result:
+                assert {each.reason for each in result.facts.not_run} == {reason}
+        assert "/a/1" not in server.asked
+        with await judge(server.base, None, was=urls, select=WAS) as result:
+            assert finding_of(result, "was-to-start").count == 8
+
+
 async def test_a_built_folder_answers_for_the_old_host(tmp_path: Path) -> None:
     """Before the new site is deployed, its files and `_redirects` answer for old URLs."""
     base = "https://new.example/"
@@ -209,24 +225,6 @@ async def test_a_built_folder_answers_for_the_old_host(tmp_path: Path) -> None:
         assert (tally.listed, tally.visited, tally.judged) == (2, 2, 2)
 
 
-async def test_a_site_in_a_folder_has_its_start_page_there(tmp_path: Path) -> None:
-    """What leads to the top of a project's folder is told, but for the top of the old one."""
-    base = "https://me.example/project/"
-    texts = {
-        "index.html": page(),
-        "a.html": page(),
-        "_redirects": "/project/b /project/ 301\n/manual/b /project/ 301\n/manual/ /project/ 301\n",
-        "sitemap.xml": list_pages(base, "", "a"),
-    }
-    site = build(tmp_path, **texts)
-    old = [f"https://old.example/manual/{path}" for path in ("", "b", "none")]
-    with await judge(site, None, was=old, base_url=base, select=WAS) as result:
-        assert hits(result) == {
-            "was-lost": [("manual/none", "404")],
-            "was-to-start": [("manual/b", f"301 to {base}")],
-        }
-
-
 async def test_a_staging_site_answers_for_old_urls() -> None:
     """The old sitemap is read where it is now, and its URLs are asked for where they will be."""
     async with serve_pages(old=page()) as live, serve_pages(new=page()) as staging:
@@ -242,17 +240,6 @@ async def test_a_staging_site_answers_for_old_urls() -> None:
             assert hits(result) == {"was-lost": [("old", "404")]}
             assert result.facts.urls == 1
         assert set(live.asked) == {"/sitemap.xml"}
-
-
-async def test_many_temporary_redirects_to_the_start_page_are_no_gate() -> None:
-    """Old pages of several folders that lead there are told, not excused as a consent page."""
-    old = [f"{folder}/{number}" for folder in "ab" for number in range(4)]
-    answers: dict[str, Any] = {"": page(), **dict.fromkeys(old, answer(302, Location="/"))}
-    async with serve_pages(**answers) as server:
-        publish(server, "")
-        urls = [server.base + path for path in old]
-        with await judge(server.base, None, was=urls, select=WAS) as result:
-            assert finding_of(result, "was-to-start").count == 8
 
 
 @pytest.mark.parametrize(
@@ -271,25 +258,3 @@ async def test_an_old_site_without_urls_is_refused(tmp_path: Path, was: Any, mes
         with pytest.raises(AuditInputError, match=message):
             await audit(server.base, was=tmp_path / was if isinstance(was, str) else was)
         assert not server.asked
-
-
-async def test_old_urls_that_are_not_to_be_visited() -> None:
-    """With `pages=0` no old URL is asked for, and the report says that, not that there are none."""
-    async with serve_pages(page=page()) as server:
-        publish(server, "page")
-        with await judge(server.base, 0, was=[f"{server.base}old"], select=WAS) as result:
-            assert {each.reason for each in result.facts.not_run} == {
-                "no old URL was visited: give another number with `pages`"
-            }
-        assert "/old" not in server.asked
-
-
-async def test_without_old_urls_their_rules_are_not_run() -> None:
-    """The report says what to give."""
-    async with serve_pages(page=page()) as server:
-        publish(server, "page")
-        with await judge(server.base, select=WAS) as result:
-            assert {each.reason for each in result.facts.not_run} == {
-                "there are no old URLs: give the old sitemap with `was`"
-            }
-            assert result.facts.old_pages is None

@@ -198,16 +198,14 @@ def test_what_is_no_report(tmp_path: Path) -> None:
     """Foreign and damaged files, and codes that are markup, are refused, with what to do."""
     path = tmp_path / "a.json"
     texts = ["", "[]", '{"schema": 1}', '{"schema": 2, "findings": []}', "[" * 100_000]
-    for number, finding in enumerate(
-        (
-            {"code": "a", "severity": "huge"},
-            {"code": "a", "severity": 3},
-            {"code": "a", "count": 1e400},
-            {"code": "a", "rate": {"low": 0.1}},
-            {"code": "a`|\x1b[31m<b>"},
-        )
-    ):
-        texts.append(report(tmp_path, f"a{number}", finding).read_text())
+    wrong: tuple[dict[str, Any], ...] = (
+        {"code": "a", "severity": "huge"},
+        {"code": "a", "severity": 3},
+        {"code": "a", "count": 1e400},
+        {"code": "a", "rate": {"low": 0.1}},
+        {"code": "a`|\x1b[31m<b>"},
+    )
+    texts += [report(tmp_path, f"a{n}", finding).read_text() for n, finding in enumerate(wrong)]
     for text in texts:
         path.write_text(text)
         with pytest.raises(ValueError, match=r"no report of an audit|another version"):

@@ -39,8 +39,8 @@ HTTP = "http://www.shop.example"
 
 def listed(paths: str, known: str = "") -> AuditedSite:
     """Make a site of some URLs, between blanks, and known ones."""
-    list_known = {"known": tuple(HOST + path for path in known.split())} if known else {}
-    return site("".join(map(page, paths.split())), **list_known)
+    urls = tuple(HOST + path for path in known.split())
+    return site("".join(map(page, paths.split())), known=urls or None)
 
 
 def named(name: str, answer: bytes | StoredResponse) -> AuditedSite:

@@ -76,7 +76,7 @@ def test_rates(strata: list[tuple[int, int, int]], rate: tuple[float, ...]) -> N
     assert estimate_rate([(100, 0, 0)]) is None  # nobody saw a page
 
 
-@pytest.mark.parametrize(("size", "judged"), [(2_000, 100), (2_000, 400), (50_000, 100)])
+@pytest.mark.parametrize(("size", "judged"), [(2_000, 100), (50_000, 100)])
 def test_exact_coverage(size: int, judged: int) -> None:
     """Of all samples of one part, counted without chance, 95 % hold the truth, 92.5 % at least."""
     found = []

@@ -44,23 +44,19 @@ def test_settings_of_a_project(tmp_path: Path) -> None:
 BAD_SETTINGS = {
     "ingore = []": "did you mean ignore",
     "ignore = 1": "must be a text",
-    "ignore = [1]": "expected str",
     'fail-on = "errors"': "there is no fail-on 'errors'",
     'severity = "error"': "must be a table",
     'severity = { url-asset = "grave" }': "there is no severity 'grave'",
-    "figures = 1": "must be a table",
     "figures = { stale_year = 1 }": "did you mean stale_years",
     "figures = { stale_years = -1 }": "a number from 0 to",
-    "figures = { examples = 1e300 }": "a number from 0 to",
     'figures = { session_parameters = "sid" }': "as a list",
     "figures = { asset_suffixes = [1] }": "a list of words",
     "figures = { now = 9999-12-31T23:59:59-12:00 }": "out of range",
     'rules = "a\\u0000b"': "null byte",
-    'baseline = ""': "name of the file is empty",
     'rules = "../rules"': "not in this folder: name it on the command line with --rules",
     'urls = "/etc/hosts"': "not in this folder: name it on the command line with --urls",
     'baseline = "link/b.json"': "not in this folder: name it on the command line with --baseline",
-    "x": "after a key",
+    "audit = 5": "audit must be a table",
     f"x = {'9' * 5_000}": "digits",
     f"x = {'[' * 9_999}": "cannot be read",
 }
@@ -70,15 +66,8 @@ BAD_SETTINGS = {
 def test_settings_that_are_none(line: str, tmp_path: Path) -> None:
     """A key or value that cannot be meant is an error, which names the file and what to write."""
     (tmp_path / "link").symlink_to(tmp_path.parent)
-    (tmp_path / "sitemapreader.toml").write_text(f"[audit]\n{line}\n")
+    head = "" if line.startswith("audit") else "[audit]\n"
+    (tmp_path / "sitemapreader.toml").write_text(f"{head}{line}\n")
     with pytest.raises(UsageError, match=BAD_SETTINGS[line]) as raised:
         read(tmp_path)
     assert "sitemapreader.toml" in str(raised.value)
-
-
-@pytest.mark.parametrize("line", ["audit = 5", 'audit = "x"', "[[audit]]\nselect = []"])
-def test_settings_without_a_table(line: str, tmp_path: Path) -> None:
-    """What should be the table of settings, and is none, is an error."""
-    (tmp_path / "sitemapreader.toml").write_text(line)
-    with pytest.raises(UsageError, match="audit must be a table"):
-        read(tmp_path)
