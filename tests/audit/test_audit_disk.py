@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 from auditing import HOST, page, urlset
 from commands import run
-from launcher import get_launcher, launch
+from launcher import launch
 
 from sitemapreader.audit import audit_sync
 
@@ -73,7 +73,7 @@ def test_a_file_that_cannot_grow(folder: Path, tmp_path: Path, option: str) -> N
     arguments = ["audit", str(folder), "-q", option, str(tmp_path / name)]
     arguments += [] if option == "--output" else ["-o", "-"]
     order = (LIMITED, arguments, str(tmp_path), dict(os.environ))
-    done = launch(get_launcher().start, order)
+    done = launch(order)
     check_failure(done, words)
     assert list(tmp_path.iterdir()) == []
 

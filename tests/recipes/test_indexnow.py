@@ -19,7 +19,7 @@ import pytest
 from aiohttp import web
 from clock import DAY, SetClock
 from commands import run
-from launcher import get_launcher, launch, open_run
+from launcher import launch, open_run
 from serving import listen
 from walking import index, urlset
 
@@ -289,7 +289,7 @@ def order(site: Web, db: Path, words: tuple[str, ...], code: str = "") -> Order:
 
 async def submit(site: Web, db: Path, *words: str, code: str = "") -> tuple[int, str, str]:
     """Run it to its end; return its code and what it printed."""
-    done = await asyncio.to_thread(launch, get_launcher().start, order(site, db, words, code))
+    done = await asyncio.to_thread(launch, order(site, db, words, code))
     return done.returncode, done.stdout, done.stderr
 
 
@@ -386,9 +386,7 @@ async def test_kills(site: Web, tmp_path: Path) -> None:
         killer = Killer(1 + (number - 1) * (total - 1) // 9 if number else 0)
         site.on_request = killer.note
         given = order(site, db, (), SMALL_REQUESTS)
-        killer.process = process = open_run(
-            get_launcher(), given, stdin=null, stdout=null, stderr=null, encoding=None
-        )
+        killer.process = process = open_run(given, (null, null, null))
         code = await asyncio.to_thread(process.wait, 60)
         assert code == (-signal.SIGKILL if number else 0)
         async with site.serving:  # a request of the process that was killed may still be read

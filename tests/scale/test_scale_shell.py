@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import scale_web
 from commands import run
-from launcher import get_launcher, launch
+from launcher import launch
 from scale_runs import WebServer, check_first_day, serve_web
 
 from sitemapreader.cli.commands.scale import describe_totals, show_progress
@@ -172,7 +172,7 @@ def test_a_list_from_standard_input_may_hold_anything(tmp_path: Path, errors: st
     )
     words = ["scale", "-", "-o", str(tmp_path / "out"), "--shard", "1/1", "-m", "2"]
     order = (code, words, str(tmp_path), dict(os.environ))
-    done = launch(get_launcher().start, order, given=b"\xff\xfe.example\n\xc3(\na\0b.example\n")
+    done = launch(order, b"\xff\xfe.example\n\xc3(\na\0b.example\n")
     assert "3 invalid-url" in done.stderr, done.stderr
     assert "Traceback" not in done.stderr
 

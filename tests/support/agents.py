@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 import package
-from launcher import IS_POSSIBLE, get_launcher
+from launcher import IS_POSSIBLE, write_stand_in
 from mcp import Client, StdioServerParameters, stdio_client
 from mcp.types import TextContent
 
@@ -64,7 +64,7 @@ async def connect(folder: Path, base: str, *, forks: bool = IS_POSSIBLE) -> Asyn
     connects = folder / "connects"
     command = [sys.executable, "-c", CODE]
     if forks:
-        get_launcher().write_stand_in(folder, CODE)
+        write_stand_in(folder, CODE)
         command = [str(folder / "sitemapreader")]
     server = StdioServerParameters(
         command=command[0],

@@ -19,12 +19,10 @@ from typing import IO, TYPE_CHECKING, Any
 
 import launcher
 from aiohttp import web
-from launcher import Run, get_launcher, launch, open_run, run_here
+from launcher import Run, launch, open_run, run_here, write_stand_in
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-
-    from launcher import Order
 
     Answer = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -40,18 +38,15 @@ def run(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
         options: as those of `subprocess.run`.
     """
     timeout = options.pop("timeout", 60)
-    variables = dict(options.get("env", os.environ))
-    if options.keys() <= {"cwd", "env", "errors", "input"} and can_launch(variables):
-        order: Order = ("", list(arguments), str(options.pop("cwd", Path.cwd())), variables)
+    # a cluster has processes of its own, and an event loop has this thread
+    is_alone = arguments[:1] != ("scale",) and asyncio._get_running_loop() is None
+    if options.keys() <= {"cwd", "errors", "input"} and (is_alone or launcher.IS_POSSIBLE):
+        order = ("", list(arguments), str(options.pop("cwd", Path.cwd())), dict(os.environ))
         given, errors = options.get("input"), options.get("errors", "strict")
-        # a cluster has processes of its own, and an event loop has this thread
-        is_alone = arguments[:1] != ("scale",) and asyncio._get_running_loop() is None
-        begin = run_here if is_alone else get_launcher().start
-        return launch(begin, order, given=given, errors=errors, timeout=timeout)
-    defaults = {"capture_output": True, "encoding": "utf-8"}
-    return subprocess.run(
-        [*COMMAND, *arguments], check=False, timeout=timeout, **{**defaults, **options}
-    )
+        begin = run_here if is_alone else Run
+        return launch(order, given, begin=begin, errors=errors, timeout=timeout)
+    options = {"capture_output": True, "encoding": "utf-8", "timeout": timeout} | options
+    return subprocess.run([*COMMAND, *arguments], check=False, **options)
 
 
 def start(
@@ -75,15 +70,9 @@ def start(
         encoding: of the pipes; without one they are binary.
     """
     place, variables = cwd or Path.cwd(), {**os.environ, **(env or {})}
-    if can_launch(variables):
-        return open_run(
-            get_launcher(),
-            ("", list(arguments), str(place), variables),
-            stdin=stdin,
-            stdout=stdout,
-            stderr=stderr,
-            encoding=encoding,
-        )
+    if launcher.IS_POSSIBLE:
+        order = ("", list(arguments), str(place), variables)
+        return open_run(order, (stdin, stdout, stderr), encoding)
     return subprocess.Popen(
         [*COMMAND, *arguments],
         cwd=place,
@@ -97,15 +86,11 @@ def start(
 
 
 def run_code(code: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    """Run Python code to its end, in development mode, with warnings as errors."""
-    options = ("-X", "dev")
+    """Run Python code to its end, with warnings as errors."""
     if launcher.IS_POSSIBLE:
-        order: Order = (code, [], str(cwd), dict(os.environ))
-        return launch(get_launcher(*options).start, order)
-    words = [sys.executable, *options, "-W", "error", "-c", code]
-    return subprocess.run(
-        words, cwd=cwd, capture_output=True, encoding="utf-8", timeout=120, check=False
-    )
+        return launch((code, [], str(cwd), dict(os.environ)))
+    words = [sys.executable, "-W", "error", "-c", code]
+    return subprocess.run(words, cwd=cwd, capture_output=True, encoding="utf-8", check=False)
 
 
 def run_shell(
@@ -134,18 +119,13 @@ def run_shell(
 
 def write_program(folder: Path, *, forks: bool = True) -> None:
     """Write a program `sitemapreader` for scripts of a shell."""
-    if forks and can_launch(os.environ):
-        get_launcher().write_stand_in(folder)
+    if forks and launcher.IS_POSSIBLE:
+        write_stand_in(folder)
         return
     program = folder / "sitemapreader"
     words = " ".join(f"'{word}'" for word in COMMAND)
     program.write_text(f'#!/bin/sh\nexec {words} "$@"\n', "utf-8")
     program.chmod(0o755)
-
-
-def can_launch(variables: Mapping[str, str]) -> bool:
-    """Tell whether the launcher can start a program with these variables."""
-    return launcher.IS_POSSIBLE and get_launcher().can_start(variables)
 
 
 @contextmanager

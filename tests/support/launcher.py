@@ -23,7 +23,6 @@ import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NoReturn, Self, TypeAlias
@@ -35,19 +34,14 @@ from sitemapreader.cli import main
 from sitemapreader.fetch import http
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 MAX_MESSAGE_BYTES = 1 << 17
 IS_POSSIBLE = sys.platform == "linux"
-AT_START = ("LANG", "LC_", "PYTHON", "TZ")
-"""Beginnings of the names of variables that are looked at when a process starts."""
 FOLDER = "TEST_LAUNCHERS"
-"""Variable with the folder of all launchers: `conftest` makes it, and removes it in the end."""
-PREFIX = "sitemapreader."
+"""Variable with the folder of the launcher: `conftest` makes it, and removes it in the end."""
 _STREAMS = ("stdin", "stdout", "stderr", "__stdin__", "__stdout__", "__stderr__")
 _HANDLED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-LIBRARIES = ("httpx", "pandas")
-"""Large ones, which only documentation uses: to import them makes each fork slower."""
 STAND_IN = """\
 #!{python} -ISs
 import _socket, marshal, posix, sys
@@ -64,62 +58,24 @@ for stream in (0, 1, 2):
 code = int(run.recv(64))
 posix._exit(code) if code >= 0 else posix.kill(posix.getpid(), -code)
 """
-"""A program that has a launcher run `sitemapreader` in its place: for scripts of a shell."""
+"""A program that has the launcher run `sitemapreader` in its place: for scripts of a shell."""
 
 Order: TypeAlias = "tuple[str, list[str], str, dict[str, str]]"
 """Code, or "" for the program; arguments, folder and variables."""
 
 
-class Launcher:
-    """A process that forks one process for each run; the first who needs it starts it.
-
-    Args:
-        options: options of Python.
-    """
-
-    def __init__(self, *options: str) -> None:
-        self._variables = _variables_at_start(os.environ)
-        folder = Path(os.environ[FOLDER])
-        self.path = str(folder / "-".join(["socket", *options]))
-        with (folder / "lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            if not Path(self.path).exists():
-                _start(self.path, options, folder / "alive")
-
-    def can_start(self, variables: Mapping[str, str]) -> bool:
-        """Tell whether Python would start in the same way with these variables."""
-        return self._variables == _variables_at_start(variables)
-
-    def start(self, order: Order, streams: Sequence[int]) -> Run:
-        """Start a run, given descriptors of its standard input, output and error."""
-        connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        connection.connect(self.path)
-        socket.send_fds(connection, [marshal.dumps(order)], streams)
-        return Run(connection, int(connection.recv(64)))
-
-    def write_stand_in(self, folder: Path, code: str = "") -> None:
-        """Write a program `sitemapreader` that any shell can run; it may run code in its place."""
-        program = folder / "sitemapreader"
-        text = STAND_IN.format(python=sys.executable, path=self.path, code=code)
-        program.write_text(text, "utf-8")
-        program.chmod(0o755)
-
-
 class Run:
-    """A process that was started, with the attributes of `subprocess.Popen` that tests use.
+    """A process that was started, with the attributes of `subprocess.Popen` that tests use."""
 
-    Args:
-        connection: where the launcher tells its end.
-        pid: its number.
-    """
-
-    def __init__(self, connection: socket.socket, pid: int) -> None:
-        self.pid = pid
+    def __init__(self, order: Order, streams: Sequence[int]) -> None:
         self.returncode: int | None = None
         self.stdin: IO[Any] | None = None
         self.stdout: IO[Any] | None = None
         self.stderr: IO[Any] | None = None
-        self._connection = connection
+        self._connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._connection.connect(find_launcher())
+        socket.send_fds(self._connection, [marshal.dumps(order)], streams)
+        self.pid = int(self._connection.recv(64))
 
     def wait(self, timeout: float | None = None) -> int:
         """Wait until it ends; return its exit code, or minus a signal's number."""
@@ -149,15 +105,25 @@ class Run:
         self.wait()
 
 
-def _start(path: str, options: Sequence[str], alive: Path) -> None:
-    """Start a launcher, which ends with the process that holds a pipe of this name open."""
+def find_launcher() -> str:
+    """Return the path of the launcher's socket; the first who needs it starts it."""
+    folder = Path(os.environ[FOLDER])
+    path = folder / "socket"
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not path.exists():
+            _start(str(path), folder / "alive")
+    return str(path)
+
+
+def _start(path: str, alive: Path) -> None:
+    """Start the launcher, which ends with the process that holds a pipe of this name open."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener, alive.open() as ends:
         listener.bind(path)
         listener.listen(128)
-        words = [sys.executable, *options, "-W", "error", __file__, "3"]
         os.posix_spawn(
             sys.executable,
-            words,
+            [sys.executable, "-W", "error", __file__, "3"],
             {**os.environ, "OPENBLAS_NUM_THREADS": "1"},  # a fork has one thread
             file_actions=[
                 (os.POSIX_SPAWN_DUP2, ends.fileno(), 0),
@@ -167,48 +133,36 @@ def _start(path: str, options: Sequence[str], alive: Path) -> None:
         )
 
 
-@cache
-def get_launcher(*options: str) -> Launcher:
-    """Return the launcher of this process of pytest, for some options of Python."""
-    return Launcher(*options)
+def write_stand_in(folder: Path, code: str = "") -> None:
+    """Write a program `sitemapreader` that any shell can run; it may run code in its place."""
+    program = folder / "sitemapreader"
+    text = STAND_IN.format(python=sys.executable, path=find_launcher(), code=code)
+    program.write_text(text, "utf-8")
+    program.chmod(0o755)
 
 
-def open_run(
-    launcher: Launcher,
-    order: Order,
-    *,
-    stdin: int,
-    stdout: int,
-    stderr: int = subprocess.PIPE,
-    encoding: str | None,
-) -> Run:
+def open_run(order: Order, kinds: Sequence[int], encoding: str | None = None) -> Run:
     """Start something.
 
     Args:
-        launcher: what starts it.
         order: what is run.
-        stdin: `subprocess.PIPE`, `subprocess.DEVNULL` or an open descriptor.
-        stdout: the same.
-        stderr: the same.
+        kinds: for each stream `subprocess.PIPE`, `subprocess.DEVNULL` or an open descriptor.
         encoding: of the files at our ends of the pipes; without one they are binary.
     """
     theirs: list[int] = []
     ours: list[IO[Any] | None] = []
-    kind = "" if encoding else "b"
-    for number, wanted in enumerate((stdin, stdout, stderr)):
-        if wanted >= 0:
-            theirs.append(os.dup(wanted))
-            ours.append(None)
-        elif wanted == subprocess.DEVNULL:
-            theirs.append(os.open(os.devnull, os.O_RDWR))
-            ours.append(None)
-        else:
+    mode = "" if encoding else "b"
+    for number, kind in enumerate(kinds):
+        if kind == subprocess.PIPE:
             reading, writing = os.pipe()
             theirs.append(writing if number else reading)
-            end = (reading, f"r{kind}") if number else (writing, f"w{kind}")
+            end = (reading, f"r{mode}") if number else (writing, f"w{mode}")
             ours.append(os.fdopen(*end, encoding=encoding))
+        else:
+            theirs.append(os.dup(kind) if kind >= 0 else os.open(os.devnull, os.O_RDWR))
+            ours.append(None)
     try:
-        run = launcher.start(order, theirs)
+        run = Run(order, theirs)
     finally:
         for descriptor in theirs:
             os.close(descriptor)
@@ -216,15 +170,15 @@ def open_run(
     return run
 
 
+@attrs.frozen
 class Ended:
     """What was run in this process."""
 
-    def __init__(self, code: int) -> None:
-        self._code = code
+    code: int
 
     def wait(self, _timeout: float | None = None) -> int:
         """Return the exit code."""
-        return self._code
+        return self.code
 
     def send_signal(self, _number: int) -> None:
         """Do nothing."""
@@ -241,8 +195,7 @@ def run_here(order: Order, streams: Sequence[int]) -> Ended:
             os.dup2(stream, number)
         _become(order)
         with shorten_waits():
-            code = _run(lambda: sys.exit(main()))
-        return Ended(_flush(code))
+            return Ended(_flush(_run(lambda: sys.exit(main()))))
     finally:
         for number, descriptor in enumerate(kept):
             os.dup2(descriptor, number)
@@ -271,19 +224,19 @@ def shorten_waits() -> Iterator[None]:
 
 
 def launch(
-    begin: Callable[[Order, Sequence[int]], Run | Ended],
     order: Order,
-    *,
     given: str | bytes | None = None,
+    *,
+    begin: Callable[[Order, Sequence[int]], Run | Ended] = Run,
     errors: str = "strict",
     timeout: float = 120,
 ) -> subprocess.CompletedProcess[str]:
     """Run something to its end, with pipes.
 
     Args:
-        begin: starts it.
         order: what is run.
         given: its standard input, or None for an empty one that is no pipe.
+        begin: starts it.
         errors: what becomes of bytes that are no UTF-8.
         timeout: seconds until it is killed.
     """
@@ -311,10 +264,6 @@ def launch(
         return subprocess.CompletedProcess(order[1], code, *(text.result() for text in texts))
 
 
-def _variables_at_start(variables: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in variables.items() if name.startswith(AT_START)}
-
-
 def _write(descriptor: int, data: bytes) -> None:
     with suppress(BrokenPipeError), open(descriptor, "wb") as pipe:
         pipe.write(data)
@@ -327,7 +276,6 @@ def _read(descriptor: int, errors: str) -> str:
 
 # -- in the process that forks
 
-_LISTENER = socket.socket(fileno=int(sys.argv.pop())) if __name__ == "__main__" else None
 _WAITED_FOR = selectors.DefaultSelector()
 
 
@@ -427,38 +375,33 @@ def _flush(code: int) -> int:
     return code
 
 
-def _import_all() -> None:
-    """Import what runs use."""
-    names = {module.name for module in pkgutil.walk_packages(sitemapreader.__path__, PREFIX)}
-    if sys.flags.dev_mode:  # it runs blocks of documentation
-        names.update(LIBRARIES)
-    for name in sorted({*names, "brotli", "protego"}):
+def _warm_up() -> None:
+    """Import what runs use, and compile the patterns of common documents."""
+    found = pkgutil.walk_packages(sitemapreader.__path__, "sitemapreader.")
+    for name in sorted({*(module.name for module in found), "brotli", "protego", "pandas"}):
         with suppress(ImportError):
-            if not name.startswith(f"{PREFIX}recipes."):
+            if ".recipes." not in name:
                 import_module(name)
-
-
-def _compile_patterns() -> None:
-    """Compile the patterns of common documents, which take longer than most runs."""
     folder = Path(__file__).parents[2] / "testdata" / "site"
     fetcher = sitemapreader.fetch.FolderFetcher(str(folder))
     with sitemapreader.walk_sync("https://www.example.org/", fetcher=fetcher) as entries:
         list(entries)
 
 
-if __name__ == "__main__":
+def _main(listener: socket.socket) -> None:
     sys.path[0] = str(Path(__file__).parents[2])  # as `python -m` in a clone has it
     sys.modules["aiodns"] = None  # type: ignore[assignment]  # as in `conftest`
-    waits = shorten_waits()
-    waits.__enter__()
-    _import_all()
-    _compile_patterns()
-    gc.collect()
-    gc.freeze()  # a collection in a fork would copy all objects that are here
-    assert _LISTENER is not None
-    order = _serve(_LISTENER)
-    if order is not None:
-        _become(order)
-        code = order[0]
-        _end(_run(lambda: _execute(code) if code else sys.exit(main())))
+    with shorten_waits():
+        _warm_up()
+        gc.collect()
+        gc.freeze()  # a collection in a fork would copy all objects that are here
+        order = _serve(listener)
+        if order is not None:
+            _become(order)
+            code = order[0]
+            _end(_run(lambda: _execute(code) if code else sys.exit(main())))
     os._exit(0)
+
+
+if __name__ == "__main__":
+    _main(socket.socket(fileno=int(sys.argv.pop())))
