@@ -70,7 +70,7 @@ class Transcoder:
     """Incremental transcoder of a document from any encoding to UTF-8.
 
     A sequence that does not decode becomes U+FFFD, with one Issue for the document. UTF-8 passes
-    unchanged.
+    unchanged: the reader repairs a bad sequence in its record, whose line and URL it can name.
     """
 
     _decoder: codecs.IncrementalDecoder | None
@@ -78,8 +78,6 @@ class Transcoder:
 
     def feed(self, events: list[Event], data: bytes, *, final: bool = False) -> bytes:
         """Return `data` in UTF-8; half a character waits for the next piece."""
-        # UTF-8 is not decoded here: the reader repairs a bad sequence in its record, and can name
-        # the line and the URL of that record.
         if self._decoder is None:
             return data
         text = self._decoder.decode(data, final)
@@ -96,18 +94,23 @@ def start_transcoder(
     Returns the transcoder, and the bytes without their byte order mark; `None`, with an Issue, for
     an encoding that is not supported.
     """
-    mark, name = next(((m, n) for m, n in _BOMS if first.startswith(m)), (b"", None))
+    names = _find_names(first, charset)
+    known = [codec for _, codec in names if codec]
+    mark, codec = next(((m, c) for m, c in _BOMS if first.startswith(m)), (b"", None))
     if mark == codecs.BOM_UTF8:
         stats.add_issue_once(events, IssueCode.LEADING_BYTES, value="\ufeff")
-    if name is None:
-        name = next((n for start, n in _UTF16_STARTS if first.startswith(start)), None)
-    if name is None:
-        name = _choose_codec(events, stats, first, charset)
-    if not name:
-        said = next((name for name, _ in _find_names(first, charset)), first[:4].hex(" "))
+    if codec is None:
+        codec = next((c for start, c in _UTF16_STARTS if first.startswith(start)), None)
+    if codec is None and (known or not names):
+        is_only = len(set(known)) == 1
+        codec = next((each for each in known if _fits(each, first, is_only=is_only)), UTF8)
+        if known and codec != known[0]:  # the bytes contradict the first name
+            stats.add_issue_once(events, IssueCode.ENCODING, value=names[0][0])
+    if not codec:
+        said = names[0][0] if names else first[:4].hex(" ")
         stats.add_issue_once(events, IssueCode.ENCODING_UNSUPPORTED, value=said)
         return None
-    decoder = None if name == UTF8 else codecs.getincrementaldecoder(name)("replace")
+    decoder = None if codec == UTF8 else codecs.getincrementaldecoder(codec)("replace")
     return Transcoder(decoder, stats), first[len(mark) :]
 
 
@@ -122,20 +125,6 @@ def _find_names(first: bytes, charset: str | None) -> list[tuple[str, str | None
     return [(name, _codec(name)) for name in names if name and name.strip()]
 
 
-def _choose_codec(
-    events: list[Event], stats: ReadStats, first: bytes, charset: str | None
-) -> str | None:
-    """Return the codec by HTTP charset and XML declaration, if any is supported."""
-    names = _find_names(first, charset)
-    known = [codec for _, codec in names if codec]
-    if not known:
-        return None if names else UTF8
-    fitting = [codec for codec in known if _fits(codec, first, is_only=len(set(known)) == 1)]
-    if fitting[:1] != known[:1]:  # the bytes contradict the first name
-        stats.add_issue_once(events, IssueCode.ENCODING, value=names[0][0])
-    return fitting[0] if fitting else UTF8
-
-
 def _fits(codec: str, first: bytes, *, is_only: bool) -> bool:
     """Return whether the first bytes can be in an encoding, as far as they show it."""
     # Some generators declare UTF-16, the encoding of their strings in memory, and write UTF-8.
@@ -144,9 +133,8 @@ def _fits(codec: str, first: bytes, *, is_only: bool) -> bool:
         return b"\0" in first[:64]
     # Where two names conflict, only UTF-8 can be disproved; nearly any bytes decode as the others.
     if codec == UTF8 and not is_only:
-        decoder = codecs.getincrementaldecoder(UTF8)()
         try:
-            decoder.decode(first)  # not final: the block may end inside a character
+            codecs.getincrementaldecoder(UTF8)().decode(first)  # it may end inside a character
         except UnicodeDecodeError:
             return False
     return True

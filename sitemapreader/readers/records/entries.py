@@ -177,11 +177,6 @@ _RELATIONS = "http://www.iana.org/assignments/relation/"
 """RFC 4287, section 4.2.7.2: a relation may be written as an IRI."""
 _NEXT, _ARCHIVE = "next", "prev-archive"
 """RFC 5005, sections 3 and 4."""
-_RANKS = {
-    format_: {name: rank for rank, names in enumerate(dates) for name in names}
-    for format_, dates in FEED_DATES.items()
-}
-"""Format -> the dates of its records, by (key, tag): the lowest number is the best."""
 
 
 def _list_relations(link: dict[str, str], default: str = "") -> list[str]:
@@ -258,7 +253,7 @@ def _deliver(
     if url is None:
         return
     # The best date that is not empty; of equal ones, the first.
-    ranks = _RANKS[format_]
+    ranks = FEED_DATES[format_]
     best, date, title = len(ranks), None, ""
     for child in record:
         name = context.names[child.tag]

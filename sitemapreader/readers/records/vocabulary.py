@@ -235,15 +235,33 @@ def _read_number(pattern: str, make: Callable[[str], Number]) -> Callable[[str],
     return lambda text: make(text) if match(text) else None
 
 
+# Texts that match need no Issue, with or without blanks around them.
 _COUNT = "[0-9]{1,15}"
 _NUMBER = r"-?[0-9]{1,15}(?:\.[0-9]{1,6})?"
 _RATING = r"[0-4](?:\.[0-9]{1,6})?|5(?:\.0{1,6})?"
-parse_count = _read_number(_COUNT, int)
-"""Reads a whole number of seconds or views."""
-_parse_float = _read_number(_NUMBER, float)
-_parse_rating = _read_number(_RATING, float)
+_DAY = (
+    "(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])"
+    "|(?:0[13-9]|1[0-2])-(?:29|30)|(?:0[13578]|1[02])-31)"
+)
+_ZONE = "(?:Z|[+-](?:0[0-9]|1[0-3]):[0-5][0-9])"
+_TIME = rf"T(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]{{1,6}})?)?{_ZONE}"
+
 parse_priority = _read_number(r"0?\.\d{1,6}|0(?:\.\d{0,6})?|1(?:\.0{0,6})?", float)
 """Reads a priority from 0.0 to 1.0."""
+parse_count = _read_number(_COUNT, int)
+"""Reads a whole number of seconds or views."""
+_KINDS: dict[Any, tuple[Callable[[str], object | None], str]] = {
+    str: (take_text, ""),
+    models.Reference: (parse_reference, ""),
+    int: (parse_count, _COUNT),
+    float: (_read_number(_NUMBER, float), _NUMBER),
+    models.Rating: (_read_number(_RATING, float), _RATING),
+    bool: (_parse_yes_no, f"(?i:{'|'.join(_YES_NO)})"),
+    datetime: (parse_lastmod, f"[12][0-9]{{3}}-{_DAY}(?:{_TIME})?"),
+}
+"""Type of a field -> what reads its text, and the pattern of texts that it reads for sure."""
+CERTAIN_TEXTS = {parse: pattern for parse, pattern in _KINDS.values() if pattern}
+"""What parses a text -> the pattern of texts that it reads for sure."""
 
 
 @attrs.frozen
@@ -283,18 +301,6 @@ class Extension:
         return {field.inside for field in self.by_tag.values() if field.inside}
 
 
-_PARSERS: dict[Any, Callable[[str], object | None]] = {
-    str: take_text,
-    models.Reference: parse_reference,
-    int: parse_count,
-    float: _parse_float,
-    models.Rating: _parse_rating,
-    bool: _parse_yes_no,
-    datetime: parse_lastmod,
-}
-"""Type of a field -> what reads its text."""
-
-
 def _list_fields(model: type) -> dict[str, Field]:
     """Return the fields of an extension, by tag, as its class has them."""
     fields: dict[str, Field] = {}
@@ -306,12 +312,12 @@ def _list_fields(model: type) -> dict[str, Field]:
         tag = each.metadata.get("element") or each.name
         if attribute := each.metadata.get("attribute"):
             of = fields[tag]
-            part = (attribute, each.name, _PARSERS[kind])
+            part = (attribute, each.name, _KINDS[kind][0])
             fields[tag] = attrs.evolve(of, attributes=(*of.attributes, part))
             continue
         build = partial(_build, kind) if attrs.has(kind) else None
         inside = each.metadata.get("inside", "")
-        parse = take_text if build else _PARSERS[kind]
+        parse = take_text if build else _KINDS[kind][0]
         fields[tag] = Field(tag, each.name, parse, bool(more), build, inside)
     return fields
 
@@ -339,32 +345,15 @@ def _make_extension(slot: attrs.Attribute[Any]) -> Extension:
 EXTENSIONS = {slot.name: _make_extension(slot) for slot in models.EXTENSIONS}
 """Key of a namespace, which is an attribute of the entry -> its extension."""
 
-# Texts that match need no Issue, with or without blanks around them.
-_DAY = (
-    "(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])"
-    "|(?:0[13-9]|1[0-2])-(?:29|30)|(?:0[13578]|1[02])-31)"
-)
-_ZONE = "(?:Z|[+-](?:0[0-9]|1[0-3]):[0-5][0-9])"
-_TIME = rf"T(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]{{1,6}})?)?{_ZONE}"
-CERTAIN_TEXTS: dict[Callable[[str], object | None], str] = {
-    parse_count: _COUNT,
-    _parse_float: _NUMBER,
-    _parse_rating: _RATING,
-    _parse_yes_no: f"(?i:{'|'.join(_YES_NO)})",
-    parse_lastmod: f"[12][0-9]{{3}}-{_DAY}(?:{_TIME})?",
-}
-"""What parses a text -> the pattern of texts that it reads for sure."""
-
 PROTOCOL_FIELDS = ("loc", "lastmod", "changefreq", "priority")
-# Format -> the date fields of a feed's record, best first, each in all its names: (key, tag)
-FEED_DATES: dict[Format, tuple[tuple[tuple[str, str], ...], ...]] = {
-    Format.RSS: (((OWN, "pubdate"),), ((DC, "date"), (DC, "modified")), ((ATOM, "updated"),)),
-    Format.ATOM: tuple(((OWN, tag),) for tag in ("updated", "modified", "published", "issued")),
+# Format -> the dates of a feed's record, by (key, tag): the lowest number is the best
+FEED_DATES: dict[Format, dict[tuple[str, str], int]] = {
+    Format.RSS: {(OWN, "pubdate"): 0, (DC, "date"): 1, (DC, "modified"): 1, (ATOM, "updated"): 2},
+    Format.ATOM: {
+        (OWN, tag): rank for rank, tag in enumerate(("updated", "modified", "published", "issued"))
+    },
 }
-FEED_FIELDS = frozenset({"link", "guid"}) | {
-    tag for dates in FEED_DATES.values() for names in dates for _, tag in names
-}
-
+FEED_FIELDS = {"link", "guid", *(tag for dates in FEED_DATES.values() for _, tag in dates)}
 FIELDS = frozenset(
     {*PROTOCOL_FIELDS, *FEED_FIELDS}
     | {tag for extension in EXTENSIONS.values() for tag in extension.by_tag}
