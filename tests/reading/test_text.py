@@ -29,17 +29,11 @@ A, B = "https://a.example/1", "https://a.example/2"
         (f"{A}\t2020-01-01", [A]),
         (f"{A}\tA title, with more", [A]),
         (f"{A}\t{B}", [A, B]),
-        (f"{A},2020-01-01", [A]),
-        (f"{A};2020-01", [A]),
         (f"{A}, 2020-01-01T10:00:00+02:00", [A]),
         (f"{A},2020-01-01,weekly,0.8", [A]),
-        (f"{A},weekly,0.8", [A]),
         (f'"{A}","2020-01-01"', [A]),
-        (f'"{A}",2020-01-01', [A]),
-        (f"{A} 2020-01-01 10:00", [A]),
         (f"{A} | 2020-01-01", [A]),
         (f"<{A}>", [A]),
-        (f"'{A}'", [A]),
         (f"{A} {B}", [A, B]),
         (f"{A},{B}", [A, B]),
         (f'"{A}", "{B}"', [A, B]),
@@ -60,11 +54,9 @@ def test_the_urls_of_a_line_are_taken(line: str, urls: list[str]) -> None:
         "https://a.example/title,weekly",
         "https://a.example/a;b|c",
         "https://a.example/?days=2020-01-01,2020-01-31",
-        "https://a.example/?u=https://b.example/",
         "https://a.example/?u=1,https://b.example/",
         "https://a.example/x/https://b.example/",
         "https://a.example/it's",
-        "https://a.example/(1)",
         "https://a.example/v,1.0",
     ],
 )
@@ -85,7 +77,7 @@ def test_every_line_is_accounted_for() -> None:
     assert stats.counts[IssueCode.UNTIDY_LINE] == 2_501
 
 
-@pytest.mark.parametrize("part", [" ", ",", '"', ",2020-01-01", " ,", ",https:", "\t", ";never"])
+@pytest.mark.parametrize("part", [" ", ",", ",2020-01-01", ",https:"])
 def test_time_is_linear(part: str) -> None:
     """A flood of separators in a line is passed in linear time."""
     small, large = (A + part * (size // len(part)) + "x" for size in (16_000, 64_000))
@@ -100,23 +92,8 @@ PLAIN = "<url><loc>http://a.b/1</loc></url>"
 BROKEN = "<url><loc>http://a.b/1</loc>&<lastmod>x</lastmod></url>"
 LINES = {
     "plain": ["", PLAIN, PLAIN, "<url>", "<loc>http://a.b/1 2</loc>", "</url>"],
-    "blank-lines": ["", "", "", ODD, "", "", PLAIN, "", "", ODD],
     "comments": ["<!--", "-->", ODD, "<!-- -->", "", ODD],
-    "broken": [
-        "",
-        BROKEN,
-        "",
-        PLAIN,
-        "&",
-        "",
-        "",
-        "<url>",
-        "<loc>",
-        "http://x/</loc><x>",
-        "</url>",
-        ODD,
-    ],
-    "wrapped": ["<x xmlns='urn:x'>", "", "</x>", ODD, "", "", ODD],
+    "broken": ["", BROKEN, "", "&", "", "<url>", "<loc>", "http://x/</loc><x>", "</url>", ODD],
     "too-long": [
         "<url>",
         *["<y>", "", "</y>"] * 100,
@@ -160,7 +137,7 @@ def test_lines_in_any_cutting(name: str, end: str) -> None:
     assert read_lines([data[place : place + 1] for place in range(len(data))]) == expected
 
 
-@pytest.mark.parametrize("before", ["", "\n\n", "x\n", "<!--\n-->\n", f"{PLAIN}\n\n"])
+@pytest.mark.parametrize("before", ["", "<!--\n-->\n", f"{PLAIN}\n\n"])
 def test_the_line_of_a_record_that_is_too_long(before: str) -> None:
     """It is the line on which the record begins, whatever stands before it."""
     record = "<url>\n<loc>http://a.b/long</loc>\n" + "<y></y>\n" * 6_000
