@@ -31,7 +31,7 @@ from sitemapreader.audit.sources import (
     locate_findings,
     open_walk,
 )
-from sitemapreader.audit.visits import SiteVisits, count_compared, count_fates, count_pages
+from sitemapreader.audit.visits import SiteVisits, describe_pages
 from sitemapreader.event_loop import run_blocking
 from sitemapreader.fetch import FolderFetcher
 from sitemapreader.models import Via
@@ -151,9 +151,7 @@ class AuditRun:
             files=files,
             passed=self.runner.passed,
             not_run=self.runner.not_run,
-            pages=count_pages(database),
-            old_pages=count_pages(database, "old"),
-            old_folders=count_fates(database),
+            **describe_pages(database),
             old_complete=self._old_complete,
             baseline=baseline,
         )
@@ -272,7 +270,6 @@ async def audit(
                 begun=figures.now or begun,
                 version=__version__,
                 known_urls=known,
-                compared_pages=None if since_audit is None else count_compared(store),
                 seconds=round(monotonic() - begin, 3),
             )
             store.drop_functions()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import tomllib
 from contextlib import contextmanager
 from datetime import datetime
 from functools import cache
@@ -13,14 +14,14 @@ from pathlib import Path
 from shutil import rmtree
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import urlsplit
 
 import duckdb
 
-from sitemapreader.audit.functions import FUNCTIONS, SIMPLE_URL
 from sitemapreader.audit.models import AuditInputError, Row
 from sitemapreader.event_loop import run_in_thread
 from sitemapreader.issues import IssueCode, excerpt
-from sitemapreader.urls import NORMAL_URL
+from sitemapreader.urls import NORMAL_URL, parse_url, url_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -55,6 +56,92 @@ DISK_ERRORS = (
 """Errors of a full or failing disk, in the statement that writes or in later ones."""
 
 
+_FOLDER = "[a-z0-9_~-][a-z0-9_.~-]*"
+SIMPLE_URL = rf"^https?://[a-z0-9-]+(?:\.[a-z0-9-]+)+/(?:{_FOLDER}/)*(?:{_FOLDER})?$"
+"""Normal URLs in which no rule about characters or parameters can find anything."""
+
+
+# -- functions that queries call, for what SQL cannot say of URLs and languages
+
+
+@cache
+def _load_codes() -> tuple[frozenset[str], frozenset[str], frozenset[str], dict[str, str]]:
+    """Return languages, scripts and regions, and what is meant by wrong ones."""
+    table = tomllib.loads(files(__package__).joinpath("languages.toml").read_text("utf-8"))
+    languages, scripts, regions = (
+        frozenset(table[name].split()) for name in ("languages", "scripts", "regions")
+    )
+    return languages, scripts, regions, table["meant"]
+
+
+def judge_hreflang(code: str) -> tuple[bool, str]:
+    """Return whether an hreflang, in lower case, is valid, and a hint if it is not.
+
+    https://developers.google.com/search/docs/specialty/international/localized-versions
+    """
+    languages, scripts, regions, meant = _load_codes()
+    if code == "x-default":
+        return True, ""
+    language, *others = code.split("-")
+    if language not in languages:
+        hint = "write a hyphen, not an underscore" if "_" in code else meant.get(language, "")
+        return False, hint
+    if others and len(others[0]) == 4:
+        if others[0] not in scripts:
+            return False, f"{others[0]} is not a script of ISO 15924"
+        others = others[1:]
+    if len(others) > 1:
+        return False, "language, script, region, and nothing else"
+    if not others or others[0] in regions:
+        return True, ""
+    return False, meant.get(others[0], f"{others[0]} is not a region of ISO 3166-1")
+
+
+_PART = re.compile(r"[^./?&]+")
+
+
+def is_language_switch(url: str, final: str) -> bool:
+    """Return whether a redirect only adds or swaps a part that is a language.
+
+    That is a segment of the path, the value of a parameter, or a label of the host.
+    """
+    before, after = (_PART.findall(each.lower().partition("://")[2]) for each in (url, final))
+    labels = len(urlsplit(url).netloc.split("."))
+    for place, part in enumerate(after):
+        rest = after[:place] + after[place + 1 :]
+        if _is_language(part) and (
+            rest == before
+            or (
+                rest == before[:place] + before[place + 1 :]
+                and (place < labels or _is_language(before[place]))
+            )
+        ):
+            return True
+    return False
+
+
+def _is_language(part: str) -> bool:
+    code = part.rpartition("=")[2]
+    return judge_hreflang(code)[0] and code != "x-default"
+
+
+def usable_url(text: str) -> str:
+    """Return a URL without blanks around it; "" for what cannot be requested."""
+    return text.strip() if parse_url(text.strip()) else ""
+
+
+FUNCTIONS: dict[Callable[..., object], str] = {
+    url_key: "VARCHAR",
+    usable_url: "VARCHAR",
+    judge_hreflang: "STRUCT(is_valid BOOLEAN, hint VARCHAR)",
+    is_language_switch: "BOOLEAN",
+}
+"""Function -> the type of its value in SQL."""
+
+
+# -- the database
+
+
 class AuditDatabase:
     """A DuckDB database, which a walk fills and rules ask.
 
@@ -72,6 +159,7 @@ class AuditDatabase:
         self._folder = TemporaryDirectory(prefix="sitemapreader-audit-") if path is None else None
         self._path = None if path is None else Path(path)
         self._earlier = None if earlier is None else Path(earlier)
+        self.has_earlier = earlier is not None
         if self._path is not None:
             if self._earlier is not None and self._earlier.resolve() == self._path.resolve():
                 raise AuditInputError(

@@ -43,12 +43,8 @@ _KEYS = (
 )
 
 
-class RuleFileError(AuditInputError):
-    """The file of a rule has no header, or an unknown word in it."""
-
-
 def parse_rule(text: str, code: str, category: Category) -> tuple[Row, str]:
-    """Return a rule and its query, as its file says; raise RuleFileError."""
+    """Return a rule and its query, as its file says; raise AuditInputError."""
     values: dict[str, str] = {}
     lines = text.lstrip("\ufeff").splitlines()
     key = ""
@@ -60,26 +56,26 @@ def parse_rule(text: str, code: str, category: Category) -> tuple[Row, str]:
     _check_header(values, code)
     query = "\n".join(lines).strip().rstrip(";")
     if not query:
-        raise RuleFileError("there is no query below the header: write one SELECT")
+        raise AuditInputError("there is no query below the header: write one SELECT")
     severity, title = values.pop("severity"), values.pop("title")
     return make_rule(code, category, severity, title, **values), query
 
 
 def _check_header(values: Mapping[str, str], code: str) -> None:
     if not _CODE.fullmatch(code):
-        raise RuleFileError(
+        raise AuditInputError(
             f"{code!r} is not a valid code: name the file in lower case, as my-rule.sql"
         )
     for name in ("title", "severity"):
         if not values.get(name):
-            raise RuleFileError(f"the header has no {name}: begin the file with `-- {name}: ...`")
+            raise AuditInputError(f"the header has no {name}: begin the file with `-- {name}: ...`")
     for what, words, known in (
         ("header key", values, _KEYS),
         ("severity", [values["severity"]], SEVERITIES),
         ("need", split_words(values.get("needs", "")), tuple(Need)),
     ):
         if wrong := [word for word in words if word not in known]:
-            raise RuleFileError(f"{wrong[0]!r} is not a {what}: write {', '.join(known)}")
+            raise AuditInputError(f"{wrong[0]!r} is not a {what}: write {', '.join(known)}")
 
 
 @cache
@@ -112,7 +108,7 @@ def read_own_rules(
     for path in paths:
         try:
             rules.append(parse_rule(path.read_text("utf-8"), path.stem, Category.CUSTOM))
-        except (RuleFileError, OSError, UnicodeDecodeError) as error:
+        except (OSError, ValueError) as error:
             broken[path.stem] = str(error)
     return rules, broken
 

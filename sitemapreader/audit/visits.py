@@ -46,8 +46,8 @@ _TABLES = {"listed": "url", "old": "(SELECT rowid AS id, * FROM old)"}
 
 def draw_sample(
     database: AuditDatabase, number: int | None, seed: int = 0, kind: str = "listed"
-) -> int:
-    """Fill the table `sample` with "listed" or "old" pages; return how many there are.
+) -> None:
+    """Fill the table `sample` with "listed" or "old" pages.
 
     They stand in their turn. Any prefix of the turns is a sample as well, so that visits may end at
     any time. Without a `number` all pages are in it.
@@ -58,8 +58,6 @@ def draw_sample(
         draw = _DRAWING["draw"].format(_DRAWING[kind], _TABLES[kind])
         most = 2**31 - 1 if number is None else number
         database.ask(draw, number=most, seed=str(seed), is_old=is_old)
-    counted = database.ask("SELECT count(*) FROM sample WHERE is_old = $is_old", is_old=is_old)
-    return int(counted[0][0])
 
 
 def count_pages(database: AuditDatabase, kind: str = "listed") -> Row | None:
@@ -85,14 +83,15 @@ def count_pages(database: AuditDatabase, kind: str = "listed") -> Row | None:
     )
 
 
-def count_compared(database: AuditDatabase) -> int:
-    """Return how many pages have a text in this audit and in the earlier one."""
-    return int(database.ask(_QUERIES["compared"])[0][0])
-
-
-def count_fates(database: AuditDatabase) -> list[Row]:
-    """Return what became of the pages in each folder of the old site."""
-    return database.ask_rows(_QUERIES["fates"])
+def describe_pages(database: AuditDatabase) -> Row:
+    """Return what a report says of visited pages, and of the old site."""
+    return Row(
+        pages=count_pages(database),
+        old_pages=count_pages(database, "old"),
+        old_folders=database.ask_rows(_QUERIES["fates"]),
+        # pages that have a text in this audit and in the earlier one
+        compared_pages=database.ask(_QUERIES["compared"])[0][0] if database.has_earlier else None,
+    )
 
 
 _LEAST_SHARE = 0.1

@@ -304,10 +304,11 @@ CASES: dict[str, tuple[AuditedSite, int, AuditedSite]] = {
     "news-missing-field": (
         site(
             page("/a", more=news(title=""))
-            + page("/b", more=news(language="english"))
+            + page("/b", more=news(language="english") + news(language="en-us"))
             + page("/c", more=news(name="", publication_date=""))
+            + page("/d", more=news(language="xx"))
         ),
-        3,
+        4,
         site(page("/a", more=news(language="zh-cn")) + page("/b", more=news(language="deu"))),
     ),
     "video-missing-field": (

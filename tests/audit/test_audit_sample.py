@@ -16,7 +16,7 @@ from sitemapreader.audit.visits import draw_sample
 def test_shares_are_proportional() -> None:
     """Each folder of each sitemap gives pages by its size, and small ones are joined."""
     with closing(fill([3_000, 900, 60, 12, 9, 6])) as database:
-        assert draw_sample(database, 400) == 400
+        draw_sample(database, 400)
         rows = database.ask("SELECT size, count(*) FROM sample GROUP BY stratum, size")
         assert sum(size for size, _ in rows) == 3_987
         assert all(abs(number - size * 400 / 3_987) < 1 and number >= 2 for size, number in rows)
@@ -26,7 +26,7 @@ def test_a_page_counts_once() -> None:
     """A page in two sitemaps belongs to the first of them."""
     with closing(fill([10, 10])) as database:
         database.ask("UPDATE url_row SET loc = 'https://e.example/x' || position")
-        assert draw_sample(database, 400) == 10
+        draw_sample(database, 400)
         assert database.ask(
             "SELECT sum(size) FROM (SELECT DISTINCT stratum, size FROM sample)"
         ) == [(10,)]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 SHORT_KEYS = {
     "audit.database.read_queries": "names of our files",
-    "audit.functions._load_codes": "has no key",
+    "audit.database._load_codes": "has no key",
     "audit.report.templates._load_environment": "has no key",
     "audit.rules.load_rules": "has no key",
     "discovery.load_platforms": "has no key",

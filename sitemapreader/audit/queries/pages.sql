@@ -21,7 +21,7 @@ ORDER BY turn
 UPDATE page SET key = url_key(loc), final_key = url_key(final_url),
     is_temporary = regexp_full_match(statuses, '30[237]( 30[237])*'),
     switches_language = statuses <> '' AND is_language_switch(loc, final_url),
-    leads_to_login = leads_to_login(loc, final_url),
+    leads_to_login = is_login(final_url) AND NOT is_login(loc),
     differs_by = name_difference(url_key(loc), url_key(final_url)),
     canonical_key = url_key(canonical),
     canonical_differs_by = name_difference(url_key(final_url), url_key(canonical)),

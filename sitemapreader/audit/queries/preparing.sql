@@ -68,7 +68,8 @@ FROM url GROUP BY document, prefix
 
 -- count_hosts:
 INSERT INTO host
-SELECT *, judge_host(host).hidden, judge_host(host).is_staging
+SELECT *, why_hidden(regexp_replace(host, ':\d+$', '')) AS hidden,
+       hidden LIKE '%production host'
 FROM (
     SELECT document, scheme_of(prefix) AS scheme, host_of(prefix) AS host, sum(urls)::UBIGINT
     FROM folder GROUP BY document, scheme, host
@@ -76,7 +77,10 @@ FROM (
 
 -- judge_languages:
 INSERT INTO language
-SELECT code, judge_hreflang(code).is_valid, judge_hreflang(code).hint, is_news_language(code)
+SELECT code, judge_hreflang(code).is_valid, judge_hreflang(code).hint,
+       -- news take ISO 639 with two or three letters, and two kinds of Chinese
+       code IN ('zh-cn', 'zh-tw') OR regexp_full_match(code, '[a-z]{2,3}')
+           AND (length(code) = 3 OR judge_hreflang(code).is_valid)
 FROM (
     SELECT hreflang AS code FROM alternate WHERE hreflang IS NOT NULL
     UNION

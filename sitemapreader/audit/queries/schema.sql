@@ -77,6 +77,28 @@ CREATE MACRO without_slash(text) AS
 CREATE MACRO bare_host(host) AS
     CASE WHEN starts_with(host, 'www.') THEN substr(host, 5) ELSE host END;
 
+-- By what alone two keys differ: "https", "www", "slash", "case", or "".
+CREATE MACRO name_difference(key, other) AS CASE
+    WHEN key = other THEN ''
+    WHEN after_scheme(key) = after_scheme(other) THEN 'https'
+    WHEN replace(key, '://www.', '://') = replace(other, '://www.', '://') THEN 'www'
+    WHEN rtrim(key, '/') = rtrim(other, '/') THEN 'slash'
+    WHEN lower(key) = lower(other) THEN 'case'
+    ELSE '' END;
+CREATE MACRO is_login(loc) AS
+    regexp_matches(path_of(loc), '(?i)/(log-?in|sign-?in|sso|auth|oauth2?)([/.]|$)');
+
+-- Why nobody can reach a host, or '', and whether its name is the reason; the name has no port.
+CREATE MACRO is_staging(name) AS len(string_split(rtrim(name, '.'), '.')) > 2
+    AND split_part(name, '.', 1) IN ('staging', 'stage', 'dev', 'test', 'uat', 'preprod');
+CREATE MACRO why_hidden(name) AS CASE
+    WHEN regexp_matches(name, '^(\[|[0-9.]+$)') THEN name || ' is a literal address'
+    WHEN NOT contains(rtrim(name, '.'), '.') OR split_part(rtrim(name, '.'), '.', -1) IN (
+        'local', 'test', 'internal', 'localhost', 'localdomain', 'lan', 'home', 'corp', 'invalid'
+    ) THEN name || ' is not a public name'
+    WHEN is_staging(name) THEN name || ' is not a production host'
+    ELSE '' END;
+
 -- Numbers follow the order in which documents arrive, which differs from audit to audit.
 CREATE MACRO place_of(rank, number) AS (coalesce(rank, 4294967295)::UBIGINT << 32) | number;
 
