@@ -1,8 +1,8 @@
 """The reader of XML formats: prolog, then batches, each in the cheapest way.
 
 The pattern reads records as far as it matches. Behind that, the scanner cuts records out one by
-one for the tree builder. A batch that the tree builder refuses is halved until the broken record is
-found, which is mended. A broken record does not affect the next one.
+one for the tree builder. Of a batch that it refuses, the records are read one by one, and those
+that are broken are mended. A broken record does not affect the next one.
 """
 
 from __future__ import annotations
@@ -24,12 +24,15 @@ from sitemapreader.readers.records.vocabulary import RECORD_OF, ROOTS, Names
 from sitemapreader.readers.xml.boundaries import (
     Scanner,
     count_lines,
-    has_end,
-    is_end,
     pass_nothing,
-    swallows_record,
 )
-from sitemapreader.readers.xml.characters import COMMENT_END
+from sitemapreader.readers.xml.characters import (
+    CLOSINGS,
+    COMMENT,
+    COMMENT_END,
+    ILLEGAL,
+    SECTION_START,
+)
 from sitemapreader.readers.xml.mend import Mender
 from sitemapreader.readers.xml.patterns import PatternReader, start_patterns
 from sitemapreader.readers.xml.tree import TreeReader
@@ -56,6 +59,7 @@ _LONGEST_MARK = 256
 """Characters that are kept of what is passed over: what is looked for may begin in them."""
 _PARTIAL_TAG = re.compile(rf"<(?!/(?:[\w.\xb7-]++:)?(?i:{'|'.join(ROOTS)})\b)[^<>]*+\Z")
 """A tag that the end of the document cuts, but for a root's end tag."""
+_NOTHING = re.compile(rf"(?:(?<=>)|\A)(?:[ \t\r\n]++|{COMMENT})+")
 _URL_FIELDS = ("loc", "link", "guid")
 _OF_MARKUP = (
     *(IssueCode.NESTED_ROOT, IssueCode.TRAILING_BYTES, IssueCode.MALFORMED, IssueCode.ENCODING),
@@ -90,6 +94,8 @@ class BatchReader:
         self._pending = ""
         self._position = 0
         """Where what was not read yet begins in `_pending`."""
+        self._next_size = 0
+        """Of `_pending`, before which it is not looked at again."""
         self._names = Names(frozenset({prolog.uri, ""}), prolog.format)
         self._context = RecordContext(stats, self._names, prolog.bases)
         self._tree = TreeReader(prolog, limits)
@@ -98,27 +104,31 @@ class BatchReader:
         self._skip: list[re.Pattern[str]] = []
         """The ends of the oversized section and record that are being skipped."""
 
-    def feed(self, text: str) -> Iterator[Events]:
+    def feed(self, text: str, *, final: bool = False) -> Iterator[Events]:
         """Read the next text; yield the events of the records that are now complete."""
         is_long = len(self._pending) > _LONGEST_TRIED
         self._pending += text
         if self.finished or not self._has_skipped():
             return
+        if len(self._pending) < self._next_size and not final:
+            return
         if self._patterns and not is_long and self._patterns.may_read(text):
             yield from self._read_common(self._patterns)
         yield from self._read_complete()
         self._position = pass_nothing(self._pending, self._position)
-        self._drop_read()
-        if len(self._pending) > self._limits.record_bytes and not self.finished:
+        if len(self._pending) - self._position > self._limits.record_bytes and not self.finished:
             yield from self._shorten()
-            self._drop_read()
+        self._drop_read()
+        # a long record is not looked at again before it has doubled: so time is linear
+        size = len(self._pending)
+        self._next_size = min(2 * size, self._limits.record_bytes) * (size > _LONGEST_TRIED)
 
     def close(self, why: IssueCode) -> Iterator[Events]:
         """Yield the events of the pending text, and report what the document lacks.
 
         `why` says what has cut it, if it turns out to be cut.
         """
-        yield from self.feed("")
+        yield from self.feed("", final=True)
         if self.finished:
             return
         if not self._has_skipped():
@@ -135,29 +145,27 @@ class BatchReader:
 
     def _read_complete(self) -> Iterator[Events]:
         run: list[Span] = []
-        while not self.finished and (
-            record := (yield from self._scanner.find_record(self._pending))
-        ):
-            end = run[-1][1] if run else self._position
-            if pass_nothing(self._pending, end) != record[0]:
+        position = self._position
+        while not self.finished and (record := self._scanner.find_record(self._pending, position)):
+            if pass_nothing(self._pending, position) != record[0]:
+                yield from self._read_run(run)
+                run, position = [], record[0]
+                known = self.prolog.records, self.prolog.namespaces
+                yield from self._read_gap(position)
+                if known != (self.prolog.records, self.prolog.namespaces):
+                    continue  # a nested root, or a prefix that was bound again
+            run.append(record)
+            position = record[1]
+            if len(run) == _MANY_RECORDS:
                 yield from self._read_run(run)
                 run = []
-                known = self.prolog.records, self.prolog.namespaces
-                yield from self._read_gap(record[0])
-                if known != (self.prolog.records, self.prolog.namespaces):
-                    # a nested root, or a prefix that was bound again
-                    self._scanner.reset(record[0])
-                    continue
-            run.append(record)
-            if len(run) % _MANY_RECORDS == 0:
-                yield []
         yield from self._read_run(run)
 
     def _drop_read(self) -> None:
         self._count_lines(self._position)
         self._pending = self._pending[self._counted :]
-        self._scanner.drop(self._counted)
-        self._position = self._counted = 0
+        self._position -= self._counted
+        self._counted = 0
 
     def _count_lines(self, position: int) -> int:
         """Return the line of a place; places must not decrease."""
@@ -180,30 +188,24 @@ class BatchReader:
             if self.finished:
                 return
         self._position = end
-        self._scanner.reset(end)
 
     def _read_run(self, run: Sequence[Span]) -> Iterator[list[Event]]:
-        """Read records by the tree; mend those that it refuses, one by one.
-
-        Batches that are refused are halved, and doubled again while they are not: so the work is
-        linear, however many records are broken.
-        """
-        start, size = 0, len(run)
-        while start < len(run) and not self.finished:
-            batch = run[start : start + size]
-            if (yield from self._read_tree(batch)):
-                start, size = start + len(batch), 2 * size
-            elif len(batch) > 1:
-                size = len(batch) // 2
-            else:
-                yield from self._read_refused(*batch[0])
-                start, size = start + 1, 1
+        """Read records by the tree: all at once or, if it refuses that, one by one."""
+        if len(run) > 1 and (yield from self._read_tree(run)):
+            return
+        for start, end in run:
+            if not self.finished and not (yield from self._read_tree([(start, end)])):
+                text = self._pending[start:end]
+                # SECURITY: a parser could be made to take a lot of memory
+                is_sound = len(text) > _MANY_CHARS or self._tree.is_well_formed(text)
+                yield from self._mend(start, end, is_sound=is_sound)
 
     def _read_tree(self, batch: Sequence[Span]) -> Generator[list[Event], None, bool]:
         """Read records by the tree; return whether it accepts them."""
         start, end = batch[0][0], batch[-1][1]
         text = self._pending[start:end]
-        if not has_end(text) or swallows_record(text, self.prolog.records):
+        # A section with more beginnings than ends may be well-formed, but not as it was meant.
+        if text.count(SECTION_START) > text.count(CLOSINGS[SECTION_START]):
             return False
         line = self._count_lines(start)
         records = yield from self._tree.parse(text, line)
@@ -215,14 +217,6 @@ class BatchReader:
         yield from self._read_records(records)
         self._position = end
         return True
-
-    def _read_refused(self, start: int, end: int) -> Iterator[list[Event]]:
-        """Mend a record that the tree has refused."""
-        text = self._pending[start:end]
-        # SECURITY: a parser could be made to take a lot of memory
-        is_long = len(text) > _MANY_CHARS
-        is_sound = is_long or (has_end(text) and self._tree.is_well_formed(text))
-        yield from self._mend(start, end, is_sound=is_sound)
 
     def _read_gap(self, end: int) -> Iterator[list[Event]]:
         """Read text between two records that is neither blank nor a comment."""
@@ -255,11 +249,10 @@ class BatchReader:
             if mended is None:
                 yield self._context.take_events()
                 continue
-            record = yield from self._tree.build(mended)
-            if why and mended.open:
-                yield from self._read_cut(record, why, is_in_field=mended.open > 1)
+            if why and mender.open:
+                yield from self._read_cut(mended, why, is_in_field=mender.open > 1)
             else:
-                yield from self._read_records([record])
+                yield from self._read_records([mended])
         if mender.is_odd:
             self._stats.add_issue_once(self._context.events, IssueCode.NOT_WELL_FORMED)
         if mender.trailing:
@@ -294,8 +287,11 @@ class BatchReader:
 
     def _is_at_end(self) -> bool:
         """Return whether nothing is left but the end tags of what is open."""
+        text = self._pending[self._position :]
+        if len(text) > _LONGEST_TRIED or ILLEGAL.search(text):
+            return False
         names = [*reversed(self.prolog.wrappers), self.prolog.root]
-        return is_end(self._pending, self._position, names)
+        return _NOTHING.sub("", text) == "".join(f"</{name}>" for name in names)
 
     def _read_tail(self, why: IssueCode) -> Iterator[list[Event]]:
         """Read what follows the last complete record; `why` is what may have cut it."""
@@ -336,11 +332,9 @@ class BatchReader:
     # -- what is too long to be kept
 
     def _shorten(self) -> Iterator[list[Event]]:
-        scanner = self._scanner
-        end = scanner.find_hidden_end(self._pending) or scanner.nested_start
-        if end and scanner.closing != COMMENT_END:
-            scanner.reset(end)
-            yield from self._mend(0, end, is_sound=False)
+        scanner, size = self._scanner, len(self._pending)
+        if scanner.closing != COMMENT_END and (end := scanner.find_last_end(self._pending)):
+            yield from self._mend(self._position, end, is_sound=False)
             return
         if scanner.has_begun(self._pending):
             code, line = IssueCode.RECORD_TOO_LONG, self._count_lines(scanner.begin)
@@ -351,18 +345,15 @@ class BatchReader:
         if scanner.name:
             # where blanks flood the end tag, its `>` is text between two records
             self._skip.append(re.compile(rf"</{re.escape(scanner.name)}(?:\s*+>|(?=\s))"))
-        size = len(self._pending)
         is_end = self._skip and self._skip[0].match(self._pending, scanner.position)
         is_kept = is_end or size - scanner.position < _LONGEST_MARK
         self._position = scanner.position if is_kept else size
-        scanner.reset(self._position)
 
     def _has_skipped(self) -> bool:
         """Skip what is too long; return whether its end has been reached."""
         while self._skip:
             found = self._skip[0].search(self._pending)
             self._position = found.end() if found else max(0, len(self._pending) - _LONGEST_MARK)
-            self._scanner.reset(self._position)
             self._drop_read()
             if not found:
                 return False

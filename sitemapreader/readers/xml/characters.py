@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from sitemapreader.issues import IssueCode
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection
 
 _XML = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
 _LOST = "\ufffd"
@@ -124,22 +124,6 @@ _REFERENCE = re.compile(f"&{_BEHIND_AMPERSAND}")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 _NONCHARACTER = re.compile("[\ufffe\uffff]")
 """No character: what was meant by one is unknown."""
-MAX_UNESCAPED = 8_192
-"""Characters of a long text that are unescaped in one step: 5 ms, if each is an `&`."""
-_MAX_REFERENCE = 40
-"""Longer than any reference that is resolved."""
-
-
-def slices(text: str) -> Iterator[str]:
-    """Cut a long text into pieces that can be unescaped alone: not in a reference."""
-    start = 0
-    while len(text) - start > MAX_UNESCAPED:
-        end = start + MAX_UNESCAPED
-        reference = text.rfind("&", end - _MAX_REFERENCE, end)
-        end = reference if reference >= 0 else end
-        yield text[start:end]
-        start = end
-    yield text[start:]
 
 
 def unescape(text: str, repairs: set[IssueCode]) -> str:

@@ -1,7 +1,4 @@
-"""The reader of XML formats: the prolog, then all behind the root's start tag.
-
-A small document, of which nothing need be said, is read at once.
-"""
+"""The reader of XML formats: the prolog, then all behind the root's start tag."""
 
 from __future__ import annotations
 
@@ -9,16 +6,13 @@ from codecs import getincrementaldecoder
 from typing import TYPE_CHECKING
 
 from sitemapreader.issues import IssueCode
-from sitemapreader.readers.records.vocabulary import Names
 from sitemapreader.readers.xml.batches import BatchReader
-from sitemapreader.readers.xml.boundaries import count_lines, is_end
-from sitemapreader.readers.xml.patterns import start_patterns
+from sitemapreader.readers.xml.boundaries import count_lines
 from sitemapreader.readers.xml.prolog import (
     NotXmlError,
     PrologReader,
     read_common_prolog,
 )
-from sitemapreader.readers.xml.tree import TreeReader
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -96,31 +90,3 @@ class XmlReader:
             line = 1 + count_lines(start, 0, end)
             self._batches = BatchReader(self._stats, self._limits, prolog, line)
             yield from self._batches.feed(start[end:])
-
-
-def read_whole(data: bytes, stats: ReadStats, limits: Limits) -> tuple[Format, Events] | None:
-    """Return format and entries of a whole document; `None` if it is not all common.
-
-    Most documents are small, and what this leaves out takes twice as long as their records.
-    """
-    try:
-        text = data.decode()
-    except UnicodeDecodeError:
-        return None
-    found = read_common_prolog(text)
-    if found is None or len(data) > min(limits.inflated_bytes, limits.record_bytes):
-        return None
-    prolog, start = found
-    names = Names(frozenset({prolog.uri, ""}), prolog.format)
-    patterns = start_patterns(prolog, names, TreeReader(prolog, limits), limits)
-    if patterns is None:
-        return None
-    parts, end = patterns.read(text, start, stats.sitemap)
-    if len(parts) != 1:
-        return None
-    entries, odd = parts[0]
-    if odd or len(entries) > limits.entries or not is_end(text, end, [prolog.root]):
-        return None
-    stats.inflated_bytes = len(data)
-    stats.deliver(len(entries))
-    return prolog.format, entries

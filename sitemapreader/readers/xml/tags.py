@@ -10,19 +10,11 @@ from xml.parsers import expat
 
 from sitemapreader.issues import IssueCode
 from sitemapreader.readers.records.vocabulary import MAX_NAMESPACE_CHARS
-from sitemapreader.readers.xml.characters import ATTRIBUTES, unescape
+from sitemapreader.readers.xml.characters import unescape
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-# A tag's attributes end at the first `>` outside of quotes; where quotes do not pair, at the first
-# `>`; and where there is none, at the next `<`.
-MARKUP = re.compile(
-    r"<(?:(?P<section>!--|!\[CDATA\[|\?)"
-    r"|(?P<end>/?)(?P<name>[^\W\d][\w.:\xb7-]*+)"
-    rf"(?:(?P<attributes>{ATTRIBUTES})>"
-    r"|(?P<loose>[^<>]*+)(?P<closed>>)?))"
-)
 _ATTRIBUTE = re.compile(
     r"""(?<![^\s=/>"'])([^\s=/>"']++)\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s>"']++))"""
 )
@@ -33,12 +25,6 @@ _NORMAL_BLANKS = dict.fromkeys(map(ord, "\t\n\r"), " ")
 _WRITTEN_BLANKS = {blank: f"&#{blank};" for blank in _NORMAL_BLANKS}
 _RESERVED_URIS = ("http://www.w3.org/XML/1998/namespace", "http://www.w3.org/2000/xmlns/")
 """Namespaces in XML, section 3: no other prefix may be bound to them, which no parser takes."""
-
-
-def get_tag(match: re.Match[str]) -> str:
-    """Return the local name of a tag, in lower case."""
-    local: str = match["name"].rpartition(":")[2]
-    return local.lower()
 
 
 def expand_name(uri: str, local: str) -> str:
@@ -82,31 +68,10 @@ def find_unbound(names: Iterable[str], namespaces: Mapping[str, str]) -> list[st
 def declare(namespaces: Mapping[str, str]) -> str:
     """Write the declarations of namespaces in a start tag."""
     return "".join(
-        f" xmlns{':' * bool(prefix)}{prefix}={_quote(uri)}"
+        f" xmlns{':' * bool(prefix)}{prefix}='{escape(uri).translate(_WRITTEN_BLANKS)}'"
         for prefix, uri in namespaces.items()
         if not prefix or (uri and _is_prefix(prefix))
     )
-
-
-def write_attributes(attributes: Mapping[str, str], namespaces: Mapping[str, str]) -> str:
-    """Write attributes that XML has, each once; no declarations."""
-    written = {}
-    for name, value in attributes.items():
-        if name != "xmlns" and is_writable(name, namespaces):
-            prefix, _, local = name.rpartition(":")
-            written[namespaces.get(prefix) if prefix else "", local] = f" {name}={_quote(value)}"
-    return "".join(written.values())
-
-
-def _quote(value: str) -> str:
-    return f"'{escape(value).translate(_WRITTEN_BLANKS)}'"
-
-
-def is_writable(name: str, namespaces: Mapping[str, str]) -> bool:
-    """Return whether XML has a name, whose prefix must be bound."""
-    prefix, colon, local = name.rpartition(":")
-    is_bound = not colon or prefix == "xml" or (_is_prefix(prefix) and bool(namespaces.get(prefix)))
-    return is_bound and _is_name(local)
 
 
 def _is_prefix(text: str) -> bool:

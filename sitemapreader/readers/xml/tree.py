@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from sitemapreader.models import Event
     from sitemapreader.options import Limits
-    from sitemapreader.readers.xml.mend import Mended
     from sitemapreader.readers.xml.prolog import Prolog
 
 _STEP_CHARS = 16_384
@@ -110,18 +109,6 @@ class TreeReader:
         parser.feed(_END_TAG)
         root: Element = parser.close()
         return root
-
-    def build(self, mended: Mended) -> Generator[list[Event], None, Record]:
-        """Return a record that was mended; with pauses."""
-        builder = TreeBuilder(insert_comments=True, insert_pis=True)
-        root = yield from self._feed(builder, mended.text, {})
-        elements = list(islice(root.iter(), 1, None))
-        for place, name in mended.names.items():
-            elements[place].tag = name
-        find_line = dict(zip(elements, mended.lines, strict=True)).__getitem__
-        record = elements[0]
-        error, errors = find_errors(record, self._limits)
-        return Record(record, find_line, mended.error or error, errors, mended.repairs)
 
     @property
     def start_tag(self) -> str:
