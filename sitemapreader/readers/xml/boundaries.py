@@ -96,7 +96,7 @@ class Scanner:
         return None
 
     def _open_element(self, text: str, tag: re.Match[str], end: int, *, is_empty: bool) -> int:
-        """Pass a start tag of a record; return where a record ends with or before it, or 0."""
+        """Pass a record's start tag; return where a record ends by it, or 0."""
         if not self.name:
             self.name, self._depth, self._checked = tag[2], 1, end
             self.begin = self.last_begin = tag.start()

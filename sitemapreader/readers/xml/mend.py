@@ -1,4 +1,4 @@
-"""Broken markup is read as it was meant, and told to the standard library's tree builder.
+"""Broken markup is told to the tree builder as it was meant.
 
 The mender runs on a record that the parser refuses, and on what stands between records. Each repair
 leaves its code on the record. Time is linear: every character is passed a bounded number of times.
@@ -274,7 +274,7 @@ class Mender:
             self._last = "<>"
 
     def _count(self) -> bool:
-        """Count an element, a comment or an instruction; return whether it is not too much."""
+        """Count an element, a comment or a PI; return whether it is kept."""
         if len(self._lines) > self._limits.record_elements:
             self._error = self._error or IssueCode.TOO_MANY_ELEMENTS
         return not self._error
@@ -302,7 +302,7 @@ class Mender:
         self._builder = TreeBuilder(insert_comments=True, insert_pis=True)
 
     def _find_record_tag(self, position: int) -> int:
-        """Return where a record that is too much may end: what is left of it is not looked at."""
+        """Return where a record that is too much may end; the rest is not read."""
         tag = write_tag_pattern(self._prolog.records.union(ROOTS)).pattern
         tags = re.finditer(rf"{HIDDEN}|({tag})", self._text[position:])
         return next((position + tag.start() for tag in tags if tag[1]), len(self._text))
