@@ -168,7 +168,6 @@ def open_entries(arguments: argparse.Namespace, counts: UrlCounts | None = None)
             fields=arguments.fields,
             null_terminated=arguments.null,
             header=header,
-            bom=arguments.bom,
             columns=None if counts is None else counts.columns,
             has_sites=is_for_many(arguments),
         )

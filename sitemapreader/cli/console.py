@@ -176,10 +176,8 @@ def _find_width() -> int:
 # -- the summary
 
 _UNWANTED = ASKED_FOR - {str(IssueCode.ROBOTS_DISALLOWED)}
-_MAX_DOCUMENTS = 3
-"""Documents named for each reason; the rest is only counted."""
-_MAX_SOURCES = 1_000
-"""Failed sources that are named; the rest is only counted."""
+_MAX_NAMED = 10
+"""Documents, or sources that failed, named for each reason; the rest is only counted."""
 _SUMMED = ("undated", "future", "sampled_from", "unlisted", "waiting", "gone", "bytes_raw")
 """Figures of reports that are added up."""
 
@@ -206,13 +204,12 @@ class RunSummary:
     sums: Counter[str] = attrs.field(factory=Counter)
     running: Collection[SiteWalk] = ()
     _failed: int = 0
-    _failures: list[tuple[str, str]] = attrs.field(factory=list)
     _answered: bool = False
     _found: bool = False
     _complete: bool = True
     _left_out: Counter[str] = attrs.field(factory=Counter)
     _lost: Counter[tuple[str, str]] = attrs.field(factory=Counter)
-    """How and why -> how many documents were lost; the next one has the URLs of the first."""
+    """How and why -> how many sources or documents were lost; the next one names the first."""
     _named: dict[tuple[str, str], list[str]] = attrs.field(factory=dict)
 
     def add(self, site: SiteWalk, report: Report) -> None:
@@ -231,11 +228,11 @@ class RunSummary:
         self._left_out += Counter({r: n for r, n in report.left_out.items() if r in ASKED_FOR})
         lost = [document for document in documents if document.is_lost]
         if not found and not complete:
-            self._failed += 1
-            if self._failed <= _MAX_SOURCES:
-                self._failures.append((site.name, reason))
             # it is named anyway
             lost = [each for each in lost if each.role is Role.SITEMAP and each.url != site.name]
+            self._failed += 1
+            if self.is_for_many or not lost:
+                self._lose("failed", reason, site.name)
         elif not complete and not lost:
             self._lose("read in part", reason, site.name)
         for each in lost:
@@ -250,7 +247,7 @@ class RunSummary:
     def _lose(self, how: str, reason: str, url: str) -> None:
         self._lost[how, reason] += 1
         named = self._named.setdefault((how, reason), [])
-        if len(named) < _MAX_DOCUMENTS:
+        if len(named) < _MAX_NAMED:
             named.append(url)
 
     def count_documents(self) -> tuple[int, int]:
@@ -311,12 +308,8 @@ class RunSummary:
             yield "not read: further sources of the list, because --max-time was over"
         if self.repeated:
             yield f"duplicate sources skipped: {self.repeated}"
-        if self.is_for_many or not self._lost:
-            yield from (f"failed: {name} ({reason})" for name, reason in self._failures)
         if self.unknown:
             yield f"not read: {self.unknown} named above, which are not sites or cannot be opened"
-        if more := self._failed - len(self._failures):
-            yield f"failed: {more} more sources, each named above with its error"
 
     def _format_count(self) -> str:
         sampled = self.sums["sampled_from"]

@@ -275,8 +275,6 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                "-0", "", ("null_terminated",)),
         Option("--no-header", _ENTRIES, "omit the first line of csv and tsv, to append with >> "
                "FILE", "header", action="store_false"),
-        Option("--bom", _ENTRIES, "begin csv and tsv with a byte order mark, so that Excel reads "
-               "their UTF-8"),
         Option("--title", "audit", "title of the report in HTML or Markdown", metavar="TEXT"),
         Option("--count-by", _ROWS, "print how many URLs there are of each kind, the most frequent "
                "first, in place of the URLs", choices=COUNT_KINDS),

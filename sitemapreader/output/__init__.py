@@ -44,7 +44,6 @@ def open_output(
     fields: Sequence[str] | None = None,
     null_terminated: bool = False,
     header: bool = True,
-    bom: bool = False,
     has_sites: bool = False,
     columns: tuple[Column, ...] | None = None,
 ) -> Output:
@@ -71,7 +70,6 @@ def open_output(
         null_terminated: end records with NUL instead of a newline; for "urls" and "jsonl".
         header: begin with the names of the columns; False is for "csv" and "tsv" that go on where
             another output has ended.
-        bom: begin "csv" and "tsv" with a byte order mark, by which Excel knows that they are UTF-8.
         has_sites: whether there is a column `site`, for rows of `SiteRun`.
         columns: of other records than entries, such as `OUTCOME_COLUMNS`; pass those to `add` or
             `write_records`.
@@ -83,13 +81,12 @@ def open_output(
     path = None if path is None else os.fspath(path)
     format = find_format(path) if format is None else format  # noqa: A001 (as above)
     is_gzip = path is not None and path.lower().endswith(_GZIP)
-    known, tables = (*FORMATS, *FILE_FORMATS), ("csv", "tsv")
+    known = (*FORMATS, *FILE_FORMATS)
     if format not in known:
         raise ValueError(f"there is no format {format!r}: choose from {', '.join(known)}")
     for name, is_given, formats in (
         ("null_terminated", null_terminated, ("urls", "jsonl")),
-        ("header=False", not header, tables),
-        ("bom", bom, tables),
+        ("header=False", not header, ("csv", "tsv")),
         ("fields", fields is not None and list(fields) != ["loc"], (*known[1:5], "xlsx")),
     ):
         if is_given and format not in formats:
@@ -111,7 +108,7 @@ def open_output(
     from sitemapreader.output.text import make_encoder
 
     end, encoding = "\0" if null_terminated else "\n", find_encoding(path)
-    encoder = make_encoder(format, chosen, end, encoding, header=header, bom=bom)
+    encoder = make_encoder(format, chosen, end, encoding, header=header)
     return (
         Output(path, GzipEncoder(encoder), None) if is_gzip else Output(path, encoder, end.encode())
     )

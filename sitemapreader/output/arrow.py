@@ -130,16 +130,19 @@ def _parse_moments(written: pa.Array) -> list[pa.Array]:
 def make_array(values: list[Any], kind: pa.DataType) -> pa.Array:
     """Return an array of values of a type that `make_schema` makes."""
     size = len(values)
-    if size > 1 and values.count(values[0]) == size:
-        return pa.repeat(make_array(values[:1], kind)[0], size)
+    if not values or (values[0] is None and values.count(None) == size):
+        return pa.nulls(size, kind)
     if pa.types.is_list(kind):
         parts = make_array(list(chain.from_iterable(values)), kind.value_type)
-        offsets = pa.Array.from_buffers(pa.int32(), size + 1, [None, _write_offsets(values)])
+        ends = _write_offsets(values) if any(values) else pa.py_buffer(bytes(4 * size + 4))
+        offsets = pa.Array.from_buffers(pa.int32(), size + 1, [None, ends])
         return pa.ListArray.from_arrays(offsets, parts, type=kind)
     validity = _write_bits([value is not None for value in values]) if None in values else None
     if pa.types.is_struct(kind):
         parts = [_make_field(values, field) for field in kind]
         return pa.Array.from_buffers(kind, size, [validity], children=parts)
+    if size > 1 and values.count(values[0]) == size:
+        return pa.repeat(make_array(values[:1], kind)[0], size)
     if pa.types.is_string(kind):
         buffers = _write_texts([value or "" for value in values] if validity else values)
     elif pa.types.is_boolean(kind):
@@ -179,7 +182,7 @@ def _write_offsets(values: Sequence[Sized]) -> pa.Buffer:
 def _write_bits(marks: Iterable[object]) -> pa.Buffer:
     """Return a bit for each mark, the first one lowest."""
     digits = "".join(["1" if mark else "0" for mark in marks])
-    return pa.py_buffer(int(digits[::-1] or "0", 2).to_bytes((len(digits) + 7) // 8, "little"))
+    return pa.py_buffer(int(digits[::-1], 2).to_bytes((len(digits) + 7) // 8, "little"))
 
 
 # -- Parquet

@@ -62,7 +62,6 @@ def make_encoder(
     encoding: str,
     *,
     header: bool,
-    bom: bool,
 ) -> TextEncoder:
     """Return an encoder of entries as text, whose records end with `end`."""
     if format not in SEPARATORS:
@@ -70,7 +69,7 @@ def make_encoder(
         return TextEncoder(write, encoding)
     separator = SEPARATORS[format]
     head = separator.join(column.name for column in columns) + "\n" if header else ""
-    return TextEncoder(make_row_writer(columns, separator), encoding, "\ufeff" * bom + head)
+    return TextEncoder(make_row_writer(columns, separator), encoding, head)
 
 
 def write_urls(end: str, rows: OutputRows) -> str:
@@ -170,13 +169,9 @@ def _neutralise_parts(column: Column, cells: list[str]) -> list[str]:
     """Escape semicolons before what a spreadsheet would run as a formula."""
     # Spreadsheets of many locales separate cells at semicolons, and quotes help only at the start
     # of what they take for a cell: there `a,"b;=1"` has two cells, of which one is a formula.
-    if not any(";" in cell for cell in cells):
+    if ";" not in "".join(cells):
         return cells
-    instead = r"\\u003b"  # of JSON, where it is the same text
-    if column.is_url:
-        instead = "%3B"
-    elif column.base is str:
-        instead = ";'"
+    instead = "%3B" if column.is_url else ";'" if column.base is str else r"\\u003b"  # in JSON
     return [_HIDDEN_FORMULA.sub(instead, cell) for cell in cells]
 
 

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from datetime import UTC, date, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
-import commands
-import pyarrow.parquet as pq
 import pytest
-from each_case import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 from walking import ROBOTS, Pages, urlset, walk_all
@@ -20,14 +16,9 @@ from sitemapreader import (
     IssueCode,
     News,
     UrlEntry,
-    open_output,
     read,
-    to_dataframe,
 )
 from sitemapreader.dates import is_recent, select_recent
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SITEMAP = "https://example.org/news.xml"
 PAGE = "https://example.org/"
@@ -119,35 +110,6 @@ def test_news_and_lastmod_of_one_text_agree(moment: datetime, since: datetime) -
     assert select_recent([news, dated], since) == [e for e in (news, dated) if is_recent(e, since)]
 
 
-FIELDS = ["loc", "date", "date_source"]
-ENTRIES = [
-    UrlEntry(PAGE, news=News(publication_date=MARCH)),
-    UrlEntry(PAGE, APRIL, lastmod_text="2026-04-01"),
-    UrlEntry(PAGE),
-]
-
-
-def write(path: Path, format: str, **options: Any) -> Path:  # noqa: A002 (as in open_output)
-    with open_output(str(path), format, **options) as output:
-        output.write(ENTRIES)
-    return path
-
-
-def test_outputs_have_the_date_where_it_is_chosen(tmp_path: Path) -> None:
-    """Each format writes `date` and `date_source` if they are chosen, and only then."""
-    lines = write(tmp_path / "a.jsonl", "jsonl", fields=FIELDS).read_text().splitlines()
-    dates = [(row["date"], row["date_source"]) for row in map(json.loads, lines)]
-    assert dates == [(MARCH.isoformat(), "news"), (APRIL.isoformat(), "lastmod"), (None, None)]
-    table = pq.read_table(write(tmp_path / "a.parquet", "parquet", fields=FIELDS))
-    assert table["date"].to_pylist() == [MARCH, APRIL, None]
-    assert table["date_source"].to_pylist() == ["news", "lastmod", None]
-    frame = to_dataframe(iter(ENTRIES))  # as docs/columns.md has it
-    days = frame.lastmod.fillna(frame.news.str["publication_date"])
-    assert days[:2].tolist() == [MARCH, APRIL]
-    assert "date" not in write(tmp_path / "b.csv", "csv").read_text().splitlines()[0].split(",")
-    assert "date" not in pq.read_table(write(tmp_path / "b.parquet", "parquet")).column_names
-
-
 # -- entries by date: since and until in every kind of moment, and what is said of those kept
 
 
@@ -196,31 +158,3 @@ async def test_since_and_until(arguments: dict[str, Any], expected: str) -> None
     if "until" not in arguments and "undated" in kept:
         read_alone = read(BODY, since=arguments["since"])
         assert [e.loc for e in read_alone if isinstance(e, UrlEntry)] == walked.locs
-
-
-@for_each(
-    "words, expected, said",
-    [
-        ("--since 7d", "yesterday future undated", "1 URLs without a date"),
-        ("--since 2w --undated drop", "yesterday future", "0 URLs without a date"),
-        ("--since 2020-01-31 --until 2020-01-31", "day noon undated", "1 URLs without"),
-        ("", " ".join([*DAYS, "undated"]), ""),
-    ],
-)
-def test_in_the_shell(tmp_path: Path, words: str, expected: str, said: str) -> None:
-    """The summary counts what --since and --until kept without knowing, and in the future."""
-    (tmp_path / "sitemap.xml").write_bytes(BODY)
-    ran = commands.run("sitemap.xml", *words.split(), cwd=tmp_path)
-    assert names(ran.stdout.splitlines()) == expected.split()
-    lines = [line for line in ran.stderr.splitlines() if "kept by date: " in line]
-    assert len(lines) == bool(said)
-    if lines:
-        future = expected.split().count("future")
-        assert said in lines[0]
-        assert lines[0].endswith(f"{future} with one in the future")
-
-
-def test_a_unit_that_does_not_exist() -> None:
-    """The message shows every unit."""
-    ran = commands.run("a.example", "--since", "7x")
-    assert (ran.returncode, "(30m, 12h, 7d, 2w)" in ran.stderr) == (2, True)

@@ -12,7 +12,7 @@ from aiohttp import web
 from serving import listen, serve
 from walking import index, urlset
 
-from sitemapreader import Document, FetchOptions, Issue, IssueCode, Status, walk
+from sitemapreader import Document, Issue, IssueCode, Status, walk
 from sitemapreader.logs import log_pause
 from sitemapreader.report import Report
 
@@ -55,16 +55,6 @@ async def test_requests_and_documents(caplog: pytest.LogCaptureFixture) -> None:
     assert f"{served.base}/a.xml  urlset, complete, 1 URLs" in "\n".join(documents)
     assert f"{served.base}/gone.xml  failed (http-status 404)" in "\n".join(documents)
     assert {record.name for record in caplog.records} == {"sitemapreader"}
-
-
-async def test_a_request_without_an_answer(caplog: pytest.LogCaptureFixture) -> None:
-    """A request that fails is a line as well, with the code of the error."""
-    caplog.set_level(logging.DEBUG, "sitemapreader")
-    async with serve(make_site) as served:
-        pass  # and now nobody listens there
-    async with walk(served.base, options=FetchOptions(max_attempts=1)) as entries:
-        assert [entry async for entry in entries] == []
-    assert f"GET {served.base}/robots.txt: connect, " in "\n".join(lines(caplog, logging.DEBUG))
 
 
 async def test_a_pause_is_a_line(caplog: pytest.LogCaptureFixture) -> None:

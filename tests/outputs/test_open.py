@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import gzip
 import inspect
-import json
-import subprocess
-import sys
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
-from walking import SITE, urlset
+from walking import SITE
 
-from sitemapreader import UrlEntry, open_output, read
+from sitemapreader import UrlEntry, open_output
 from sitemapreader.output import FORMATS
 
 if TYPE_CHECKING:
@@ -58,16 +55,6 @@ def test_the_name_says_the_format(
     assert NAMES[name] in FORMATS
 
 
-def test_standard_output_has_urls() -> None:
-    """Without a path and a format, a loc a line goes to standard output."""
-    script = (
-        "from sitemapreader import UrlEntry, open_output\n"
-        "with open_output(None) as output: output.write(UrlEntry('https://a.example/'))"
-    )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
-    assert done.stdout == b"https://a.example/\n"
-
-
 @pytest.mark.parametrize("name", ["x", "x.json", "x.gz", "csv", ".csv", "x.csv.zst", "x.csv/y"])
 def test_a_name_that_says_nothing(name: str, tmp_path: Path) -> None:
     """No format is guessed: the message lists the ends of names, and the formats."""
@@ -100,28 +87,3 @@ def test_one_entry_or_many(given: str, name: str, tmp_path: Path) -> None:
             output.write(entries())
             output.write(iter(()))
     assert content(tmp_path / name) == content(tmp_path / f"1{name}")
-
-
-WRONG: dict[str, tuple[Callable[[], Any], str]] = {
-    "text": (lambda: SITE, "not str"),
-    "bytes": (lambda: b"x", "not bytes"),
-    "none": (lambda: None, "not NoneType"),
-    "texts": (lambda: [SITE], "one is str"),
-    "events": (lambda: read(urlset(f"{SITE}?a&b")), "one is Issue: of events, choose those"),
-    "mixed": (lambda: [ENTRIES[0], None], "one is NoneType"),
-}
-
-
-@pytest.mark.parametrize("name", WRONG)
-def test_what_is_no_entry_is_refused(name: str, tmp_path: Path) -> None:
-    """TypeError says what to pass, and nothing of it is written."""
-    make, said = WRONG[name]
-    path = tmp_path / "x.jsonl"
-    with open_output(path) as output:
-        output.write(ENTRIES[0])
-        with pytest.raises(TypeError, match=said):
-            output.write(make())
-        output.write(ENTRIES[1])
-    assert [json.loads(line)["loc"] for line in path.read_text().splitlines()] == [
-        entry.loc for entry in ENTRIES[:2]
-    ]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from datetime import UTC, datetime, timedelta, timezone
 from types import NoneType
@@ -128,14 +127,6 @@ def test_groups_are_of_a_size(file: Path) -> None:
     assert GROUP_ROWS <= directory.row_group(0).num_rows < GROUP_ROWS + 8_192
 
 
-def test_lone_surrogates_are_written_with_backslashes() -> None:
-    """What UTF-8 cannot have does not stop the others."""
-    entries = [UrlEntry("https://a.example/\ud800", images=(Image("\udfff"),)), BARE]
-    batch = make_batch(entries)
-    assert batch["loc"].to_pylist() == ["https://a.example/\\ud800", BARE.loc]
-    assert batch["images"].to_pylist()[0][0]["loc"] == "\\udfff"
-
-
 texts = st.none() | st.text(st.characters(codec="utf-8"), max_size=5)
 moments = st.none() | st.datetimes(timezones=st.just(UTC))
 images = st.lists(st.builds(Image, st.text(max_size=3), texts, texts), max_size=2).map(tuple)
@@ -195,21 +186,6 @@ def test_polars_reads_it(file: Path) -> None:
     assert first["videos"][0][0]["tags"] == ["x", "y"]
     assert first["videos"][0][0]["prices"][1]["amount"] == "2.00"
     assert first["alternates"].explode().struct.field("hreflang").to_list() == ["de", None]
-
-
-def test_without_pyarrow_the_extra_is_named(tmp_path: Path) -> None:
-    """Who has not installed it is told what to install, and no file is begun."""
-    script = (
-        "import sys\n"
-        "sys.modules['pyarrow'] = None\n"
-        "from sitemapreader import open_output\n"
-        "try: open_output(sys.argv[1], 'parquet')\n"
-        "except ImportError as error: print(error)\n"
-    )
-    command = [sys.executable, "-c", script, str(tmp_path / "x")]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert "the extra `arrow` brings it" in done.stdout
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_schema(tmp_path: Path) -> None:

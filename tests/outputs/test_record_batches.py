@@ -14,7 +14,7 @@ from each_case import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sitemapreader import UrlEntry, open_output, walk, walk_many, walk_sync
+from sitemapreader import UrlEntry, open_output, walk, walk_many
 from sitemapreader.dates import parse_lastmod
 from sitemapreader.fetch import MemoryFetcher
 from sitemapreader.output import FORMATS
@@ -203,32 +203,6 @@ class _Delayed:
         return await self._opening.__aexit__(*error)
 
 
-async def test_rows_come_before_the_bug_that_ended_the_walk() -> None:
-    """What was read before `on_document` raised is delivered, then the error is raised."""
-
-    def fail(_: object) -> None:
-        raise LookupError("of the caller")
-
-    rows = 0
-    with pytest.raises(LookupError, match="of the caller"):  # noqa: PT012 (the loop ends so)
-        async with make_walk({f"{SITE}a.xml": make_urlset(50)}, on_document=fail) as entries:
-            async for batch in entries.record_batches():
-                rows += batch.num_rows
-    assert rows == 50
-
-
-@pytest.mark.parametrize("pages", [PLAIN, MIXED], ids=["plain", "mixed"])
-def test_record_batches_without_await(pages: dict[str, bytes]) -> None:
-    """`walk_sync` gives the same rows."""
-    expected, counts = asyncio.run(read_columns(make_walk(pages)))
-    with walk_sync(sitemaps=sorted(pages), fetcher=MemoryFetcher(dict(pages))) as entries:
-        batches = list(entries.record_batches())
-    assert sort_rows(batches) == expected
-    assert count(entries.report) == counts
-    with pytest.raises(ValueError, match="the walk is over"):
-        list(entries.record_batches())
-
-
 OTHER = "https://other.example/"
 SITES = {
     f"{SITE}robots.txt": f"Sitemap: {SITE}a.xml".encode(),
@@ -318,22 +292,6 @@ def test_columns_are_entries(rows: list[tuple[Any, ...]]) -> None:
     texts = [text and text.encode("utf-8", "backslashreplace").decode() for text, *_ in rows]
     assert batch.column("changefreq").to_pylist() == texts
     assert batch.column("priority").to_pylist() == [row[2] for row in rows]
-
-
-@pytest.mark.parametrize("form", FORMATS)
-async def test_outputs_write_columns_as_entries(tmp_path: Path, form: str) -> None:
-    """Each format has the same content, whether it was given columns or entries."""
-    async with make_walk(MIXED) as walked:
-        parts = [rows async for rows in walked.rows()]
-    assert any(isinstance(rows, EntryColumns) for rows in parts)
-    paths = [tmp_path / f"{name}.{form}" for name in ("columns", "entries")]
-    for path, convert in zip(paths, (None, list), strict=True):
-        with open_output(path) as output:
-            for rows in parts:
-                output.write(rows if convert is None else convert(rows))
-    columns, entries = (path.read_bytes() for path in paths)
-    assert columns == entries
-    assert len(columns) > 1_000
 
 
 async def test_all_outputs_have_the_same_rows(tmp_path: Path) -> None:

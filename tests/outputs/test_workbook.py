@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from commands import run
 
-from sitemapreader import Alternate, News, UrlEntry, open_output, walk_sync
-from sitemapreader.fetch import FolderFetcher
+from sitemapreader import Alternate, News, UrlEntry, open_output
 from sitemapreader.output import workbook
-from sitemapreader.output.columns import COLUMNS
 from sitemapreader.rows import SiteRows
 
 if TYPE_CHECKING:
@@ -71,27 +69,6 @@ def test_cells(tmp_path: Path) -> None:
     loc, title, priority, lastmod = rows[-1]
     assert (loc, priority, lastmod) == (f"{SITE}%20a%0A", 0.5, "2026-03-05T12:00:00+00:00")
     assert (len(title), title[-1]) == (32_767, "\u2026")
-
-
-def test_a_site(tmp_path: Path) -> None:
-    """Every cell of a site's workbook is what the entry says, extensions as JSON."""
-    path = tmp_path / "table.xlsx"
-    with (
-        open_output(path) as output,
-        walk_sync(SITE, fetcher=FolderFetcher("testdata/site")) as entries,
-    ):
-        found = list(entries)
-        output.write(found)
-    head, *rows = read(path)["urls"]
-    assert head == [column.name for column in COLUMNS]
-    assert len(rows) == len(found) == 43
-    for row, entry in zip(rows, found, strict=True):
-        values = dict(zip(head, row, strict=True))
-        assert values["loc"] == entry.loc
-        assert values["lastmod"] == (entry.lastmod and entry.lastmod.isoformat())
-        assert values["priority"] == entry.priority
-        assert bool(values["images"]) == bool(entry.images)
-        assert values["title"] == entry.title
 
 
 def test_many_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -159,41 +157,7 @@ def test_a_signal_that_interrupts_no_wait(tmp_path: Path) -> None:
     assert done.stderr.splitlines()[-1] == "sitemapreader: stopped by SIGTERM"
 
 
-HALF_READ = """
-from sitemapreader import walk_sync
-from sitemapreader.fetch import FolderFetcher
-
-def list_locs():
-    with walk_sync("https://www.example.org/", fetcher=FolderFetcher({folder!r})) as entries:
-        for entry in entries:
-            yield entry.loc
-
-locs = list_locs()
-print(next(locs), flush=True)
-raise SystemExit({code})
-"""
-
-
-@pytest.mark.parametrize("code", [0, 3])
-def test_a_walk_that_is_half_read_when_the_program_ends(code: int) -> None:
-    """A generator that is closed by the end of the interpreter does not keep it."""
-    script = HALF_READ.format(folder=str(SITE), code=code)
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, timeout=60, check=False
-    )
-    assert (done.returncode, done.stdout.count(b"\n"), done.stderr) == (code, 1, b"")
-
-
 DOWN = "http://127.0.0.1:9/"
-
-
-def test_an_empty_result_is_a_result(tmp_path: Path) -> None:
-    """A run that has read everything and found nothing new replaces the file by an empty one."""
-    words = [str(SITE), "-q", "-o", "urls.txt", "--state", "site.db"]
-    assert run(*words, cwd=tmp_path).returncode == 0
-    assert (tmp_path / "urls.txt").read_text("utf-8")
-    assert run(*words, cwd=tmp_path).returncode == 0
-    assert (tmp_path / "urls.txt").read_text("utf-8") == ""
 
 
 INTERRUPTING = """
@@ -253,17 +217,6 @@ def test_a_full_disk(command: str) -> None:
     assert said == "sitemapreader: cannot write to standard output: No space left on device\n"
 
 
-@pytest.mark.parametrize("command", ["urls", "tree", "discover"])
-def test_a_file_that_cannot_be_made(command: str, tmp_path: Path) -> None:
-    """A folder that is not there, or a file that is one, is named in one line; nothing is left."""
-    for place in (tmp_path / "none" / "urls.txt", tmp_path):
-        done = run(command, str(SITE), "-o", str(place))
-        assert (done.returncode, done.stdout) == (1, "")
-        assert done.stderr.startswith(f"sitemapreader: cannot write to {place}: ")
-        assert done.stderr.count("\n") == 1
-        assert list(tmp_path.iterdir()) == []
-
-
 DOWN = "http://127.0.0.1:9/"
 
 
@@ -287,16 +240,6 @@ def test_a_file_of_yesterday_outlives_a_bad_day(
     assert not list(tmp_path.glob(".*"))
 
 
-def test_other_commands_leave_the_file_of_yesterday(tmp_path: Path) -> None:
-    """`discover`, and a list of which nothing was found, do the same."""
-    output, sites = tmp_path / "urls.txt", tmp_path / "list"
-    sites.write_text(f"{DOWN}\nno site\n", "utf-8")
-    output.write_text("yesterday", "utf-8")
-    for words in (["discover", DOWN], ["-i", str(sites)]):
-        assert run(*words, "-o", str(output), "-m", "5").returncode == 4
-        assert output.read_text("utf-8") == "yesterday"
-
-
 def test_a_fault_leaves_what_was_read(tmp_path: Path) -> None:
     """A file is whole although something failed: the exit code says that, and the file is there."""
     (tmp_path / "broken.xml").write_bytes(urlset(5)[:-60])
@@ -304,16 +247,6 @@ def test_a_fault_leaves_what_was_read(tmp_path: Path) -> None:
     assert done.returncode == 3
     assert f"cannot read {tmp_path}: Is a directory" in done.stderr
     assert len((tmp_path / "urls.txt").read_text("utf-8").split()) == 4
-
-
-def test_a_list_that_nobody_writes(tmp_path: Path) -> None:
-    """A named pipe without a writer is waited for, and a signal ends the wait."""
-    os.mkfifo(tmp_path / "list")
-    with start("-i", str(tmp_path / "list"), encoding="utf-8") as process:
-        wait_for_handlers(process)
-        time.sleep(0.2)  # until the pipe is opened; before that the signal has its effect, too
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(60) == 143
 
 
 @pytest.mark.parametrize("number", SIGNALS)
@@ -336,18 +269,3 @@ def test_whole_lines(endless: str, tmp_path: Path, number: signal.Signals, waiti
     assert text.startswith(b"https://example.org/0\n")
     assert text.endswith(b"\n")
     assert b"Traceback" not in errors
-
-
-def test_a_signal_after_the_work(tmp_path: Path) -> None:
-    """A signal that comes once all is written does not change the exit code."""
-    code = (
-        "import os, signal, sys\n"
-        "from sitemapreader.cli import main\n"
-        f"sys.argv[1:] = [{str(SITE)!r}, '-q', '-o', 'urls.txt']\n"
-        "code = main()\n"
-        "os.kill(os.getpid(), signal.SIGTERM)\n"
-        "sys.exit(code)\n"
-    )
-    done = run_code(code, tmp_path)
-    assert (done.returncode, (tmp_path / "urls.txt").exists()) == (0, True)
-    assert "Traceback" not in done.stderr

@@ -36,11 +36,6 @@ EXAMPLES = [
 ]
 
 
-def test_version() -> None:
-    """--version names the package and its version."""
-    assert run("--version").stdout.startswith("sitemapreader ")
-
-
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_whole_help(name: str) -> None:
     """--help --all has each option of the command, and ends with lines that can be copied."""
@@ -69,14 +64,6 @@ def test_the_short_help_fits_a_terminal(name: str) -> None:
     every = run(*name.split(), "--all", "--help").stdout
     shown = {line.split()[0] for line in lines if line.startswith("  -")}
     assert all(flag.rstrip(",") in every for flag in shown)
-
-
-def test_the_short_help_has_what_people_type_first() -> None:
-    """The program's own names the commands and the everyday options."""
-    said = run("--help").stdout
-    wanted = "--since --include --sample --count-by --state --changes --format --output --user"
-    assert all(f"{name} " in said for name in wanted.split())
-    assert all(name in said.partition("commands: ")[2] for name in COMMANDS)
 
 
 def test_help_is_cheap() -> None:

@@ -12,7 +12,6 @@ from aiohttp import web
 from commands import allow, run, serving, urlset
 
 from sitemapreader.cli.run import read_lines
-from sitemapreader.many.sources import is_in_shard
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator
@@ -80,28 +79,6 @@ def test_a_table_and_a_report_of_many_sites(tmp_path: Path, listed: Path, sites:
     assert "not a site" in done.stderr
 
 
-@pytest.mark.parametrize("form", ["jsonl", "csv", "parquet"])
-def test_a_report_in_every_format(tmp_path: Path, sites: list[str], form: str) -> None:
-    """The same rows come in each format, also for named sites and a file."""
-    report, file = tmp_path / f"sites.{form}", tmp_path / "map.xml"
-    file.write_bytes(urlset(2))
-    done = run("-q", *sites[:2], str(file), "--report", str(report))
-    assert done.returncode == 0
-    if form == "parquet":
-        parquet = pytest.importorskip("pyarrow.parquet", reason="no pyarrow: pip install .[arrow]")
-        rows = parquet.read_table(report).to_pylist()
-    elif form == "csv":
-        rows = list(read_rows(report))
-    else:
-        rows = [json.loads(line) for line in report.read_text("utf-8").splitlines()]
-    found = {row["site"]: (row["status"], int(row["entries"])) for row in rows}
-    assert found == {
-        sites[0]: ("complete", URLS),
-        sites[1]: ("complete", URLS),
-        str(file): ("complete", 2),
-    }
-
-
 def test_the_parts_of_a_list_are_the_list(listed: Path, sites: list[str]) -> None:
     """Each site is in one of the parts, and the parts are the same in every run."""
     parts = [
@@ -111,17 +88,6 @@ def test_the_parts_of_a_list_are_the_list(listed: Path, sites: list[str]) -> Non
     whole = run("-q", "-i", str(listed), *allow(*sites)).stdout.split()
     assert sorted(parts[0] + parts[1] + parts[2]) == sorted(whole)
     assert len(whole) == 5 * URLS
-
-
-def test_several_lists(tmp_path: Path, sites: list[str]) -> None:
-    """All lists are read, one after the other."""
-    words = []
-    for number, site in enumerate(sites[:2]):
-        (tmp_path / f"{number}.txt").write_text(f"{site}\n", "utf-8")
-        words += ["-i", str(tmp_path / f"{number}.txt")]
-    done = run(*words, *allow(*sites))
-    assert (done.returncode, len(done.stdout.split())) == (0, 2 * URLS)
-    assert run(*words, "-i", "-", "-", input="").returncode == 2
 
 
 def test_a_list_without_a_site(tmp_path: Path, sites: list[str]) -> None:
@@ -137,14 +103,6 @@ def test_a_list_without_a_site(tmp_path: Path, sites: list[str]) -> None:
     ]
     assert [each.returncode for each in ended] == [0, 0]
     assert sorted(len(each.stdout.split()) for each in ended) == [0, URLS]
-
-
-def test_subdomains_are_in_one_part() -> None:
-    """A part is chosen by the registrable domain, and parts are about as large as each other."""
-    domains = [f"d{number}.example" for number in range(4_000)]
-    sizes = [sum(is_in_shard(domain, number, 4) for domain in domains) for number in range(4)]
-    assert sum(sizes) == 4_000
-    assert all(900 < size < 1_100 for size in sizes)
 
 
 def test_private_lines_of_a_list_are_refused(tmp_path: Path, sites: list[str]) -> None:
@@ -175,16 +133,6 @@ def test_output_and_state_go_together(
         assert len(first.read_text("utf-8").split()) == 5 * URLS
         assert second.read_text("utf-8") == ""
     assert not [path.name for path in tmp_path.iterdir() if path.name.startswith(".")]
-
-
-def test_columns_are_chosen(sites: list[str]) -> None:
-    """`--fields` may have the site, at any place; with one source there is no such column."""
-    done = run("-q", *sites[:2], "--format", "csv", "--fields", "loc,site", "--no-header")
-    assert sorted(done.stdout.splitlines()) == sorted(
-        f"{site}/{number},{site}" for site in sites[:2] for number in range(URLS)
-    )
-    for words in ((*sites[:2], "--fields", "loc"), (sites[0],)):
-        assert run("-q", *words, "--format", "csv").stdout.startswith("loc")
 
 
 @pytest.mark.parametrize("is_list", [True, False])

@@ -6,8 +6,6 @@ import asyncio
 import base64
 import json
 import re
-import socket
-import sys
 import threading
 from collections import Counter
 from contextlib import contextmanager
@@ -21,8 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-HOSTS = [f"127.0.1.{number}" for number in range(1, 196)]
-DEAD = [f"127.0.2.{number}" for number in range(1, 6)]
 URLS = 3
 
 
@@ -66,41 +62,6 @@ class Watch:
     def values(self, name: str) -> set[tuple[str, str]]:
         """Return the hosts that a header was sent to, with its values."""
         return {(host, value) for host, key, value in self.headers if key == name}
-
-
-def free_port(host: str) -> int:
-    """Return a port that nobody listens on."""
-    with socket.socket() as place:
-        place.bind((host, 0))
-        port: int = place.getsockname()[1]
-    return port
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(
-    sys.platform != "linux",
-    reason="no 200 loopback addresses: run it on Linux, where all of 127.0.0.0/8 is loopback",
-)
-@pytest.mark.parametrize("given", ["a file", "standard input"])
-def test_two_hundred_sites_five_of_them_dead(tmp_path: Path, given: str) -> None:
-    """All that live are read, several at once, in whole lines; the dead are named with a reason."""
-    watch = Watch()
-    with serving(watch.answer, HOSTS) as urls:
-        dead = [f"http://{host}:{free_port(host)}" for host in DEAD]
-        sites = [*urls[:90], *dead, *urls[90:]]
-        text = "# sites\n\n" + "\r\n".join(sites)
-        file = tmp_path / "sites.txt"
-        file.write_text(text, "utf-8")
-        source = str(file) if given == "a file" else "-"
-        options = allow(*urls, *dead)
-        done = run("-i", source, "--delay", "0", *options, input=text)
-    assert done.returncode == 3
-    lines = done.stdout.splitlines()
-    assert sorted(lines) == sorted(f"{url}/{n}" for url in urls for n in range(URLS))
-    assert 1 < watch.most_sites <= 8
-    last = done.stderr.splitlines()
-    assert any("585 URLs from 200 sources, 5 of which failed" in line for line in last)
-    assert {f"sitemapreader: failed: {url} (connect)" for url in dead} <= set(last)
 
 
 def test_one_host_is_asked_by_one_source_at_a_time(tmp_path: Path) -> None:
@@ -166,21 +127,6 @@ def test_secrets_stay_where_they_were_meant_for() -> None:
     assert named.values("Authorization")
     assert other.values("X-Key") == other.values("Authorization") == set()
     assert {value for _, value in other.values("User-Agent")} == {"our-bot"}
-
-
-@pytest.mark.parametrize("user", ["reader", "reader:"])
-def test_nobody_is_asked_without_a_terminal(user: str) -> None:
-    """Without a terminal a missing password is wrong usage, and an empty one is sent."""
-    watch = Watch()
-    with serving(watch.answer) as (url,):
-        done = run(url, "-u", user)
-    sent = {value.removeprefix("Basic ") for _, value in watch.values("Authorization")}
-    if user.endswith(":"):
-        assert done.returncode == 0
-        assert {base64.b64decode(value) for value in sent} == {b"reader:"}
-    else:
-        assert (done.returncode, done.stdout, sent) == (2, "", set())
-        assert "write USER:PASSWORD" in done.stderr
 
 
 class Proxy:
@@ -266,21 +212,6 @@ def test_delay_and_concurrency() -> None:
     assert done.returncode == 0
     assert {json.loads(line)["sitemap"] for line in done.stdout.splitlines()} == {f"{url}/map.xml"}
     assert watch.most_of_one == 1
-
-
-@pytest.mark.slow
-def test_the_environment_names_no_proxy() -> None:
-    """A proxy in the environment is not used, and is spoken of where it may be missed."""
-    watch = Watch()
-    with serving(watch.answer) as (url,), proxying() as (proxy, address):
-        names = ("http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "ALL_PROXY")
-        done = run(url, env=dict.fromkeys(names, f"http://{address}"))
-        lost = run(f"http://127.0.0.1:{free_port('127.0.0.1')}/", env={"HTTPS_PROXY": "http://p"})
-    assert (done.returncode, proxy.asked) == (0, [])
-    assert "-x" not in done.stderr
-    assert 'HTTPS_PROXY is set and was not used: to use this proxy, add -x "$HTTPS_PROXY"' in (
-        lost.stderr
-    )
 
 
 @pytest.mark.parametrize("begun", [True, False])

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import package
 import pytest
-from commands import answer_for, index, run, run_shell, serving, urlset
+from commands import answer_for, index, run, serving, urlset
 
 import sitemapreader
-from sitemapreader import SiteTask, discover_sync, walk_many_sync, walk_sync
+from sitemapreader import SiteTask, walk_many_sync, walk_sync
 from sitemapreader.fetch import MemoryFetcher
 from sitemapreader.many.sources import check_task
 
@@ -43,13 +43,6 @@ def test_files_and_standard_input(tmp_path: Path, command: str) -> None:
     locs = ["https://example.org/0", "https://example.org/1", "https://stdin.example/0"]
     assert (done.returncode, done.stdout.split()) == (0, locs)
     assert run("read", "-q", input=given).stdout.split() == locs[2:]
-
-
-def test_a_pipe_is_a_file() -> None:
-    """A named pipe, as `<(...)` makes one, is read like a file."""
-    script = f"{FOLDER}/sitemap-birds.xml.gz"
-    done = run_shell(f"sitemapreader -q <(cat {script})", package.ROOT, "bash", forks=False)
-    assert (done.returncode, len(done.stdout.split())) == (0, 12)
 
 
 def test_an_index_on_disk_is_not_complete(tmp_path: Path) -> None:
@@ -134,16 +127,9 @@ def walk_many_locs(url: str) -> list[str]:
         return [entry.loc for _, entries in run.batches() for entry in entries]
 
 
-def find_and_walk(url: str) -> list[str]:
-    found = [entry.loc for entry in discover_sync(url).sitemaps]
-    with walk_sync(sitemaps=found) as entries:
-        return [entry.loc for entry in entries]
-
-
 READERS: list[Callable[[str], list[str]]] = [
     walk_locs,
     walk_many_locs,
-    find_and_walk,
     lambda url: list(sitemapreader.to_dataframe(url)["loc"]),
     lambda url: run(url, "-q").stdout.split(),
 ]
@@ -155,14 +141,6 @@ def test_a_feed_is_a_feed_everywhere(read: Callable[[str], list[str]]) -> None:
     with serving(answer_for(FEED)) as (url,):
         assert read(f"{url}/feed/") == ["https://example.org/1", "https://example.org/2"]
         assert len(read(f"{url}/news/")) == 9
-
-
-def test_a_site_that_is_a_sitemap_in_its_report() -> None:
-    """The document says how it was found, and nothing else was asked for."""
-    with serving(answer_for(FEED)) as (url,), walk_sync(f"{url}/feed/") as entries:
-        assert len(list(entries)) == 2
-    (document,) = entries.report.documents
-    assert (document.via, document.format, document.status) == ("site", "rss", "complete")
 
 
 ARCHIVE = {
@@ -208,12 +186,3 @@ def test_the_kind_can_be_forced() -> None:
         alone = run(f"{url}/2026/", "-q", "--sitemap")
     assert (forced.returncode, len(forced.stdout.split())) == (0, 1020)
     assert (alone.returncode, alone.stdout) == (1, "")
-
-
-def test_a_long_url_is_no_file() -> None:
-    """A URL that is too long for the name of a file is a URL all the same."""
-    with serving(answer_for(ARCHIVE)) as (url,):
-        done = run(f"{url}/0.xml?{'a' * 5000}")
-        found = run("discover", f"{url}/{'a' * 5000}/")
-    assert (done.returncode, len(done.stdout.split())) == (0, 340)
-    assert found.stdout == f"{url}/index.xml\n"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import package
 import pytest
-from commands import answer_for, index, run, serving, urlset
+from commands import answer_for, run, serving
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -75,18 +75,6 @@ def test_tree_in_json(tmp_path: Path) -> None:
     assert robots["role"] == "robots"
     assert [child["entries"] for child in robots["sitemaps"][1]["sitemaps"]] == [5, 5, 12, 6, 10]
     assert json.dumps(second).count('"status": "complete"') == 8
-
-
-def test_tree_names_what_was_not_read(tmp_path: Path) -> None:
-    """A child that cannot be read has its place in the tree, with the reason."""
-    locs = ("http://a.example/a.xml", "http://a.example/gone\u202e.xml")
-    (tmp_path / "sitemap.xml").write_bytes(index(*locs, "http://a.example/sitemap.xml"))
-    (tmp_path / "a.xml").write_bytes(urlset(2, "http://a.example"))
-    done = run("tree", str(tmp_path), "--base-url", "http://a.example/", "--sitemap")
-    assert done.returncode == 3
-    assert "├── http://a.example/a.xml  urlset, complete, 2 URLs" in done.stdout
-    assert re.search(r"└── http://a\.example/gone\S*  failed \([a-z-]+ 404\)\n", done.stdout)
-    assert "\u202e" not in done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("pages", [{"/": b"<!doctype html>"}, {}])

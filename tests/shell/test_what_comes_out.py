@@ -6,25 +6,19 @@ import csv
 import io
 import json
 import os
-import re
 import select
 import shutil
 import subprocess
-import sys
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import package
 import pytest
 from aiohttp import web
 from commands import allow, answer_for, index, run, serving, start, urlset
 
-from sitemapreader import walk
-from sitemapreader.fetch import FolderFetcher
-
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sitemapreader.walker.config import Patterns
 
 SITE = package.ROOT / "testdata" / "site"
 FOLDER = str(SITE)
@@ -43,27 +37,6 @@ def test_include_and_exclude() -> None:
     ]
     file = SITE / "sitemap-birds.xml.gz"
     assert run("read", "-q", str(file), "--include", "wren$").stdout.count("\n") == 1
-
-
-async def test_the_library_includes_and_excludes() -> None:
-    """`walk` has the same filters, and its report says how many entries they kept back."""
-    fetcher = FolderFetcher(SITE)
-    found = []
-    patterns: list[Patterns] = [[re.compile("(?i)B"), "x"], "t$"]
-    for exclude in patterns:
-        walked = walk(fetcher.base_url, fetcher=fetcher, include="/birds/", exclude=exclude)
-        async with walked as entries:
-            found.append([entry.loc async for entry in entries])
-    assert [len(locs) for locs in found] == [0, 8]
-    assert all("/birds/" in loc and not loc.endswith("t") for loc in found[1])
-    assert sum(document.filtered for document in entries.report.documents) == 43 - 8
-
-
-@pytest.mark.parametrize("wrong", ["(", b"a", ["(", "a"], [1]])
-def test_the_library_refuses_what_is_no_pattern(wrong: object) -> None:
-    """What cannot be searched for is said at once, with what to write instead."""
-    with pytest.raises((ValueError, TypeError), match="regular expression"):
-        walk("https://a.example/", include=cast("str", wrong))
 
 
 def test_limit(tmp_path: Path) -> None:
@@ -88,18 +61,6 @@ def test_limit_stops_the_network() -> None:
     assert len(asked) < 100
 
 
-def test_since(tmp_path: Path) -> None:
-    """A date, or a span before now, leaves out what is older."""
-    file = tmp_path / "sitemap.xml"
-    file.write_bytes(
-        b"<urlset><url><loc>http://a.example/old</loc><lastmod>2020-01-01</lastmod></url>"
-        b"<url><loc>http://a.example/none</loc></url></urlset>"
-    )
-    for when in ("2021", "7d", "12h"):
-        assert run(str(file), "-q", "--since", when).stdout == "http://a.example/none\n"
-    assert len(run(str(file), "-q", "--since", "2019-05").stdout.split()) == 2
-
-
 def test_unique(tmp_path: Path) -> None:
     """Each URL is printed once, over all sources; options stand anywhere between them."""
     copy = shutil.copytree(FOLDER, tmp_path / "copy")
@@ -115,23 +76,8 @@ def test_formats() -> None:
     assert len(rows) == 44
     lines = run(FOLDER, "-q", "--format", "jsonl", "--fields", "lastmod,loc").stdout.splitlines()
     assert {tuple(json.loads(line)) for line in lines} == {("lastmod", "loc")}
-    words = [FOLDER, "--format", "csv", "--limit", "1", "-q"]
-    assert run(*words, "--bom").stdout == f"\ufeff{run(*words).stdout}"
     urls = run(FOLDER, "-q", "-0").stdout.split("\0")
     assert sorted(urls) == sorted(run(FOLDER, "-q", "-o", "-").stdout.split("\n"))
-
-
-def test_output_file(tmp_path: Path) -> None:
-    """It is there once it is whole, in the format of its suffix, with the rights of a new file."""
-    output = tmp_path / "urls.csv"
-    assert run(FOLDER, "-q", "-o", str(output)).returncode == 0
-    assert len(list(csv.DictReader(io.StringIO(output.read_text("utf-8"))))) == 43
-    assert [path.name for path in tmp_path.iterdir()] == ["urls.csv"]
-    mask = os.umask(0)
-    os.umask(mask)
-    assert output.stat().st_mode & 0o777 == 0o666 & ~mask
-    assert run(FOLDER, "-q", "-o", str(output), "--format", "urls").returncode == 0
-    assert output.read_text(encoding="utf-8").startswith("https://")
 
 
 def test_any_locale(tmp_path: Path) -> None:
@@ -141,17 +87,6 @@ def test_any_locale(tmp_path: Path) -> None:
     environment = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     done = run(str(file), "-q", env=environment)
     assert (done.returncode, done.stdout) == (0, "http://a.example/\\u2603\n")
-
-
-def test_depth() -> None:
-    """--depth 1 reads an index and its children, but no index below."""
-    pages = {"/1": index("HOST/2"), "/2": index("HOST/3"), "/3": urlset(1)}
-    with serving(answer_for(pages)) as (url,):
-        deep = run("--sitemap", f"{url}/1")
-        flat = run("--sitemap", f"{url}/1", "--depth", "1")
-    assert (deep.returncode, deep.stdout) == (0, "https://example.org/0\n")
-    assert (flat.returncode, flat.stdout) == (1, "")
-    assert "not read: 1 budget-depth" in flat.stderr
 
 
 def test_robots_feeds_and_probes() -> None:
@@ -216,30 +151,6 @@ def test_follow_and_a_state(tmp_path: Path) -> None:
         second = run(url, "-q", "--state", state)
     assert (len(first.stdout.split()), len(second.stdout.split())) == (8, 2)
     assert "/2026/" in second.stdout
-
-
-@pytest.mark.slow
-def test_memory_does_not_grow_with_the_list() -> None:
-    """A list of a hundred thousand lines takes no more room than one of a hundred."""
-    script = (
-        "import resource, sys\n"
-        "from sitemapreader.cli import main\n"
-        "code = main(['-q', '-i', '-'])\n"
-        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)\n"
-    )
-    pytest.importorskip("resource", reason="no module resource: run it on Linux or macOS")
-
-    def peak(lines: int) -> int:
-        done = subprocess.run(
-            [sys.executable, "-c", script],
-            input="no url\n" * lines,
-            capture_output=True,
-            encoding="utf-8",
-            check=True,
-        )
-        return int(done.stdout)
-
-    assert peak(100_000) < 1.1 * peak(100)
 
 
 def test_a_slow_list_holds_up_nobody() -> None:

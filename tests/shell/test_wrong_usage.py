@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import package
 import pytest
-from aiohttp import web
-from commands import run, serving, urlset
+from commands import run
 
 from sitemapreader.cli.commands import COMMANDS
 
@@ -68,6 +67,7 @@ WRONG = [
     ("site --count-by colour", "choose from sitemap, folder"),
     ("site -x socks5://127.0.0.1:1080", "must be the URL of an HTTP proxy"),
     ("site -x http://user:hidden@", "--proxy must be the URL of an HTTP proxy"),
+    ("site -u reader", "write USER:PASSWORD"),
     ("site -H hidden", "write a header as 'Name: value'"),
     ("site -H 'X-\u00e4: hidden'", "no header is named"),
     ("site -H 'X-Key: hid\nden'", "the value of the header X-Key has control characters"),
@@ -143,21 +143,6 @@ def test_wrong_usage_takes_two_lines(command: str, wrong: str) -> None:
     usage, error = done.stderr.splitlines()
     assert usage.startswith(f"usage: sitemapreader {command or '[COMMAND]'} [OPTION]...")
     assert error.startswith(f"sitemapreader{' ' * bool(command)}{command}: error: ")
-
-
-@pytest.mark.parametrize("command", ["urls", "tree", "discover"])
-def test_nothing_is_fetched(command: str) -> None:
-    """A word that is no source is wrong usage, and nothing else on the line is asked for."""
-    asked: list[str] = []
-
-    async def answer(request: web.Request) -> web.StreamResponse:
-        asked.append(request.path)
-        return web.Response(body=urlset(2))
-
-    with serving(answer) as (url,):
-        for words in (("discovr", f"{url}/a.xml"), (f"{url}/a.xml", "discovr")):
-            assert run(command, *words).returncode == 2
-    assert asked == []
 
 
 @pytest.mark.parametrize("when", [("--since", "-7d"), ("--since=-7d",), ("--since", "7d")])
