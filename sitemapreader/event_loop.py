@@ -1,4 +1,4 @@
-"""Event loops: their clocks, threads for them and beside them, the end of tasks."""
+"""Event loops: threads for them and beside them, the end of tasks."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ import threading
 from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext, suppress
 from functools import wraps
-from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, TypeVar
-from weakref import WeakKeyDictionary
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Iterator
@@ -19,44 +18,6 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 _INTERRUPT_SECONDS = 0.05
-_BLOCKED_SECONDS = 0.05
-"""How long a consumer keeps the event loop before that counts as blocked: longer than the steps of
-the readers that are ready by then."""
-
-
-class LoopClock:
-    """How long consumers blocked an event loop.
-
-    Attributes:
-        blocked: seconds of the loop's time, in all.
-    """
-
-    _of_loops: ClassVar[WeakKeyDictionary[asyncio.AbstractEventLoop, LoopClock]] = (
-        WeakKeyDictionary()
-    )
-
-    def __init__(self) -> None:
-        self.blocked = 0.0
-        self._is_handed_over = False
-
-    @classmethod
-    def of_running_loop(cls) -> LoopClock:
-        """Return the clock of the running loop."""
-        loop = asyncio.get_running_loop()
-        return cls._of_loops.get(loop) or cls._of_loops.setdefault(loop, cls())
-
-    def hand_over(self) -> None:
-        """Measure how long the consumer, which runs next, keeps the loop."""
-        if not self._is_handed_over:
-            self._is_handed_over = True
-            loop = asyncio.get_running_loop()
-            loop.call_soon(self._take_back, loop.time())
-
-    def _take_back(self, begin: float) -> None:
-        self._is_handed_over = False
-        seconds = asyncio.get_running_loop().time() - begin
-        if seconds > _BLOCKED_SECONDS:
-            self.blocked += seconds
 
 
 class LoopThread:

@@ -39,8 +39,6 @@ NOT_FOLLOWED = "not-followed"
 """Skipped: `follow` returned False for it."""
 SAME_LASTMOD = "same-lastmod"
 """Unchanged: its index says so."""
-SAME_FEED = "same-feed"
-"""Unchanged: an archive of a feed, or a page behind one that has not changed."""
 SAME_BODY = "same-body"
 """Unchanged: the server sent the same bytes again."""
 NOT_DUE = "not-due"
@@ -104,7 +102,7 @@ class Document:
         format: the format of its content; `None` if it is not a sitemap.
         status: how it ended.
         reason: why it is not complete: an Issue's code, or "not-modified-since", "not-followed",
-            "already-read", "not-read", "left-early", "same-lastmod", "same-feed",
+            "already-read", "not-read", "left-early", "same-lastmod",
             "same-body", "finished-before", "not-newer", "over-limit".
         http_status: status of the answer, where there was one.
         tries: how many requests were made, redirects not counted; 0 for none.

@@ -19,11 +19,11 @@ from sitemapreader.errors import FetchError
 from sitemapreader.event_loop import LoopClock
 from sitemapreader.fetch.hosts import HostBreaker
 from sitemapreader.issues import Issue, IssueCode
-from sitemapreader.models import Format, SitemapEntry
+from sitemapreader.models import SitemapEntry
 from sitemapreader.rows import Rows
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Iterator
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 
     from sitemapreader.fetch.client import Client, Fetcher
     from sitemapreader.fetch.local import StoredResponse
@@ -214,12 +214,8 @@ _INTERVAL_SECONDS = 0.005
 """Time after which the other tasks of the event loop run; one step of a reader takes 0.5 ms."""
 
 
-class Emit(Protocol):
-    """A function that hands a batch to the consumer."""
-
-    async def __call__(self, batch: Batch, size: int = 0, /) -> None:
-        """Wait until there is room for a batch that came from `size` bytes of markup."""
-        ...
+Emit: TypeAlias = "Callable[..., Awaitable[None]]"
+"""Hands a batch to the consumer, that came from so many bytes of markup, when there is room."""
 
 
 class Keeper(Protocol):
@@ -297,8 +293,6 @@ class WalkContext:
     )
     feedparser_lock: asyncio.Lock = attrs.field(factory=asyncio.Lock)
     """Held while feedparser reads a feed: one process at a time."""
-    extra_formats: frozenset[Format] = frozenset()
-    base_url: str | None = None
     kept: Keeper | None = None
     """Of rounds."""
 

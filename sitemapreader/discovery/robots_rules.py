@@ -52,8 +52,8 @@ class RobotsRules:
         self._agent = context.client.user_agent
         self._cache: dict[str, tuple[Robots, int]] = {}
         self._fetching: dict[str, asyncio.Lock] = {}
-        self._unreachable: dict[str, tuple[Issue, Document]] = {}
-        self._failed: dict[str, Document] = {}
+        self._failed: dict[str, tuple[Document, Issue | None]] = {}
+        """Origin -> the outcome of its robots.txt, and why its host gave no answer."""
 
     async def check_fetch(
         self, entry: SitemapEntry, referrers: Sequence[str], hosts: Hosts
@@ -132,18 +132,18 @@ class RobotsRules:
 
     def is_unreachable(self, url: str) -> bool:
         """Return whether the host of a URL gave no answer to the request for robots.txt."""
-        return origin_of(url) in self._unreachable
+        return self._failed.get(origin_of(url), (None, None))[1] is not None
 
     async def note_unreachable_host(self, url: str) -> bool:
         """Report why the host of a URL gave no answer; return whether that is so."""
-        unreachable = self._unreachable.get(origin_of(url))
-        if unreachable is not None:
-            await self._context.report_issue(*unreachable)
-        return unreachable is not None
+        document, issue = self._failed.get(origin_of(url), (None, None))
+        if issue is not None:
+            await self._context.report_issue(issue, document)
+        return issue is not None
 
     def find_failed(self, url: str) -> Document | None:
         """Return the outcome of the robots.txt of a URL's host if it was refused."""
-        return self._failed.get(origin_of(url))
+        return self._failed.get(origin_of(url), (None, None))[0]
 
     async def _is_listed(self, place: str, url: str) -> bool:
         """Return whether the robots.txt of `place` lists `url`: a proven cross-submit.
@@ -211,9 +211,8 @@ class RobotsRules:
         # A redirect has no status of its own here, but is an answer of the host: whether it leads
         # in a circle, or to another host that is down or must not be asked.
         is_redirected = origin_of(error.url) != origin
-        if error.http_status in _NOT_OF_THE_HOST and not absent and not is_redirected:
-            self._unreachable[origin] = issue_from_error(error, document), document
-        self._failed[origin] = document
+        is_silent = error.http_status in _NOT_OF_THE_HOST and not absent and not is_redirected
+        self._failed[origin] = document, issue_from_error(error, document) if is_silent else None
         if error.code in _LEADS_NOWHERE:
             await self._context.report_issue(make_issue(error.code, document.url), document)
         elif not absent:

@@ -63,8 +63,9 @@ def walk_many(
             sitemap. Other texts get an outcome, too.
         at_once: how many sites are read at the same time. Sites of one registrable domain wait for
             each other.
-        site_seconds: how long one site may take, without that for which you hold it up; URLs that
-            were read until then are kept. `None` leaves it to `limits`.
+        site_seconds: how long one site may take, without that for which you hold it up (but by
+            blocking the event loop: `walk_many_sync` has one of its own); URLs that were read until
+            then are kept. `None` leaves it to `limits`.
         on_site: called with the `SiteOutcome` of each site when it is known; they are not kept in
             `SiteRun.outcomes` then. It must not block. An exception that it raises ends the run,
             which raises it.

@@ -303,16 +303,17 @@ class SiteRun(TaskStream[SiteBatch]):
 
     async def _list_sites(self) -> AsyncGenerator[str | SiteTask, None]:
         """Yield each site once, as it was given; record an outcome for what is not a URL."""
-        seen = SeenKeys()
+        seen, number = SeenKeys(), 0
         async for given in iterate_sites(self._sites):
             try:
                 task = check_task(given)
             except InvalidSiteError as error:
                 await self._end_site(SiteWalk(str(error)))
                 continue
-            if len(seen) >= _MOST_SEEN:
-                seen = SeenKeys()
+            if number == _MOST_SEEN:
+                seen, number = SeenKeys(), 0
             if seen.add(task.key):
+                number += 1
                 yield given  # a hundred thousand may wait for their domain: no more than a name
             else:
                 self.repeated += 1

@@ -159,19 +159,6 @@ class SeenKeys:
         self._tables = [_EMPTY] * _SHARDS
         self._sizes = [0] * _SHARDS
 
-    def __len__(self) -> int:
-        return sum(self._sizes)
-
-    def __contains__(self, text: str) -> bool:
-        value = self._hash(text) & _WORD or 1
-        table = self._tables[value % _SHARDS]
-        slot = value // _SHARDS % len(table)
-        while present := table[slot]:
-            if present == value:
-                return True
-            slot = (slot + 1) % len(table)
-        return False
-
     def add(self, text: str) -> bool:
         """Add `text`; return whether it is new."""
         value = self._hash(text) & _WORD or 1  # 0 marks a free slot

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 import attrs
 
-from sitemapreader.event_loop import LoopClock, LoopThread, contain, end_task, get_result
+from sitemapreader.event_loop import LoopThread, contain, end_task, get_result
 from sitemapreader.rows import BATCH_ROWS, Rows
 
 if TYPE_CHECKING:
@@ -85,7 +85,6 @@ class Channel(Generic[B]):
         self._weight -= weight
         if self._weight < self._capacity:
             self._room.set()
-        LoopClock.of_running_loop().hand_over()
         return batch
 
     def drain(self) -> list[B]:

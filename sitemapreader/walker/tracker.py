@@ -16,7 +16,6 @@ from sitemapreader.models import Change, SitemapEntry, UrlEntry, Via
 from sitemapreader.outcomes import (
     FINISHED_BEFORE,
     NOT_DUE,
-    SAME_FEED,
     SAME_LASTMOD,
     Document,
     Status,
@@ -34,8 +33,6 @@ if TYPE_CHECKING:
 
 _FINISHED = frozenset({Status.COMPLETE, Status.PARTIAL, Status.UNCHANGED})
 _ABSENT = 404
-_ARCHIVE = "archive"
-"""Stands in the place of a lastmod at the link to a page that never changes."""
 
 
 @attrs.define(eq=False)
@@ -153,14 +150,11 @@ class DocumentTracker:
 
     @property
     def is_current(self) -> bool:
-        """Whether its index, or the feed that it is a page of, shows that it is unchanged."""
-        if not self._is_usable:
-            return False
-        if self._entry.via is Via.PAGE:
-            return self._trusts_feed()
+        """Whether its index shows that it is unchanged."""
         is_chosen = self._writer.round is not None  # what is due is asked for
         return (
-            self._config.prune
+            self._is_usable
+            and self._config.prune
             and self._is_dated
             and self._is_recent()
             and not is_chosen
@@ -169,20 +163,6 @@ class DocumentTracker:
 
     def _believes(self, proof: int) -> bool:
         return self._known.believes(proof, self._writer.run, self._writer.rules)
-
-    def _trusts_feed(self) -> bool:
-        """Return whether a page of a feed need not be fetched again.
-
-        An archive never changes. Any other page is as it was while the page before it is, and if it
-        was read since that has changed; but not for ever.
-        """
-        row, parent_read = self.row, self._parent_read
-        return self._entry.is_archive or (
-            parent_read is not None
-            and (row.seen_run or 0) >= parent_read
-            and row.status != Status.FAILED
-            and self._is_recent()
-        )
 
     def _is_recent(self) -> bool:
         """Return whether the document was confirmed recently enough to be trusted."""
@@ -211,8 +191,7 @@ class DocumentTracker:
         if self.is_postponed:
             return Status.SKIPPED, NOT_DUE
         if not self.was_finished:
-            is_page = self._entry.via is Via.PAGE
-            return Status.UNCHANGED, SAME_FEED if is_page else SAME_LASTMOD
+            return Status.UNCHANGED, SAME_LASTMOD
         return Status(self.row.status), self.row.reason or FINISHED_BEFORE
 
     def make_prior_version(self) -> PriorVersion:
@@ -243,21 +222,16 @@ class DocumentTracker:
 
     def list_children(self) -> list[SitemapEntry]:
         """Return the children that the document had."""
-        sitemap, kind = self.row.final_url, self.row.kind
-        known = self.row.list_children()
-        if kind is not None and kind.is_feed:
-            return [
-                SitemapEntry(loc, None, Via.PAGE, sitemap, is_archive=mark == _ARCHIVE)
-                for loc, mark in known
-            ]
+        via = Via.PAGE if self.row.kind is not None and self.row.kind.is_feed else Via.INDEX
         return [
             SitemapEntry(
                 loc,
                 None if lastmod is None else parse_lastmod(lastmod),
-                sitemap=sitemap,
+                via,
+                self.row.final_url,
                 lastmod_text=lastmod,
             )
-            for loc, lastmod in known
+            for loc, lastmod in self.row.list_children()
         ]
 
     # -- during the visit
@@ -265,8 +239,7 @@ class DocumentTracker:
     def add_children(self, entries: list[SitemapEntry]) -> None:
         """Remember children of the document, without passwords."""
         for entry in entries:
-            mark = _ARCHIVE if entry.is_archive else _lastmod_of(entry)
-            self._children.append((without_userinfo(entry.loc), mark))
+            self._children.append((without_userinfo(entry.loc), _lastmod_of(entry)))
 
     def drop_repeated(self, entries: list[UrlEntry]) -> list[UrlEntry]:
         """Return the entries that the resumed walk has not delivered.

@@ -211,7 +211,7 @@ class Visit:
     # -- the body
 
     async def _read(self, response: Response, chunks: AsyncGenerator[bytes, None]) -> None:
-        base_url = self._context.base_url
+        base_url = self._parts.config.base_url
         self._reader = reader = SitemapReader(
             response.url if base_url is None else base_url,
             limits=self._context.limits,
@@ -229,7 +229,7 @@ class Visit:
     async def _choose_extra_formats(self) -> frozenset[Format]:
         """Return the formats that are read besides sitemaps."""
         # No pages at a guessed path: many servers answer any path with a page.
-        formats = self._context.extra_formats - {
+        formats = self._parts.config.extra_formats - {
             Format.HTML if self.document.via is Via.WELL_KNOWN else None
         }
         if formats and not has_suffixes():  # they tell which links stay on the site

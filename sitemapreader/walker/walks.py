@@ -263,8 +263,6 @@ class Walk(TaskStream[Batch]):
                 budget=budget,
                 report=self.report,
                 emit=partial(_put_batch, self._channel),
-                extra_formats=self._config.extra_formats,
-                base_url=self._config.base_url,
                 kept=None if self._config.revisit is None else self._writer,
             )
             for url in self._list_named() if self._config.trusted else ():

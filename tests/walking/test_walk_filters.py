@@ -221,7 +221,6 @@ def test_a_hundred_thousand() -> None:
     assert all(keys.add(url) for url in urls)
     random.Random(1).shuffle(urls)
     assert not any(keys.add(url) for url in urls)
-    assert len(keys) == 100_000
 
 
 def test_bytes_a_url() -> None:
