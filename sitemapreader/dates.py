@@ -42,15 +42,12 @@ _RFC822 = re.compile(
     r")?",
     re.ASCII | re.IGNORECASE,
 )
-_MONTHS = {
-    "jan": 1, "feb": 2, "mar": 3, "apr": 4, "may": 5, "jun": 6,
-    "jul": 7, "aug": 8, "sep": 9, "oct": 10, "nov": 11, "dec": 12,
-}  # fmt: skip
+_MONTHS = (*("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"),)
 # RFC 822, section 5.1; hours east of Greenwich
-_ZONES = {
-    "": 0, "z": 0, "ut": 0, "utc": 0, "gmt": 0,
+_ZONES = dict.fromkeys(("", "z", "ut", "utc", "gmt"), 0) | {
     "est": -5, "edt": -4, "cst": -6, "cdt": -5, "mst": -7, "mdt": -6, "pst": -8, "pdt": -7,
 }  # fmt: skip
+_DAY = timedelta(days=1)
 _MAX_OFFSET = timedelta(hours=14)
 """Line Islands, the farthest from Greenwich; a larger one is a mistake."""
 
@@ -76,15 +73,15 @@ def _make_moment(
     number = int(year)
     if len(year) == 2:  # RFC 2822, section 4.3: below 50 in this century, else in the last
         number += 2000 if number < 50 else 1900
+    month_number = _MONTHS.index(month.lower()) + 1 if month.isalpha() else int(month or 1)
     hour, minute, second = (int(clock[name] or 0) for name in ("hour", "minute", "second"))
     microsecond = int(fraction[:6].ljust(6, "0"))
-    extra = timedelta(0)
-    if (hour, minute, second, microsecond) == (24, 0, 0, 0):  # ISO 8601: the end of the day
-        hour, extra = 0, timedelta(days=1)
+    is_end = (hour, minute, second, microsecond) == (24, 0, 0, 0)  # ISO 8601: of the day
     if second == 60:  # a leap second, which datetime does not know
         second = 59
-    date = number, _MONTHS.get(month.lower()) or int(month or 1), int(day or 1)
-    moment = datetime(*date, hour, minute, second, microsecond, tzinfo=_offset(zone)) + extra
+    times = 0 if is_end else hour, minute, second, microsecond
+    moment = datetime(number, month_number, int(day or 1), *times, tzinfo=_offset(zone))
+    moment += _DAY * is_end
     moment.astimezone(UTC)  # year 1 east of Greenwich: would fail in the hands of the caller
     return moment
 
@@ -132,7 +129,6 @@ def parse_column(texts: list[str]) -> list[datetime | None]:
 
 # -- since and until
 
-_DAY = timedelta(days=1)
 _END_OF_TIME = datetime.max.replace(tzinfo=UTC)
 
 
@@ -153,29 +149,23 @@ def is_recent(entry: UrlEntry, since: datetime, *, keep_undated: bool = True) ->
 
     One without either passes if undated ones are kept.
     """
-    moment = entry.date
-    if moment is None:
-        return keep_undated
+    moment = entry.lastmod or entry.date
+    if moment is None or moment >= since:
+        return moment is not None or keep_undated
     text = entry.lastmod_text
     if entry.lastmod is None:
         # The text of a publication date is not kept. Midnight in UTC is what a date without a time
         # is read as.
         is_day = moment.tzinfo is UTC and moment.time() == time.min
-        text = (moment.date() if is_day else moment).isoformat()
-    return moment >= since or is_since(moment, text, since)
+        text = None if is_day else moment.isoformat()
+    return is_since(moment, text, since)
 
 
 def select_recent(
     entries: Iterable[UrlEntry], since: datetime, *, keep_undated: bool = True
 ) -> list[UrlEntry]:
     """Return the entries that pass `since`, as `is_recent` decides."""
-    return [
-        entry
-        for entry in entries
-        # nearly all that pass do so by their lastmod, without a call
-        if ((lastmod := entry.lastmod) is not None and lastmod >= since)
-        or is_recent(entry, since, keep_undated=keep_undated)
-    ]
+    return [entry for entry in entries if is_recent(entry, since, keep_undated=keep_undated)]
 
 
 def end_of_span(moment: datetime, text: str) -> datetime | None:

@@ -1,9 +1,8 @@
 """The objects that all parts of one walk share, and its budget."""
 
 # The seconds are the walk's own: a consumer that works for hours inside its loop would otherwise
-# lose the rest of the site. So the clock stands still while the channel to the consumer is full,
-# and while the consumer blocks the event loop. It runs while there is room in the channel, because
-# then the walk reads on.
+# lose the rest of the site. So the clock stands still while the channel to the consumer is full. It
+# runs while there is room in the channel, because then the walk reads on.
 
 from __future__ import annotations
 
@@ -16,7 +15,6 @@ from weakref import WeakKeyDictionary
 import attrs
 
 from sitemapreader.errors import FetchError
-from sitemapreader.event_loop import LoopClock
 from sitemapreader.fetch.hosts import HostBreaker
 from sitemapreader.issues import Issue, IssueCode
 from sitemapreader.models import SitemapEntry
@@ -84,7 +82,6 @@ class Budget:
         self._feedparser_runs = limits.feedparser_runs
         self._urls = urls or UrlAllowance(float("inf"))
         self._loop = asyncio.get_running_loop()
-        self._clock = LoopClock.of_running_loop()
         self._paused_at: float | None = None
         self._paused = 0.0
         self._deadline = self._time() + limits.walk_seconds
@@ -116,19 +113,17 @@ class Budget:
     @contextmanager
     def paused(self) -> Iterator[None]:
         """Stop the clock of the walk: it waits for its consumer."""
-        self._paused_at = self._loop.time() - self._clock.blocked
+        self._paused_at = self._loop.time()
         self.close()
         try:
             yield
         finally:
-            self._paused += self._loop.time() - self._clock.blocked - self._paused_at
+            self._paused += self._loop.time() - self._paused_at
             self._paused_at = None
             self._set_alarm()
 
     def _time(self) -> float:
-        now = self._paused_at
-        if now is None:
-            now = self._loop.time() - self._clock.blocked
+        now = self._loop.time() if self._paused_at is None else self._paused_at
         return now - self._paused
 
     def return_document(self) -> None:
@@ -191,7 +186,7 @@ class Budget:
 
     def _on_alarm(self) -> None:
         self._alarm = None
-        if self.seconds_left():  # the consumer has paused the walk, or blocked the loop
+        if self.seconds_left():  # the consumer has paused the walk
             self._set_alarm()
         else:
             self._wake_all()

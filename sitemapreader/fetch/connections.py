@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 import select
 import socket
-from contextvars import ContextVar
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
@@ -33,8 +32,6 @@ _END_OF_HEAD = re.compile(rb"\r?\n\r?\n")
 _TIMED_OUT = re.compile(rb"HTTP/1\.[01] 408")
 _MOST_HOSTS = 1_000
 """How many hosts are remembered that are out of step."""
-TRUST: ContextVar[Trust] = ContextVar("TRUST")
-"""Where the request may go that is sent now."""
 _BYTES = getattr(select, "POLLIN", 1)
 _END = getattr(select, "POLLHUP", 16) | getattr(select, "POLLRDHUP", 0)
 
@@ -136,7 +133,7 @@ class CleanConnector(aiohttp.TCPConnector):
     """A connector that hands out a kept connection only if nothing has arrived on it.
 
     A host that has once sent more than its answers gets a new connection for each request. Direct
-    connections go to addresses that `TRUST` allows; others to a proxy.
+    connections go to addresses that the request's `Trust` allows; others to a proxy.
     """
 
     def __init__(self, *, is_direct: bool, **how: Any) -> None:
@@ -158,10 +155,11 @@ class CleanConnector(aiohttp.TCPConnector):
     async def _resolve_host(
         self, host: str, port: int, traces: Sequence[Trace] | None = None
     ) -> list[ResolveResult]:
-        del traces
         found = await self._find(host, port)
         if self._is_direct:  # again: the name may have another address than a moment ago
-            name, trust = host.lower().rstrip("."), TRUST.get()
+            name = host.lower().rstrip(".")
+            (trace,) = traces or ()  # what a request carries has no public name on this way
+            trust: Trust = trace._trace_config_ctx.trace_request_ctx  # noqa: SLF001 (as said)
             found = [each for each in found if trust.allows(name, each["host"])]
         if not found:
             raise socket.gaierror(socket.EAI_NONAME, "no address of it is allowed")

@@ -14,7 +14,7 @@ import aiohttp
 from aiohttp.http_exceptions import HttpProcessingError
 
 from sitemapreader.errors import LOGIN_STATUSES, FetchError
-from sitemapreader.fetch.connections import TRUST, CleanConnector, OneAnswer
+from sitemapreader.fetch.connections import CleanConnector, OneAnswer
 from sitemapreader.fetch.urls import RequestUrl, read_headers
 from sitemapreader.issues import IssueCode
 
@@ -272,7 +272,6 @@ class Sessions:
         No redirect is followed. Nothing is connected to but what `trust` allows, or a proxy.
         """
         session, connector = self._choose(target, trust)
-        token = TRUST.set(trust)
         try:
             while True:
                 with suppress(_UnansweredError):
@@ -283,12 +282,11 @@ class Sessions:
                         headers=headers,
                         proxy=self._options.proxy,
                         allow_redirects=False,
+                        trace_request_ctx=trust,  # for the connector
                     )
                     return Answer(cast("_ConnectedResponse", response), target, connector)
         except _FOREIGN as error:
             raise _make_error(error, target) from error
-        finally:
-            TRUST.reset(token)
 
     def _choose(
         self, target: RequestUrl, trust: Trust
@@ -315,6 +313,7 @@ class Sessions:
             # aiohttp times only the connection; for the rest see `answers`.
             timeout=aiohttp.ClientTimeout(sock_connect=self._options.connect_seconds),
             read_bufsize=65_536,
+            trace_configs=[aiohttp.TraceConfig()],  # carries the trust of a request
         )
         # Or it would repeat requests by itself, and neither turns nor attempts would count them.
         session._retry_connection = False  # noqa: SLF001 (there is no option)

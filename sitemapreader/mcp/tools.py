@@ -311,8 +311,8 @@ class SiteTools:
         with result:
             for each in result.findings:
                 page.add(
-                    rule=each.code,
-                    severity=each.severity.name.lower(),
+                    rule=each.rule.code,
+                    severity=each.severity.lower(),
                     what=each.rule.title,
                     count=each.count,
                     of=each.of,

@@ -61,7 +61,6 @@ def _unwrap(text: str) -> str:
     return bare if is_url and not any(mark in bare for mark in '<>"') else text
 
 
-_MARKS = re.compile(r"""[\s,;|<>"'`“”„]""")
 _SEPARATORS = re.compile(r"""[,;|]["' ]*+(?:\d\d\d\d-\d|[a-zA-Z]{5,7}["' ]*+[,;|]|https?:)""")
 """Stand in front of a second column, or of a second URL."""
 _STEP = 1_000
@@ -131,19 +130,15 @@ class TextReader:
     def _read_odd_lines(self, lines: list[str]) -> Iterator[list[Event]]:
         events: list[Event] = []
         for number, line in enumerate(lines, self._line):
-            if line:
-                self._read_line(events, line, number)
+            urls = split_line(line) if line else []
+            if urls and urls != [line]:
+                self._stats.add_issue(events, IssueCode.UNTIDY_LINE, line=number, value=line)
+            for url in urls:
+                self._read_url(events, url, number)
             if number % _STEP == 0:
                 yield events
                 events = []
         yield events
-
-    def _read_line(self, events: list[Event], text: str, line: int) -> None:
-        urls = split_line(text) if _MARKS.search(text) else [text]
-        if urls != [text]:
-            self._stats.add_issue(events, IssueCode.UNTIDY_LINE, line=line, value=text)
-        for url in urls:
-            self._read_url(events, url, line)
 
     def _read_url(self, events: list[Event], text: str, line: int) -> None:
         found = read_loc(text, "") if has_web_scheme(text) else ("", [IssueCode.NOT_A_URL])

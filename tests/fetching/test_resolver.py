@@ -20,7 +20,6 @@ from aiohttp import web
 from faults import DOCUMENT, FaultServer
 from hosts import ANSWERS, HOSTS, REFUSALS, open_and_fail, resolve
 from resolving import NamedAddresses
-from timing import retried
 from walking import urlset
 
 from sitemapreader import FetchError, FetchOptions, HttpFetcher, IssueCode, walk_many
@@ -127,28 +126,6 @@ async def test_many_names_of_one_address(server: Server, most: int | None) -> No
         assert 1 < server.most["127.0.0.1"] <= (most or FetchOptions().per_address)
 
 
-async def test_addresses_are_counted_apart(server: Server) -> None:
-    """Each of two servers gets as many at once."""
-    resolver = NamedAddresses(lambda name: f"127.0.0.{2 + int(name[5:-5]) % 2}")
-    async with open_fetcher(server, resolver, per_address=2) as fetcher:
-        assert await read_all(server, fetcher, NAMES) == len(NAMES)
-    assert server.most.keys() == {"127.0.0.2", "127.0.0.3"}
-    assert max(server.most.values()) <= 2
-
-
-async def test_a_literal_counts_with_the_names_of_its_address(server: Server) -> None:
-    """So does a name in a redirect, and one host by itself gets no more than before."""
-    async with open_fetcher(server, NamedAddresses(), per_address=3) as fetcher:
-        assert await read_all(server, fetcher, ["127.0.0.1", *NAMES[:9]]) == 10
-    assert server.most["127.0.0.1"] <= 3
-    server.most.clear()
-    async with open_fetcher(server, NamedAddresses()) as fetcher:
-        await asyncio.gather(
-            *(open_status(fetcher, f"http://a.test:{server.port}/{n}") for n in range(9))
-        )
-    assert server.most["127.0.0.1"] <= FetchOptions().per_host
-
-
 async def open_status(fetcher: HttpFetcher, url: str) -> IssueCode | None:
     try:
         async with fetcher.open(url):
@@ -192,21 +169,6 @@ async def test_a_lookup_without_an_end_is_left() -> None:
     options = FetchOptions(headers_seconds=0.05, max_attempts=1)
     async with HttpFetcher(options, resolver=Stuck()) as fetcher:
         assert await open_status(fetcher, "http://a.test/") == IssueCode.TIMEOUT
-
-
-@retried
-async def test_a_wait_for_an_address_shortens_no_delay(server: Server) -> None:
-    """Two requests of a host that waited for its address do not start together."""
-    options = {"per_address": 1, "per_host": 2, "delay_seconds": 0.1}
-    async with open_fetcher(server, NamedAddresses(), **options) as fetcher:
-        async with fetcher.open(f"http://a.test:{server.port}/sitemap.xml"):
-            urls = [f"http://b.test:{server.port}/{number}" for number in range(2)]
-            tasks = [asyncio.create_task(open_status(fetcher, url)) for url in urls]
-            await asyncio.sleep(0.15)
-            assert len(server.times) == 1
-        await asyncio.gather(*tasks)
-    assert server.times[2] - server.times[1] >= 0.09
-    server.times.clear()
 
 
 async def try_all() -> dict[str, Any]:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-import time
-from datetime import UTC, datetime, timedelta
-from email.utils import format_datetime
+from datetime import UTC, datetime
 from itertools import pairwise
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -14,7 +12,6 @@ from urllib.parse import quote
 import pytest
 from each_case import for_each
 from faults import DOCUMENT, FaultServer
-from serving import serve
 from timing import retried
 
 from sitemapreader.errors import FetchError
@@ -22,7 +19,7 @@ from sitemapreader.fetch.answers import parse_retry_after, wait_before_retry
 from sitemapreader.fetch.http import HttpFetcher
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import FetchOptions
-from sitemapreader.walker import discover, walk
+from sitemapreader.walker import walk
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -126,16 +123,6 @@ async def test_how_often_was_asked_is_in_the_report(
     assert {record.name for record in caplog.records} <= {"asyncio", "sitemapreader"}
 
 
-async def test_how_often_was_asked_for_what_is_no_sitemap() -> None:
-    """It is said of a robots.txt and of a start page too, with an answer or without."""
-    async with serve(lambda _: {"/robots.txt": 503, "/": b"<html>"}) as served:
-        found = await discover(served.base, options=QUICK)
-    assert {str(document.role): document.tries for document in found.documents} == {
-        "robots": 3,
-        "page": 1,
-    }
-
-
 @pytest.mark.parametrize(
     ("path", "requests"),
     [("reset", 3), ("close", 3), *((f"status/{status}", 3) for status in (429, 500, 503, 599))]
@@ -178,22 +165,11 @@ async def test_a_connection_that_went_stale_costs_no_try(server: FaultServer) ->
     assert len(server.requests) == 5
 
 
-@pytest.mark.parametrize("status", [429, 503])
-async def test_retry_after_is_waited_for(status: int, server: FaultServer) -> None:
+async def test_retry_after_is_waited_for(server: FaultServer) -> None:
     """The server's number is kept to, whatever our own pauses are."""
-    assert await fetch(server, f"later?status={status}&after=1") == DOCUMENT
+    assert await fetch(server, "later?status=503&after=1") == DOCUMENT
     first, second = server.requests
     assert second.at - first.at >= 0.99
-
-
-async def test_a_date_is_waited_for(server: FaultServer) -> None:
-    """The second request comes after the date; dates have whole seconds."""
-    date = (datetime.now(UTC) + timedelta(seconds=2)).replace(microsecond=0)
-    end = time.monotonic() + (date - datetime.now(UTC)).total_seconds()
-    after = quote(format_datetime(date, usegmt=True))
-    assert await fetch(server, f"later?status=503&after={after}") == DOCUMENT
-    _, second = server.requests
-    assert second.at > end - 0.1
 
 
 async def test_retry_after_beyond_our_patience(server: FaultServer) -> None:

@@ -9,16 +9,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 from faults import FaultServer
-from serving import Page, serve
-from timing import Clock, is_linear, retried
-from walking import index, urlset
+from timing import Clock, retried
 
 from sitemapreader.errors import FetchError
 from sitemapreader.fetch import hosts as politeness
 from sitemapreader.fetch.hosts import LENT_AFTER_SECONDS, Host, Hosts, LongWaitError, Slot
 from sitemapreader.fetch.http import HttpFetcher
 from sitemapreader.options import FetchOptions
-from sitemapreader.walker import walk
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -55,25 +52,6 @@ async def test_requests_at_once(per_host: int, server: FaultServer) -> None:
     assert max(request.at_once for request in server.requests) == per_host
 
 
-async def test_hosts_do_not_wait_for_one_another(server: FaultServer) -> None:
-    """The bound is one of each host."""
-    async with HttpFetcher(FetchOptions(per_host=1)) as fetcher:
-        other = server.url("slow").replace("127.0.0.1", "localhost")
-        fetcher.trust(server.base)
-        fetcher.trust(other)
-        await fetch_many(fetcher, server.url("slow"), other)
-    assert max(request.at_once for request in server.requests) == 2
-
-
-async def test_a_redirect_gives_its_turn_back(server: FaultServer) -> None:
-    """With one slot only, redirects on the same host still arrive."""
-    async with HttpFetcher(FetchOptions(per_host=1)) as fetcher:
-        fetcher.trust(server.base)
-        async with asyncio.timeout(PATIENT):
-            await fetch_many(fetcher, *[server.url("hops/3")] * 3)
-    assert len(server.requests) == 12
-
-
 async def test_a_body_read_to_its_end_gives_its_turn_back(server: FaultServer) -> None:
     """The next document need not wait for the first one's context to be left."""
     async with HttpFetcher(FetchOptions(per_host=1)) as fetcher:
@@ -97,17 +75,6 @@ async def post(fetcher: HttpFetcher, server: FaultServer) -> None:
         await writer.wait_closed()
 
 
-async def test_requests_of_ones_own_take_their_turn(server: FaultServer) -> None:
-    """Inside `turn`, other requests count among those of the fetcher at a host."""
-    async with HttpFetcher(FetchOptions(per_host=2)) as fetcher, asyncio.TaskGroup() as group:
-        fetcher.trust(server.base)
-        for _ in range(4):
-            group.create_task(post(fetcher, server))
-            group.create_task(fetch(fetcher, server.url("slow")))
-    assert len(server.requests) == 8
-    assert max(request.at_once for request in server.requests) == 2
-
-
 async def test_a_turn_is_given_back(server: FaultServer) -> None:
     """Whoever fails inside `turn`, or is cancelled before it, holds nothing up."""
     async with HttpFetcher(FetchOptions(per_host=1)) as fetcher, asyncio.timeout(PATIENT):
@@ -122,51 +89,6 @@ async def test_a_turn_is_given_back(server: FaultServer) -> None:
         with pytest.raises(FetchError, match="http"):
             async with fetcher.turn("ftp://example.org/"):
                 pytest.fail("no turn for what cannot be requested")
-
-
-@retried
-async def test_turns_keep_the_crawl_delay(server: FaultServer) -> None:
-    """The Crawl-delay lies between two turns, and between a turn and a request of the fetcher."""
-    server.requests.clear()
-    async with HttpFetcher(FetchOptions(delay_seconds=0)) as fetcher:
-        fetcher.trust(server.base)
-        fetcher.set_crawl_delay(server.base, 0.2)
-        await post(fetcher, server)
-        await fetch(fetcher, server.url("ok"))
-        await post(fetcher, server)
-    assert len(server.requests) == 3
-    assert min(gaps(server)) >= 0.15
-
-
-async def test_turns_beside_a_walk_come_in_the_order_in_which_they_are_asked_for() -> None:
-    """Neither the walk nor its pages starve: each waits for those before it, and no longer."""
-
-    def make_pages(base: str) -> dict[str, Page]:
-        children = [f"{base}/{number}.xml" for number in range(30)]
-        return {
-            "/robots.txt": f"Sitemap: {base}/i.xml\nUser-agent: *\nCrawl-delay: 0.05".encode(),
-            "/i.xml": index(*children),
-            **{f"/{number}.xml": urlset(f"{base}/{number}") for number in range(30)},
-        }
-
-    served: list[int] = []
-
-    async def visit(fetcher: HttpFetcher, number: int, url: str) -> None:
-        async with fetcher.turn(url):
-            served.append(number)
-
-    async with (
-        serve(make_pages) as site,
-        HttpFetcher() as fetcher,
-        asyncio.TaskGroup() as group,
-        walk(site.base, fetcher=fetcher) as entries,
-    ):
-        await anext(aiter(entries))
-        pages = [group.create_task(visit(fetcher, n, site.base)) for n in range(30)]
-        rest = [entry async for entry in entries]
-        await asyncio.gather(*pages)
-    assert served == list(range(30))
-    assert (len(rest), entries.report.complete) == (29, True)
 
 
 def gaps(server: FaultServer) -> list[float]:
@@ -307,31 +229,6 @@ async def test_a_slot_in_use_is_not_lent() -> None:
     assert not await is_let_in(third, LENT)
     (await stranger).release()
     assert await is_let_in(third, PATIENT)
-
-
-def test_many_wait_for_one_host() -> None:
-    """Requests that wait are each served once, in order, in time that grows with their number."""
-    served: list[int] = []
-
-    async def ask(host: Host, number: int) -> None:
-        slot = Slot()
-        await host.acquire(slot)
-        served.append(number)
-        await asyncio.sleep(0)
-        slot.release()
-
-    async def serve_all(count: int) -> None:
-        host = Hosts(2, 0.0)["a"]
-        async with asyncio.TaskGroup() as group:
-            for number in range(count):
-                group.create_task(ask(host, number))
-
-    def run(count: int) -> None:
-        served.clear()
-        asyncio.run(serve_all(count))
-        assert served == list(range(count))
-
-    assert is_linear(run, 500, 2_000)
 
 
 async def test_only_so_many_idle_hosts_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -66,6 +66,7 @@ def load_page(base: str) -> dict[str, Any]:
 async def test_days_of_a_site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No live page is deleted, no text of maintenance stored, and each change is there at last."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sitemapreader.fetch.http._choose_wait", lambda *_: 0.01)
     clock = SetClock(monkeypatch)
     names = ["avocet", "bittern", "crane", "dunlin", "egret", "finch"]
     site = Site(dict.fromkeys(names, 1), set(names))

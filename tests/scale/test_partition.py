@@ -188,33 +188,6 @@ def test_urls_that_are_gone_have_rows(tmp_path: Path, monkeypatch: pytest.Monkey
                 assert locs == [(f"{urls[0]}/{name}",) for name in listed.split()]
 
 
-def test_pages_are_asked_whether_they_are_gone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """With `gone`, a daily run asks the pages of unlisted URLs: one that is gone has a row."""
-    listed, clock = 4, SetClock(monkeypatch, time.time())
-
-    async def answer(request: Request) -> Response:
-        if request.path == "/sitemap.xml":
-            return Response(body=urlset(listed, f"http://{request.host}"))
-        is_page = request.path[1:].isdecimal() and request.path != "/3"  # 2 is alive, 3 is gone
-        return Response(status=200 if is_page else 404)
-
-    with serving(answer) as urls:
-        ports = (int(urls[0].rpartition(":")[2]),)
-        fetch = FetchOptions(allow_ports=ports, allow_networks=("127.0.0.0/8",), max_attempts=1)
-        for listed in (4, 2, 2, 2):
-            clock.now += DAY
-            options = ScaleOptions(fetch=fetch, gone=5)
-            run = begin_run(str(tmp_path), plan(urls, str(tmp_path)), options)
-            read_all(tmp_path, run)
-            if listed == 2 and (rows := read_rows(tmp_path, run.folder)):
-                break
-    changes = {(row["change"], row["loc"][-2:]) for row in rows.to_pylist()}
-    assert changes == {("unlisted", "/2"), ("unlisted", "/3"), ("gone", "/3")}
-    assert (status(str(tmp_path)).unlisted, status(str(tmp_path)).gone) == (2, 1)
-
-
 def test_hosts_that_failed_wait(web: WebServer, tmp_path: Path) -> None:
     """A host without a sitemap is due later, and so is one that failed twice; rows are kept."""
     numbers = range(220, 230)
@@ -328,18 +301,6 @@ def test_an_attempt_ends_when_another_one_has_committed(
     assert find_missing(str(tmp_path), run) == []
     finish(str(tmp_path), run)
     check_first_day(tmp_path, run.folder, 1, FEW)
-
-
-def test_any_order_and_repetition_gives_the_same(web: WebServer, tmp_path: Path) -> None:
-    """Partitions may be run in any order, and again; who joins begins where nobody has begun."""
-    run = begin(web, tmp_path, partitions=4)
-    for number in (0, 2):
-        begin_tries(tmp_path, run, number)
-    assert find_missing(str(tmp_path), run) == [1, 3, 0, 2]
-    for each in (3, 1, 3, 0, 2, 0):
-        run_partition(str(tmp_path), run.folder, each)
-    finish(str(tmp_path), run)
-    check_first_day(tmp_path, run.folder, 4, FEW)
 
 
 def run_in_process(output: Path, run: ScaleRun, partition: int, *, deadly_write: int = 0) -> int:

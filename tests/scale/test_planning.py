@@ -11,10 +11,8 @@ from itertools import chain, pairwise
 from typing import TYPE_CHECKING
 
 import pytest
-from each_case import for_each
 
 from sitemapreader.distributed.planning import (
-    count_partitions,
     plan,
     read_partition_hosts,
 )
@@ -74,13 +72,6 @@ def test_a_login_is_not_written_into_the_output(tmp_path: Path) -> None:
     assert [name_site(name) for name in names] == names
 
 
-def test_what_is_no_url_stays_in_the_list(tmp_path: Path) -> None:
-    """A line that is no URL is not lost: it gets an outcome when it is read."""
-    hosts = ["not a host", "http://[::1", "x" * 9_000, "example.org", "\ufffd"]
-    listed = plan(hosts, str(tmp_path))
-    assert listed.hosts == len(hosts)
-
-
 def test_the_same_list_is_written_once(tmp_path: Path) -> None:
     """The order of a list makes no difference to where it lies; a host more does."""
     hosts = [f"www.d{number}.com" for number in range(50)]
@@ -95,24 +86,6 @@ def test_the_number_of_partitions_never_changes(tmp_path: Path) -> None:
     assert plan([f"d{number}.com" for number in range(5_000)], str(tmp_path)).partitions == 4
     with pytest.raises(OutputError, match="cannot be changed"):
         plan(["a.example"], str(tmp_path), partitions=8)
-
-
-@for_each(
-    "hosts, partitions",
-    [
-        (1, 1),
-        (127, 1),
-        (128, 2),
-        (192, 4),
-        (1_024, 16),
-        (32_000, 16),
-        (32_001, 32),
-        (10**9, 65_536),
-    ],
-)
-def test_partitions_suit_the_list(hosts: int, partitions: int) -> None:
-    """A small list has enough partitions for some cores, a large one 2,000 hosts in each."""
-    assert count_partitions(hosts) == partitions
 
 
 def test_what_cannot_be_an_output_is_refused(tmp_path: Path) -> None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import shutil
-from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,9 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from each_case import for_each
-from walking import urlset
 
-from sitemapreader import FetchOptions, Limits, SiteOutcome, SiteStatus, walk_many
+from sitemapreader import FetchOptions, Limits, SiteOutcome, SiteStatus
 from sitemapreader.distributed import partition as partitions
 from sitemapreader.distributed.options import ScaleOptions
 from sitemapreader.distributed.partition import (
@@ -43,16 +40,11 @@ from sitemapreader.distributed.runs import (
     status,
 )
 from sitemapreader.distributed.storage import OutputError, Storage
-from sitemapreader.fetch import MemoryFetcher
 from sitemapreader.issues import IssueCode
-from sitemapreader.urls import host_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
     from typing import Any
 
-    from sitemapreader.fetch import StoredResponse
-    from sitemapreader.many.run import SiteRun
 
 HOSTS = [f"d{number}.com" for number in range(40)]
 RUN, ROWS = "runs/0001", "runs/0001/status/p-00000.parquet"
@@ -320,50 +312,3 @@ def test_when_a_host_is_due_again(
     assert row["not_before"] == (None if days is None else NOW + timedelta(days=days))
     assert is_due(row, NOW) is (not days)
     assert is_due(row, NOW + timedelta(days=days or 0))
-
-
-# -- reading of the hosts of a partition: how many at a time, and which wait for which
-
-SLOW, LAST = "h0.slow.example", "b.example"
-
-
-class GatedFetcher(MemoryFetcher):
-    """A web of hosts with one URL each; the slow one answers when the last one was asked."""
-
-    def __init__(self, sites: list[str]) -> None:
-        super().__init__(
-            {f"https://{site}/sitemap.xml": urlset(f"https://{site}/1") for site in sites}
-        )
-        self.gate = asyncio.Event()
-
-    @asynccontextmanager
-    async def open(
-        self, url: str, *, headers: Mapping[str, str] | None = None
-    ) -> AsyncIterator[StoredResponse]:
-        """Give the response when its time has come."""
-        if host_of(url) == LAST:
-            self.gate.set()
-        if host_of(url) == SLOW:
-            await self.gate.wait()
-        await asyncio.sleep(0)
-        async with super().open(url, headers=headers) as response:
-            yield response
-
-
-async def test_hosts_that_wait_for_their_domain_take_no_room(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A slow host delays the other hosts of its domain, and no host of another domain."""
-    sites = [*(f"h{number}.slow.example" for number in range(6)), "a.example", LAST]
-    fetcher = GatedFetcher(sites)
-
-    def walk_in_memory(sites: list[str], **options: Any) -> SiteRun:
-        return walk_many(sites, **options | {"fetcher": fetcher})
-
-    monkeypatch.setattr(partitions, "walk_many", walk_in_memory)
-    async with asyncio.timeout(20):
-        await partitions.read_hosts(sites, tmp_path, None, ScaleOptions(hosts_at_once=8))
-    rows = pq.read_table(tmp_path / "hosts.parquet").to_pylist()
-    assert sorted(row["site"] for row in rows) == sorted(sites)
-    assert {row["entries"] for row in rows} == {1}
-    assert fetcher.gate.is_set()

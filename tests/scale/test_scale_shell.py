@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import os
 import subprocess
 import sys
 from collections import Counter
@@ -12,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import scale_web
 from commands import run
-from launcher import launch
 from scale_runs import WebServer, check_first_day, serve_web
 
 from sitemapreader.cli.commands.scale import describe_totals, show_progress
@@ -160,20 +158,6 @@ def test_wrong_usage(hosts: Path, tmp_path: Path, words: list[str], code: int, s
     done = run("scale", *(str(places.get(word, word)) for word in words))
     assert (done.returncode, said in done.stderr) == (code, True), done.stderr
     assert "secret" not in done.stderr
-    assert "Traceback" not in done.stderr
-
-
-@pytest.mark.parametrize("errors", ["strict", "surrogateescape"])
-def test_a_list_from_standard_input_may_hold_anything(tmp_path: Path, errors: str) -> None:
-    """Bytes that are no UTF-8 make hosts that cannot be requested, and no traceback."""
-    code = (
-        f"import sys; sys.stdin.reconfigure(errors={errors!r})\n"
-        "from sitemapreader.cli import main; sys.exit(main(sys.argv[1:]))"
-    )
-    words = ["scale", "-", "-o", str(tmp_path / "out"), "--shard", "1/1", "-m", "2"]
-    order = (code, words, str(tmp_path), dict(os.environ))
-    done = launch(order, b"\xff\xfe.example\n\xc3(\na\0b.example\n")
-    assert "3 invalid-url" in done.stderr, done.stderr
     assert "Traceback" not in done.stderr
 
 

@@ -7,18 +7,16 @@ import sys
 from pathlib import Path
 
 import package
-import pytest
 from scale import SCALE
 
 SUPPORT = package.TESTS / "support"
 TARGET = Path(__file__).parent / "fuzz" / "target.py"
-COUNT = 1_000 * SCALE
+COUNT = 1_500 * SCALE
 
 
-@pytest.mark.parametrize("seed", [1, 2])
-def test_damaged_documents(seed: int, tmp_path: Path) -> None:
+def test_damaged_documents(tmp_path: Path) -> None:
     """Many damaged documents keep the laws; one that does not is left in the folder."""
-    options = {"--count": COUNT, "--seed": seed, "--failures": tmp_path, "--max-ms": 10_000}
+    options = {"--count": COUNT, "--failures": tmp_path, "--max-ms": 10_000}
     done = subprocess.run(
         [sys.executable, TARGET, *(str(word) for option in options.items() for word in option)],
         capture_output=True,

@@ -29,8 +29,8 @@ pytestmark = pytest.mark.slow
 OPTIONS = FetchOptions(max_attempts=1)
 
 DAYS = 40
-SITES = 12
-"""Histories of one process, so 960 site-days of two; `TEST_SCALE=105` looks at 100,000."""
+SITES = 8
+"""Histories of one process, so 640 site-days of two; `TEST_SCALE=157` looks at 100,000."""
 
 
 @attrs.define

@@ -56,14 +56,14 @@ class Agent:
 
 
 @asynccontextmanager
-async def connect(folder: Path, base: str, *, forks: bool = IS_POSSIBLE) -> AsyncIterator[Agent]:
+async def connect(folder: Path, base: str) -> AsyncIterator[Agent]:
     """Start a server, for which site.test is a server on loopback, and connect to it.
 
     If it is not forked by the launcher, it is a child of this process.
     """
     connects = folder / "connects"
     command = [sys.executable, "-c", CODE]
-    if forks:
+    if IS_POSSIBLE:
         write_stand_in(folder, CODE)
         command = [str(folder / "sitemapreader")]
     server = StdioServerParameters(

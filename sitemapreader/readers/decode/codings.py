@@ -28,10 +28,9 @@ else:
 
 _OFTEN_LEFT = frozenset({"gzip", "deflate"})
 """Codings that clients take off and leave in the header."""
-_ALIASES = {"x-gzip": "gzip", "x-compress": "compress"}  # RFC 9110, section 8.4.1
 _NO_CODING = frozenset({"identity", "none", "aws-chunked"})
 """Names that stand for no coding; uploads to object stores leave `aws-chunked` behind."""
-_TOKEN = re.compile(r"[\w!#$%&'*+.^`|~-]{1,40}", re.ASCII)
+_CODING = re.compile(r"(?:^|,)[ \t]*(?:x-)?([\w!#$%&'*+.^`|~-]{1,40})[ \t]*(?=,|$)", re.ASCII)
 _MAX_CODINGS = 4
 """Codings of one header that are used; servers have no reason to apply more than two."""
 
@@ -41,10 +40,8 @@ def read_codings(headers: Mapping[str, str]) -> tuple[str, ...]:
 
     The header lists them in the order in which they were applied (RFC 9110, section 8.4).
     """
-    value = headers.get("content-encoding", "")
-    listed = [part.strip(" \t").lower() for part in value[:1_024].split(",")]
-    named = [_ALIASES.get(name, name) for name in listed if _TOKEN.fullmatch(name)]
-    codings = [name for name in named if name not in _NO_CODING]
+    listed = _CODING.findall(headers.get("content-encoding", "")[:1_024].lower())
+    codings = [name for name in listed if name not in _NO_CODING]
     return tuple(reversed(codings[-_MAX_CODINGS:]))
 
 
@@ -217,7 +214,6 @@ _FRAME_BYTES = 65_536
 MAX_LAYERS = 2
 """Two occur in practice: a .gz file that the web server compresses again."""
 _CONTROLS = re.compile(rb"[\x00-\x08\x0b\x0e-\x1f\x7f]")
-_NOT_ASCII = bytes(range(128, 256))
 _PROOF_BYTES = 512
 """Bytes by which text is told from data in a coding that the header names."""
 
@@ -364,4 +360,4 @@ def _is_text(first: bytes) -> bool:
     with suppress(UnicodeDecodeError):
         codecs.getincrementaldecoder("utf-8")().decode(first)
         return True
-    return 4 * len(first.translate(None, _NOT_ASCII)) >= 3 * len(first)
+    return 4 * sum(byte < 128 for byte in first) >= 3 * len(first)

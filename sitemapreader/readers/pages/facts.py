@@ -2,37 +2,39 @@
 
 from __future__ import annotations
 
-import json
 import re
 import unicodedata
 from collections import defaultdict
 from datetime import UTC, datetime
 from hashlib import sha256
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
 
 from sitemapreader.dates import parse_lastmod
-from sitemapreader.options import PROTOCOL_MAX_LOC_CHARS
 from sitemapreader.readers.decode.charset import (
     HTML_TYPES,
     TEXT_TYPES,
     charset_of,
     page_type_of,
 )
-from sitemapreader.readers.pages.links import MAX_PAGE_BYTES, decode_page, parse_links
+from sitemapreader.readers.pages.links import (
+    MAX_PAGE_BYTES,
+    decode_page,
+    parse_links,
+    resolve_base,
+    resolve_link,
+)
 from sitemapreader.readers.pages.markup import Token, decode_text, scan_page
-from sitemapreader.urls import find_url_error, resolve, url_key
+from sitemapreader.urls import url_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
 Lines: TypeAlias = dict[tuple[str, str], int]
 """What a page says -> the line of the element that does."""
 
-MAX_JSON_CHARS = 65_536
-"""Characters of JSON-LD in which a date is looked for."""
 MAX_ROBOTS_CHARS = 65_536
 """Characters of one line with directives for robots that are read."""
 
@@ -43,13 +45,6 @@ _BOT_NAME = re.compile(r"robots|.*bot.*|slurp|yandex|teoma|baiduspider.*|applebo
 _REFRESH = re.compile(
     r"""\s*+(\d{1,9})[\d.]*+[;,\s]*+(?:url\s*+=\s*+)?(["']?)(.*)""", re.IGNORECASE | re.DOTALL
 )
-_JSON_LD = re.compile(
-    r"<script\b[^<>]*?application/ld\+json[^<>]*+>"
-    r"([^<]*+(?:<(?!/script)[^<]*+)*+)(?:</script|\Z)",  # the end of the page: one search fails
-    re.IGNORECASE,
-)
-_BESIDES = ("Object", "Site", "Comment", "Element", "Person", "Organization")
-"""Ends of the types of JSON-LD that stand beside what a page is about."""
 
 
 @attrs.frozen
@@ -64,7 +59,7 @@ class PageFacts:
         canonicals: URLs that it calls its canonical one, of the head and of `Link:` headers.
         alternates: pairs of a language code and the URL of that version.
         refresh: seconds, and the other URL that it leads to after them.
-        modified: when its content last changed, as it says itself.
+        modified: when its content last changed, by its `article:modified_time`.
         text_hash: of the text that it shows, apart from what frames it and from white space, after
             the version of what counts as such; `None` without a text, and for a page that was cut
             or is neither HTML nor text.
@@ -129,17 +124,17 @@ def read_page(
     words = ""
     if text and len(data) <= MAX_PAGE_BYTES:
         words = join_text(page) if kind in HTML_TYPES else page
-    return PageFacts(
+    facts = PageFacts(
         url,
         title=head.title or None,
         robots=_read_robots(fields.get("x-robots-tag", ""), head, lines),
         canonicals=canonicals,
         alternates=alternates,
         refresh=_find_refresh(head, url, lines),
-        modified=_find_modified(head, page),
+        modified=_find_modified(head),
         text_hash=hash_text(words) if words.strip() else None,
-        lines=lines,
     )
+    return attrs.evolve(facts, lines={said: line for said, line in lines.items() if line})
 
 
 # -- the text
@@ -174,7 +169,7 @@ def hash_text(text: str) -> str:
     return f"{TEXT_VERSION}-{digest}"
 
 
-# -- what headers and head say
+# -- what headers and head say: a header has the line 0, and of elements the first counts
 
 
 def _read_robots(header: str, head: Head, lines: Lines) -> dict[str, frozenset[str]]:
@@ -192,13 +187,8 @@ def _read_robots(header: str, head: Head, lines: Lines) -> dict[str, frozenset[s
             if name:
                 directive = f"{name}:{value}" if name in _VALUED else name
                 found[bot].add(directive)
-                _note_line(lines, (bot, directive), number)
+                lines[bot, directive] = lines.get((bot, directive)) or number
     return {bot: frozenset(directives) for bot, directives in found.items()}
-
-
-def _note_line(lines: Lines, said: tuple[str, str], number: int) -> None:
-    if number:  # of the first element that says so; a header has no line
-        lines.setdefault(said, number)
 
 
 def _read_links(
@@ -210,79 +200,38 @@ def _read_links(
     of_header = ((url, link, 0) for link in parse_links(header))
     for base, link, line in (*of_header, *((head.base, *link) for link in head.links)):
         relations = {"canonical", "alternate"}.intersection(link.get("rel", "").lower().split())
-        if not relations or (target := _resolve_target(base, link.get("href", ""))) is None:
+        target = resolve_link(base, link.get("href", "")) if relations else None
+        if target is None:
             continue
+        code = link.get("hreflang", "").strip().lower()
         if "canonical" in relations:
             canonicals[target] = None
-            _note_line(lines, ("canonical", target), line)
-        if "alternate" in relations and (code := link.get("hreflang", "").strip().lower()):
+        if "alternate" in relations and code:
             alternates[code, target] = None
-            _note_line(lines, ("alternate", target), line)
+        for relation in relations:
+            lines[relation, target] = lines.get((relation, target)) or line
     return tuple(canonicals), tuple(alternates)
-
-
-def _resolve_target(base: str, href: str) -> str | None:
-    """Return the URL that a link leads to; `None` for what is no usable web address."""
-    href = href.strip()
-    target = resolve(base, href) if href and len(href) < PROTOCOL_MAX_LOC_CHARS else None
-    return target if target is not None and find_url_error(target) is None else None
 
 
 def _find_refresh(head: Head, url: str, lines: Lines) -> tuple[int, str] | None:
     """Return seconds and target of a refresh that leads to another page."""
     for meta, line in head.metas:
-        if meta.get("http-equiv", "").strip().lower() != "refresh":
-            continue
-        if (match := _REFRESH.match(meta.get("content", ""))) is None:
+        match = _REFRESH.match(meta.get("content", ""))
+        if match is None or meta.get("http-equiv", "").strip().lower() != "refresh":
             continue
         quote = match[2]
-        target = _resolve_target(head.base, match[3].partition(quote)[0] if quote else match[3])
+        target = resolve_link(head.base, match[3].partition(quote)[0] if quote else match[3])
         if target is not None:
-            if url_key(target) == url_key(url):
-                return None
             lines["refresh", target] = line
-            return int(match[1]), target
+            return None if url_key(target) == url_key(url) else (int(match[1]), target)
     return None
 
 
-def _find_modified(head: Head, page: str) -> datetime | None:
+def _find_modified(head: Head) -> datetime | None:
     for meta, _ in head.metas:
         if meta.get("property", "").strip().lower() == "article:modified_time":
             return parse_lastmod(meta.get("content", ""))
-    dates: dict[bool, set[datetime]] = {True: set(), False: set()}
-    is_described = False
-    for thing in _things_of_json(page):
-        kind = thing.get("@type")
-        kinds = [str(each) for each in (kind if isinstance(kind, list) else [kind])]
-        is_page = any(each.endswith("Page") for each in kinds)
-        is_described |= is_page
-        text = thing.get("dateModified")
-        moment = parse_lastmod(text) if isinstance(text, str) else None
-        if moment and (is_page or not any(each.endswith(_BESIDES) for each in kinds)):
-            dates[is_page].add(moment)
-    found = dates[is_described]
-    # several articles on a page that is none of them are teasers of others
-    return max(found) if len(found) == 1 or (is_described and found) else None
-
-
-def _things_of_json(page: str) -> Iterator[dict[str, Any]]:
-    """Yield the things that the JSON-LD of a page describes."""
-    left = MAX_JSON_CHARS
-    for script in _JSON_LD.finditer(page):
-        left -= len(script[1])
-        if left < 0:
-            return
-        try:
-            things = json.loads(script[1])
-        except (ValueError, RecursionError):  # broken, or nested deep on purpose: no date
-            continue
-        for thing in _dicts_of(things if isinstance(things, list) else [things]):
-            yield thing
-            yield from _dicts_of(thing.get("@graph"))
-
-
-def _dicts_of(things: Any) -> list[dict[str, Any]]:
-    return [each for each in things if isinstance(each, dict)] if isinstance(things, list) else []
+    return None
 
 
 # -- the head
@@ -336,8 +285,7 @@ def read_head(text: str, url: str) -> Head:
         elif name == "base":
             href = token.attributes.get("href")
             if href is not None and not has_base:
-                is_short = len(href) < PROTOCOL_MAX_LOC_CHARS
-                head.base, has_base = (is_short and resolve(url, href.strip())) or url, True
+                head.base, has_base = resolve_base(url, href), True
         elif _ends_head(token) or (is_closed and name == "noscript"):
             break
         is_closed |= name == "/head"

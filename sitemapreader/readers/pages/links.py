@@ -8,22 +8,22 @@ feed is how HTML names a feed.
 from __future__ import annotations
 
 import re
-from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 from sitemapreader.issues import IssueCode
 from sitemapreader.models import Event, Format, SitemapEntry, UrlEntry, Via
 from sitemapreader.options import PROTOCOL_MAX_LOC_CHARS
 from sitemapreader.readers.decode.charset import media_type_of, start_transcoder
-from sitemapreader.readers.pages.markup import (
-    UNFINISHED,
-    Token,
-    scan_page,
-    strip_tags,
-    write_opening,
-)
+from sitemapreader.readers.pages.markup import UNFINISHED, scan_page, write_opening
 from sitemapreader.readers.stats import ReadStats
-from sitemapreader.urls import find_url_error, resolve, same_hosts, url_key, url_warnings
+from sitemapreader.urls import (
+    find_url_error,
+    read_loc,
+    resolve,
+    same_hosts,
+    url_key,
+    url_warnings,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
 MAX_PAGE_BYTES = 2_097_152
 """Bytes of a page that are read, as many as Googlebot reads of an HTML file."""
-MAX_LINK_TEXT_CHARS = 2_048
-"""A longer text of a link is not a title."""
 MAX_HINTS = 100
 """Sitemaps of one page that are used."""
 MAX_LINKS = 1_000
@@ -47,6 +45,8 @@ _META_CHARSET = re.compile(
 )
 _META_BYTES = 1_024  # where HTML requires the declaration
 
+_NO_BASE = "about:invalid"
+"""Has relative links dropped."""
 _LINK_TARGET = re.compile(r"<([^<>]*)>")
 _LINK_PARAMETER = re.compile(
     r"""\s*;\s*([\w!#$&+^`|~.*-]+)\s*(?:=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;,"]*)))?""", re.ASCII
@@ -63,9 +63,18 @@ def read_page_hints(
     tokens = scan_page(decode_page(data, charset), write_opening("link", "base"))
     found = [token for token in tokens if token.name in ("link", "base")][:MAX_LINKS]
     links = [token.attributes for token in found if token.name == "link"]
-    bases = (token.attributes.get("href") for token in found if token.name == "base")
-    base = resolve(url, (next(filter(None, bases), "")).strip()) or url  # the first one counts
-    return _list_sitemaps(links, base, url, Via.HTML, feeds=feeds)
+    bases = (token.attributes.get("href", "") for token in found if token.name == "base")
+    base = next(filter(None, bases), "")  # the first one counts
+    return _list_sitemaps(links, resolve_base(url, base), url, Via.HTML, feeds=feeds)
+
+
+def resolve_base(page: str, href: str) -> str:
+    """Return what the links of a page are resolved against.
+
+    One that is long would be repeated by every link, all of which would be too long as well.
+    """
+    is_short = len(href) < PROTOCOL_MAX_LOC_CHARS
+    return (resolve(page, href.strip()) or page) if is_short else _NO_BASE
 
 
 def read_header_hints(value: str, url: str, *, feeds: bool = False) -> list[SitemapEntry]:
@@ -91,26 +100,25 @@ def parse_links(value: str) -> list[dict[str, str]]:
     return links
 
 
+def resolve_link(base: str, href: str) -> str | None:
+    """Return the URL that a link leads to; `None` for what is no usable web address."""
+    href = href.strip()
+    url = resolve(base, href) if href and len(href) < PROTOCOL_MAX_LOC_CHARS else None
+    return None if url is None or find_url_error(url) else url
+
+
 def _list_sitemaps(
     links: Iterable[Mapping[str, str]], base: str, page: str, via: Via, *, feeds: bool
 ) -> list[SitemapEntry]:
     found: dict[str, SitemapEntry] = {}
-    for attributes in links:
-        if not _names_sitemap(attributes, feeds=feeds):
-            continue
-        href = attributes.get("href", "").strip()
-        url = resolve(base, href) if href else None
-        if url is not None and find_url_error(url) is None and len(found) < MAX_HINTS:
-            found.setdefault(url_key(url), SitemapEntry(url, None, via, page))
+    for link in links:
+        relations = link.get("rel", "").lower().split()
+        is_feed = "alternate" in relations and media_type_of(link.get("type", "")) in FEED_TYPES
+        if "sitemap" in relations or (feeds and is_feed):
+            url = resolve_link(base, link.get("href", ""))
+            if url is not None and len(found) < MAX_HINTS:
+                found.setdefault(url_key(url), SitemapEntry(url, None, via, page))
     return list(found.values())
-
-
-def _names_sitemap(attributes: Mapping[str, str], *, feeds: bool) -> bool:
-    relations = attributes.get("rel", "").lower().split()
-    if "sitemap" in relations:
-        return True
-    kind = media_type_of(attributes.get("type", ""))
-    return feeds and "alternate" in relations and kind in FEED_TYPES
 
 
 def find_meta_charset(data: bytes) -> str | None:
@@ -135,31 +143,11 @@ def decode_page(data: bytes, charset: str | None) -> str:
 _MAX_ORIGIN_CHARS = 300
 """A host name has at most 253 (RFC 1035, section 2.3.4)."""
 _ORIGIN = re.compile(r"https?://([^/?#]*)", re.IGNORECASE)
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+_SCHEME = re.compile(r"(?!https?://)[a-z][a-z0-9+.-]*:", re.ASCII | re.IGNORECASE)
 _MARKUP = re.compile(r'[<"]')
-_NO_BASE = "about:invalid"
-"""Stands for an unusable base, so that relative links are dropped: no URL, or one too long."""
-_LINK_TAGS = frozenset({"a", "/a", "area", "base", UNFINISHED})
+_LINK_TAGS = frozenset({"a", "area", "base", UNFINISHED})
 _STEP = 200
 """Tags of one step, which take about 5 ms."""
-
-
-def _find_links(page: str) -> Iterator[tuple[Token, str]]:
-    """Yield the start tags of links and bases, each `<a>` with what it holds."""
-    link: Token | None = None
-    text = ""
-    for token in scan_page(page, write_opening("a", "/a", "area", "base")):
-        if not token.name:
-            # one character more than is used says that it was too long
-            text += token.source[: MAX_LINK_TEXT_CHARS + 1 - len(text)]
-        elif token.name in _LINK_TAGS:
-            if link:
-                yield link, text
-            link, text = token if token.name == "a" else None, ""
-            if not link and token.name != "/a":
-                yield token, ""
-    if link:
-        yield link, text
 
 
 class HtmlReader:
@@ -179,7 +167,6 @@ class HtmlReader:
         self._data = bytearray()
         self._base = ""
         self._seen: set[str] = set()
-        self._is_ours = lru_cache(maxsize=1_024)(partial(same_hosts, "site", stats.sitemap))
 
     def feed(self, data: bytes) -> Iterator[list[Event]]:
         """Keep the next bytes; read what there is if they are too many."""
@@ -204,31 +191,26 @@ class HtmlReader:
         self._stats.add_issue_once(events, IssueCode.HTML_SITEMAP)
         page = self._data[:MAX_PAGE_BYTES].decode("utf-8", "replace")
         self._data.clear()
-        for number, (token, text) in enumerate(_find_links(page), 1):
+        tokens = scan_page(page, write_opening("a", "area", "base"))
+        links = (token for token in tokens if token.name in _LINK_TAGS)
+        for number, token in enumerate(links, 1):
             attributes = token.attributes
             href = attributes.get("href", "").strip()
             if token.name == UNFINISHED:
                 self._stats.drop_record(events, IssueCode.MALFORMED, line=token.line)
-            elif token.name != "base":
+            elif token.name == "base":
+                self._base = self._base or (resolve_base(self._stats.sitemap, href) if href else "")
+            elif href and not href.startswith("#"):
                 relations = attributes.get("rel", "").lower().split()
-                self._read_link(events, token.line, href, relations, text)
-            elif not self._base and href:  # the first one counts
-                base = resolve(self._stats.sitemap, href) or _NO_BASE
-                self._base = base if len(base) < PROTOCOL_MAX_LOC_CHARS else _NO_BASE
+                self._read_link(events, token.line, href, relations)
             if number % _STEP == 0:
                 yield events
                 events = []
         yield events
 
-    def _read_link(
-        self, events: list[Event], line: int, href: str, relations: list[str], text: str
-    ) -> None:
-        if not href or href.startswith("#"):
-            return
-        url = resolve(self._base or self._stats.sitemap, href) or ""
-        code = self._find_error(href, url)
-        url = url.partition("#")[0]
-        if code is None and ("nofollow" in relations or not self._is_of_site(url)):
+    def _read_link(self, events: list[Event], line: int, href: str, relations: list[str]) -> None:
+        url, code = self._find_url(href)
+        if url and ("nofollow" in relations or not self._is_of_site(url)):
             code = IssueCode.LINK_NOT_TAKEN
         if code is not None:
             self._stats.drop_record(events, code, line=line, value=href)
@@ -237,25 +219,23 @@ class HtmlReader:
             for warning in url_warnings(url):
                 self._stats.add_issue(events, warning, line=line, url=url)
             self._stats.deliver()
-            title = strip_tags(text) if len(text) <= MAX_LINK_TEXT_CHARS else ""
-            events.append(UrlEntry(url, sitemap=self._stats.sitemap, title=title or None))
+            events.append(UrlEntry(url, sitemap=self._stats.sitemap))
 
-    def _find_error(self, href: str, url: str) -> IssueCode | None:
+    def _find_url(self, href: str) -> tuple[str, IssueCode | None]:
+        """Return the URL of the page that a link leads to, or why there is none."""
         if len(href) > self._max_chars:
-            return IssueCode.FIELD_TOO_LONG
-        if error := find_url_error(href) or find_url_error(url):
-            return error
-        if _MARKUP.search(href):  # a quote was lost, and with it the link's end
-            return IssueCode.MALFORMED
+            return "", IssueCode.FIELD_TOO_LONG
+        url, codes = read_loc(href, self._base or self._stats.sitemap)
+        if url and _MARKUP.search(href):  # a quote was lost, and with it the link's end
+            return "", IssueCode.MALFORMED
         if url:
-            return None
-        if _SCHEME.match(href):
-            return IssueCode.LINK_NOT_TAKEN
-        return IssueCode.MALFORMED if self._stats.sitemap else IssueCode.MISSING_BASE
+            return url.partition("#")[0], None
+        is_other = _SCHEME.match(href) and codes[0] is not IssueCode.TEMPLATE
+        return "", IssueCode.LINK_NOT_TAKEN if is_other else codes[0]
 
     def _is_of_site(self, url: str) -> bool:
         """Return whether a URL is of the page's site; without a site every URL is."""
-        origin = _ORIGIN.match(url)
+        origin, site = _ORIGIN.match(url), self._stats.sitemap
         if origin is None or "@" in origin[1] or len(origin[0]) > _MAX_ORIGIN_CHARS:
             return False
-        return not self._stats.sitemap or self._is_ours(f"{origin[0]}/")
+        return not site or same_hosts("site", site, f"{origin[0]}/")

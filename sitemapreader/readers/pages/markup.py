@@ -31,8 +31,7 @@ _MAX_TAG_CHARS = 262_144
 _ATTRIBUTE = re.compile(
     r"""[\s/]*+([^\s/>=]++)(?:\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s>"'][^\s>]*+)))?+=?"""
 )
-_ANY_TAG = re.compile(r"<[^<>]*+>")
-_REFERENCE = re.compile(r"&(?:#[0-9]+|#[xX][0-9a-fA-F]+|[A-Za-z][A-Za-z0-9]*)(;?)(=?)")
+_NAME = re.compile(r"&(?=([A-Za-z][A-Za-z0-9]*+;?)(=?))")
 _LONG_NUMBER = re.compile(r"&#[0-9]{17,};?")
 """Reference of which `int` raises for thousands of digits."""
 
@@ -105,11 +104,6 @@ def scan_page(text: str, opening_pattern: re.Pattern[str] = _OPENING) -> Iterato
         yield Token("", text[position:], line)
 
 
-def strip_tags(markup: str) -> str:
-    """Return the text of some markup, on one line."""
-    return " ".join(decode_text(_ANY_TAG.sub("", markup)).split())
-
-
 def decode_text(text: str) -> str:
     """Decode the character references of a text."""
     if "&#" in text:
@@ -118,18 +112,15 @@ def decode_text(text: str) -> str:
 
 
 def decode_attribute(value: str) -> str:
-    """Decode the character references of an attribute."""
-    # Unlike in text, a name without a semicolon is not a reference before a letter, a digit or `=`:
-    # the `&copy` of `?a=1&copy=2` is a parameter
-    # (https://html.spec.whatwg.org/#named-character-reference-state).
-    return _REFERENCE.sub(_decode_reference, value) if "&" in value else value
+    """Decode the character references of an attribute.
+
+    Unlike in text, a name without a semicolon is not a reference before a letter, a digit or `=`:
+    the `&copy` of `?a=1&copy=2` is a parameter
+    (https://html.spec.whatwg.org/#named-character-reference-state).
+    """
+    return decode_text(_NAME.sub(_protect, value)) if "&" in value else value
 
 
-def _decode_reference(match: re.Match[str]) -> str:
-    reference, semicolon, equals = match[0], match[1], match[2]
-    if reference.startswith("&#"):
-        return decode_text(reference)
-    name = reference[1:].removesuffix("=")
-    if name not in html5 or (equals and not semicolon):
-        return reference
-    return html5[name] + equals
+def _protect(match: re.Match[str]) -> str:
+    name, equals = match[1], match[2]
+    return "&" if name in html5 and (name.endswith(";") or not equals) else "&amp;"

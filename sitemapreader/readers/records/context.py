@@ -17,7 +17,7 @@ from sitemapreader.readers.xml.characters import unescape
 from sitemapreader.urls import PLAIN_URL, find_url_error, has_web_scheme, read_loc, resolve
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
     from collections.abc import Set as AbstractSet
 
     from sitemapreader.options import Limits
@@ -116,30 +116,20 @@ def find_errors(
     """
     if is_deep(record, limits.record_depth - 1):
         return IssueCode.TOO_DEEP, {}
+    errors, most = {}, limits.field_chars
     for element in record.iter():
         if len(element.attrib) > limits.attributes:
             return IssueCode.TOO_MANY_ATTRIBUTES, {}
-        if max(map(len, element.attrib.values()), default=0) > limits.field_chars:
+        texts = list(filter(None, (element.text, *(child.tail for child in element))))
+        is_long = any(len(text) > most and not text.isspace() for text in texts)
+        if is_long and element is not record:
+            errors[element] = IssueCode.FIELD_TOO_LONG
+            discard_texts(element)
+        elif is_long or any(len(value) > most for value in element.attrib.values()):
             return IssueCode.FIELD_TOO_LONG, {}
-    long = list(_find_long_texts(record, limits.field_chars))
-    if record in long:
-        return IssueCode.FIELD_TOO_LONG, {}
-    for element in long:
-        discard_texts(element)
-    templates = filter(_hide_instructions, record.iter())
-    return None, {
-        **dict.fromkeys(long, IssueCode.FIELD_TOO_LONG),
-        **dict.fromkeys(templates, IssueCode.TEMPLATE),
-    }
-
-
-def _find_long_texts(record: Element, most: int) -> Iterator[Element]:
-    if max(map(len, record.itertext()), default=0) <= most:
-        return
-    for element in record.iter():
-        texts = filter(None, (element.text, *(child.tail for child in element)))
-        if any(len(text) > most and not text.isspace() for text in texts):
-            yield element
+        elif _hide_instructions(element):
+            errors[element] = IssueCode.TEMPLATE
+    return None, errors
 
 
 def _hide_instructions(element: Element[Any]) -> bool:

@@ -168,5 +168,4 @@ SMALL_LIMITS = {
     "record_depth": 4,
     "attributes": 3,
     "field_chars": 60,
-    "names": 6,
 }
