@@ -230,7 +230,7 @@ class BatchReader:
         yield from self._read_mended(start, self._pending[start:end])
         if not is_sound and said == self._count_faults():
             self._stats.add_issue_once(self._context.events, IssueCode.NOT_WELL_FORMED)
-            yield self._context.take_events()
+        yield self._context.take_events()
         self._position = end
 
     def _count_faults(self) -> int:

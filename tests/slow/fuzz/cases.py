@@ -1,4 +1,4 @@
-"""What the fuzzer reads: documents and robots.txt files, damaged by a seeded random generator."""
+"""What the fuzzer reads: documents, damaged by a seeded random generator."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from sitemapreader.options import Limits
 from sitemapreader.readers.decode.codings import DecompressionError, Decompressor
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
+    from collections.abc import Callable
     from random import Random
 
 URL = "https://www.example.org/folder/sitemap.xml"
@@ -23,44 +22,6 @@ MAX_LONG_BYTES = 65_536
 LIMITS = Limits(inflated_bytes=98_304)
 """The usual ones: damaged gzip data may inflate to anything, and time is bounded by its size."""
 MAX_BLOCKS = 1_000
-MAX_SEED_BYTES = 65_536
-
-ROBOTS = (
-    (
-        b"User-agent: *\nDisallow: /private/\nAllow: /private/open$\nCrawl-delay: 2\n"
-        b"Sitemap: https://www.example.org/sitemap.xml\n"
-    ),
-    (
-        b"\xef\xbb\xbfuser-agent:a\nuser-agent:sitemapreader\ndisallow:/*.php$\n"
-        b"\nSITEMAP: /relative.xml\n"
-        b"Sitemap:https://www.example.org/a.xml#x\r\nSite-map: //cdn.example.net/b.xml\r"
-    ),
-    b"# nothing\n",
-)
-ROBOTS_SNIPPETS = (
-    b"User-agent: *\n",
-    b"User-agent:",
-    b"Disallow: /",
-    b"Allow: *$*$",
-    b"Crawl-delay: 1e9\n",
-    b"Crawl-delay: nan\n",
-    b"Sitemap: http://[::1\n",
-    b"Sitemap: ftp://x/\n",
-    b"Sitemap: \xff\xfe\n",
-    b"\xe2\x80\xa8Sitemap: https://evil.example/\n",
-    b"\x0bSitemap: https://evil.example/\n",
-    b"Request-rate: 1/0s\n",
-    b"Visit-time: 0-0\n",
-    b"%",
-    b"*" * 50,
-    b"$",
-    b"#",
-    b":",
-    b"\r",
-    b"\0",
-    b"\xed\xa0\x80",
-    b"<html>",
-)
 
 
 @attrs.frozen
@@ -85,14 +46,6 @@ class Case:
         return self.limits is not LIMITS
 
 
-def load_seeds(folder: Path | None) -> tuple[bytes, ...]:
-    """Read the documents to begin with: the golden ones, and those of a folder."""
-    files = [file for file in sorted(folder.rglob("*")) if file.is_file()] if folder else []
-    bodies = (file.read_bytes() for file in files if file.stat().st_size <= MAX_SEED_BYTES)
-    small = (body for body in bodies if len(inflate(body)) <= MAX_SEED_BYTES)
-    return strategies.bodies() + tuple(small)
-
-
 def inflate(data: bytes) -> bytes:
     """Return what the bytes inflate to for certain, whatever follows."""
     decompressor = Decompressor(Limits(), [])
@@ -108,9 +61,9 @@ def inflate(data: bytes) -> bytes:
 class CaseMaker:
     """Makes one case after the other; the same seed makes the same ones."""
 
-    def __init__(self, random: Random, seeds: Sequence[bytes]) -> None:
+    def __init__(self, random: Random) -> None:
         self._random = random
-        self._seeds = seeds
+        self._seeds = strategies.bodies()
 
     def make_document(self) -> Case:
         """Damage a document: mostly a small one, with the default limits and blocks."""
@@ -125,19 +78,6 @@ class CaseMaker:
         small = random.choice((16, 64, 256, 1024))
         is_cut_small = random.random() < 0.2 and len(inflate(data)) < MAX_BLOCKS * small
         return Case(data, original, limits, small if is_cut_small else BLOCK_BYTES)
-
-    def make_robots(self) -> bytes:
-        """Damage a robots.txt."""
-        random = self._random
-        data = random.choice((*ROBOTS, *self._seeds[:50]))
-        for _ in range(random.randint(1, 6)):
-            if random.random() < 0.5:
-                at = random.randint(0, len(data))
-                times = random.choice((1, 1, 1, 2, 20, 200))
-                data = data[:at] + random.choice(ROBOTS_SNIPPETS) * times + data[at:]
-            else:
-                data = strategies.mutate(random, data)
-        return data
 
     def _lengthen(self, data: bytes) -> bytes:
         """Repeat the middle of a document until it fills several blocks; compress it at times."""
