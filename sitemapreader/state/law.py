@@ -32,8 +32,6 @@ from sitemapreader.state.rows import (
     Findings,
     ListingRules,
     Run,
-    RunOutcome,
-    ShrunkDocument,
     nanoseconds,
 )
 from sitemapreader.urls import url_key
@@ -88,9 +86,19 @@ def _execute(db: sqlite3.Connection, name: str, values: Mapping[str, Any]) -> in
 
 
 def judge(
-    db: sqlite3.Connection, run: Run, rules: ListingRules, outcome: RunOutcome
+    db: sqlite3.Connection,
+    run: Run,
+    rules: ListingRules,
+    listed: Mapping[str, bool],
+    *,
+    knows_all: bool,
 ) -> Findings | None:
-    """Judge what is missing, with `changes`; forget what nothing names."""
+    """Judge what is missing, with `changes`; forget what nothing names.
+
+    `listed` are the URLs, as `url_key` writes them, of all documents that were found -> whether the
+    walk wanted them; others were left out because the caller or robots.txt asked for it.
+    `knows_all` says that the site has no documents but these and those below them.
+    """
     values: dict[str, Any] = {
         "site": run.site,
         "run": run.id,
@@ -100,13 +108,13 @@ def judge(
     }
     if run.saves and not run.is_new:  # the first walk has nothing to compare: the next one merges
         merge(db, run.site)
-    _fill_reachable(db, outcome, values)
+    _fill_reachable(db, listed, values)
     # A document that failed and was never read may name any other.
     unknown = (
         "SELECT 1 FROM document WHERE site = :site AND seen_run = :run AND status = 'failed'"
         f" AND read_run IS NULL AND ifnull(http_status, 0) NOT IN (404, 410) AND NOT {_IS_GIVEN_UP}"
     )
-    values["drops"] = outcome.knows_all and not db.execute(unknown, values).fetchone()
+    values["drops"] = knows_all and not db.execute(unknown, values).fetchone()
     _execute(db, "name.sql", values)
     # In a round, what was not asked was left for another time.
     was_asked = (
@@ -119,13 +127,25 @@ def judge(
         f" WHERE site = :site AND (missed > 0 OR NOT {_READ}) AND ({was_asked})",
         values,
     )
-    values["proven"] = _look(db, run, rules, outcome, values)
+    candidate, values["proven"] = run.looks
+    if knows_all:
+        asked = run.kept or run.stamp
+        candidate, values["proven"] = vouch(*run.looks, asked, rules)
+        indexes = f"WHERE site = :site AND {IS_INDEX} AND {_IS_WAITED_FOR}"
+        db.execute(
+            "UPDATE site SET candidate_run = :candidate, proven_run = :proven, looked_run = max("
+            " looked_run, (SELECT min(:asked, ifnull(min(vouched_run), :asked)) FROM document"
+            f" {indexes})) WHERE id = :site",
+            values | {"candidate": candidate, "asked": asked},
+        )
     if not run.saves:
         _execute(db, "forget.sql", values)
         return None
-    oldest = f"SELECT min(proven_run) FROM document WHERE site = :site AND {_IS_WAITED_FOR}"
-    (proven,) = db.execute(oldest, values).fetchone()
-    values["proven"] = min(values["proven"], values["proven"] if proven is None else proven)
+    oldest = (
+        "SELECT min(:proven, ifnull(min(proven_run), :proven)) FROM document"
+        f" WHERE site = :site AND {_IS_WAITED_FOR}"
+    )
+    (values["proven"],) = db.execute(oldest, values).fetchone()
     missed, shrunk = _find_missed(db, rules, values)
     unlisted = _execute(db, "unlist.sql", values)
     _execute(db, "forget.sql", values)
@@ -139,19 +159,21 @@ def judge(
     return Findings(unlisted, waiting, left, shrunk, missed)
 
 
-def _fill_reachable(db: sqlite3.Connection, outcome: RunOutcome, values: Mapping[str, int]) -> None:
+def _fill_reachable(
+    db: sqlite3.Connection, listed: Mapping[str, bool], values: Mapping[str, int]
+) -> None:
     """Fill `reachable` with what was found, and what unread indexes listed before."""
     db.execute("DELETE FROM reachable")
     insert = "INSERT OR IGNORE INTO reachable VALUES (?, ?)"
-    db.executemany(insert, outcome.listed.items())
+    db.executemany(insert, listed.items())
     unread = (
         "SELECT child_list, is_wanted FROM document JOIN reachable ON reachable.url = document.url"
         f" WHERE site = :site AND child_list IS NOT NULL AND NOT {_READ}"
     )
     waiting = db.execute(unread, values).fetchall()
     while waiting:
-        listed, is_wanted = waiting.pop()
-        for loc, _ in json.loads(listed):
+        children, is_wanted = waiting.pop()
+        for loc, _ in json.loads(children):
             if db.execute(insert, (url_key(loc), is_wanted)).rowcount:
                 waiting += db.execute(
                     "SELECT child_list, ? FROM document WHERE site = ? AND url = ?"
@@ -160,33 +182,9 @@ def _fill_reachable(db: sqlite3.Connection, outcome: RunOutcome, values: Mapping
                 ).fetchall()
 
 
-def _look(
-    db: sqlite3.Connection,
-    run: Run,
-    rules: ListingRules,
-    outcome: RunOutcome,
-    values: Mapping[str, int],
-) -> int:
-    """Note that all was asked that names documents; return which look is proven."""
-    (candidate, proven), asked = run.looks, run.kept or run.stamp
-    if outcome.knows_all:
-        candidate, proven = vouch(candidate, proven, asked, rules)
-        indexes = (
-            "SELECT min(vouched_run) FROM document WHERE site = :site"
-            f" AND {IS_INDEX} AND {_IS_WAITED_FOR}"
-        )
-        (oldest,) = db.execute(indexes, values).fetchone()
-        db.execute(
-            "UPDATE site SET looked_run = max(looked_run, ?), candidate_run = ?, proven_run = ?"
-            " WHERE id = ?",
-            (asked if oldest is None else min(asked, oldest), candidate, proven, run.site),
-        )
-    return proven
-
-
 def _find_missed(
     db: sqlite3.Connection, rules: ListingRules, values: Mapping[str, int]
-) -> tuple[dict[int, int], tuple[ShrunkDocument, ...]]:
+) -> tuple[dict[int, int], tuple[tuple[str, int, int], ...]]:
     """Return what this walk missed, and the documents that lost more than half."""
     missed = (
         "SELECT document.id, document.url, count(*), entries, dropped_run IS NULL"
@@ -195,9 +193,9 @@ def _find_missed(
     )
     rows = db.execute(missed, values).fetchall()
     shrunk = (
-        ShrunkDocument(url, lost, kept)
+        (url, lost, kept)
         for _, url, lost, kept, is_named in rows
         if is_named and lost > kept and lost + kept >= rules.shrunk_from
     )
     by_number = {number: lost for number, _, lost, _, _ in rows}
-    return by_number, tuple(sorted(shrunk, key=lambda each: each.url))
+    return by_number, tuple(sorted(shrunk))

@@ -72,38 +72,13 @@ class Run:
 
 
 @attrs.frozen
-class RunOutcome:
-    """How a walk ended.
-
-    Attributes:
-        complete: whether everything was read.
-        listed: the URLs, as `url_key` writes them, of all documents that were found -> whether the
-            walk wanted them; others were left out because the caller or robots.txt asked for it.
-        knows_all: whether the site has no documents but these and those below them.
-    """
-
-    complete: bool
-    listed: Mapping[str, bool]
-    knows_all: bool
-
-
-@attrs.frozen
-class ShrunkDocument:
-    """A document that lost most of its URLs in one walk."""
-
-    url: str
-    lost: int
-    kept: int
-
-
-@attrs.frozen
 class Findings:
     """What a walk found out about URLs that documents no longer list."""
 
     unlisted: int  # became so
     waiting: int  # may become so later
     left: int  # left a window
-    shrunk: tuple[ShrunkDocument, ...]
+    shrunk: tuple[tuple[str, int, int], ...]  # documents, how many URLs they lost, and kept
     missed: Mapping[int, int]  # number of a document -> how many URLs this walk missed in it
 
 

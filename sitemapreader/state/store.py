@@ -17,7 +17,6 @@ from sitemapreader.state.rows import (
     Findings,
     ListingRules,
     Run,
-    RunOutcome,
     digest,
     insert_document,
     load_document,
@@ -29,7 +28,7 @@ from sitemapreader.state.rows import (
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from sitemapreader.outcomes import BodyDigest, Document
 
@@ -96,19 +95,22 @@ def finish(
     db: sqlite3.Connection,
     run: Run,
     rules: ListingRules,
-    outcome: RunOutcome,
+    listed: Mapping[str, bool],
     seen: schedule.Observations,
     now: float,
+    *,
+    complete: bool,
+    knows_all: bool,
 ) -> Findings | None:
-    """End the walk, learn when to come back; return what is missing."""
+    """End the walk, learn when to come back; return what is missing: see `law.judge`."""
     db.execute("DELETE FROM batch WHERE site = ?", (run.site,))
-    found = law.judge(db, run, rules, outcome)
+    found = law.judge(db, run, rules, listed, knows_all=knows_all)
     unlisted, waiting = (found.unlisted, found.waiting) if found else (None, None)
     lost = law.has_pending(db, run.site)
     db.execute(
         "UPDATE site SET ended = ?, complete = ?, unlisted = ?, waiting = ?, lost_run = ?"
         " WHERE id = ?",
-        (now, outcome.complete, unlisted, waiting, lost, run.site),
+        (now, complete, unlisted, waiting, lost, run.site),
     )
     if found:
         seen.missed = found.missed

@@ -28,7 +28,7 @@ from sitemapreader.errors import StateError
 from sitemapreader.event_loop import run_in_thread
 from sitemapreader.state import State, Told, name_of_sitemaps, schedule, store
 from sitemapreader.state.database import StateFile
-from sitemapreader.state.rows import Findings, Run, RunOutcome, as_moment
+from sitemapreader.state.rows import Findings, Run, as_moment
 from sitemapreader.urls import url_key
 
 if TYPE_CHECKING:
@@ -258,17 +258,14 @@ class StateWriter:
     async def finish(
         self, *, complete: bool, listed: Mapping[str, bool], knows_all: bool
     ) -> Findings | None:
-        """Wait until the consumer has all; then end the run, and return what is missing.
-
-        For the arguments see `RunOutcome`.
-        """
+        """Wait until the consumer has all; then end the run, and return what is missing."""
         await self.settle(await self._channel.wait_until_dry())
         if self.round is not None:
             # What is not named or not wanted any more rests as if it had failed.
             for url in self.round.chosen - self.seen.askings.keys():
                 self.seen.askings[url] = schedule.Asking(self.clock(), is_failed=True)
-        outcome = RunOutcome(complete, listed, knows_all)
-        return await self.work(store.finish, self.rules, outcome, self.seen, self.clock())
+        given = self.rules, listed, self.seen, self.clock()
+        return await self.work(store.finish, *given, complete=complete, knows_all=knows_all)
 
     async def stop(self, batches: int) -> None:
         """Settle; let any later walk resume this one, which a limit of URLs has stopped."""

@@ -300,9 +300,9 @@ class Walk(TaskStream[Batch]):
         if found is None:
             return
         report.unlisted, report.waiting, report.left = found.unlisted, found.waiting, found.left
-        for shrunk in found.shrunk:
-            said = f"{shrunk.kept} URLs listed, {shrunk.lost} missing"
-            await context.report_issue(make_issue(IssueCode.SHRUNK, shrunk.url, value=said))
+        for url, lost, kept in found.shrunk:
+            said = f"{kept} URLs listed, {lost} missing"
+            await context.report_issue(make_issue(IssueCode.SHRUNK, url, value=said))
         if self._config.unlisted:
             while rows := await writer.find_untold("unlisted"):
                 await self._deliver_told(context, writer, "unlisted", rows)
