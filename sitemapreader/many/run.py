@@ -217,7 +217,7 @@ class SiteRun(TaskStream[SiteBatch]):
         """Hold back changes of the state until `commit_state`; return if there is a state."""
         if self._access is None:
             return False
-        async with self._access.turn():
+        async with self._access.turn:
             self._access.file.hold()
         return True
 

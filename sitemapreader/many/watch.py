@@ -6,7 +6,6 @@ import asyncio
 import math
 from contextlib import aclosing
 from datetime import timedelta
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from sitemapreader.discovery.context import UrlAllowance
@@ -75,29 +74,28 @@ def watch(
     failed is due again later. Asking for more acknowledges what was delivered before. Raises what
     `walk_many` raises; StateError when it is entered and another run writes the state.
     """
-    return Watch(
-        sites,
-        state if isinstance(state, State) else State(state),
-        pace=_check_number("pace", pace, MOST_AN_HOUR),
-        tick_seconds=_check_number("tick_seconds", tick_seconds, 24 * HOUR),
-        kinds=_check_kinds(kinds),
-        initial=initial,
-        arguments=arguments,
-    )
-
-
-def _check_number(name: str, value: float, most: float) -> float:
-    if not 0 < value <= most:
-        raise ValueError(f"`{name}` must be above 0, and {most:g} at most, not {value!r}")
-    return value
-
-
-def _check_kinds(kinds: Collection[str]) -> frozenset[str]:
+    for name, value, most in (
+        ("pace", pace, MOST_AN_HOUR),
+        ("tick_seconds", tick_seconds, 24 * HOUR),
+    ):
+        if not 0 < value <= most:
+            raise ValueError(f"`{name}` must be above 0, and {most:g} at most, not {value!r}")
     known = [str(each) for each in Change]
     if isinstance(kinds, str) or not kinds or not {*kinds} <= {*known}:
         given = kinds if isinstance(kinds, str) else ", ".join(map(str, kinds))
         raise ValueError(f"`kinds` is a list of some of {', '.join(known)}, not {given!r}")
-    return frozenset(map(str, kinds))
+    refuse_unknown("watch", arguments.keys() - RunArguments.__annotations__.keys())
+    if named := arguments.keys() & _OWN:
+        raise TypeError(f"watch has no argument {min(named)!r}: see `kinds` and `pace`")
+    return Watch(
+        _name_sites(sites),
+        state if isinstance(state, State) else State(state),
+        pace=pace,
+        tick_seconds=tick_seconds,
+        kinds=frozenset(map(str, kinds)),
+        initial=initial,
+        arguments=arguments,
+    )
 
 
 def _name_sites(sites: Collection[str | SiteTask]) -> dict[str, str | SiteTask]:
@@ -132,7 +130,7 @@ class Watch(TaskStream[SiteBatch]):
 
     def __init__(
         self,
-        sites: Collection[str | SiteTask],
+        sites: dict[str, str | SiteTask],
         state: State,
         *,
         pace: float,
@@ -141,11 +139,7 @@ class Watch(TaskStream[SiteBatch]):
         initial: bool,
         arguments: dict[str, Any],
     ) -> None:
-        refuse_unknown("watch", arguments.keys() - RunArguments.__annotations__.keys())
-        if named := arguments.keys() & _OWN:
-            raise TypeError(f"watch has no argument {min(named)!r}: see `kinds` and `pace`")
-        self._sites = _name_sites(sites)
-        self._state = state
+        self._sites, self._state = sites, state
         self._tick_seconds, self._kinds, self._initial = tick_seconds, kinds, initial
         self._most = pace * len(self._sites)
         self._left = self._most
@@ -205,31 +199,32 @@ class Watch(TaskStream[SiteBatch]):
         """Make a round over the sites of which something is due, or nothing is known."""
         assert self._access is not None  # noqa: S101 (it was entered)
         now = self._state.clock()
-        hours = (now - self._counted_at) / HOUR  # a clock that was set back earns nothing
-        self._left = min(self._most, self._left + max(0.0, hours) * self._most)
+        earned = max(0.0, now - self._counted_at) / HOUR * self._most  # a clock may be set back
         self._counted_at = now
-        earned = max(0.0, hours) * self._most / 8 if Change.GONE in self._kinds else 0.0
-        self._pages_left = min(max(_REQUESTS_A_PAGE, self._most / 8), self._pages_left + earned)
-        most = self._pages_left // _REQUESTS_A_PAGE
-        pages = UrlAllowance(most)
+        self._left = min(self._most, self._left + earned)
+        if Change.GONE in self._kinds:
+            most_pages = max(_REQUESTS_A_PAGE, self._most / 8)
+            self._pages_left = min(most_pages, self._pages_left + earned / 8)
+        pages = UrlAllowance(most := self._pages_left // _REQUESTS_A_PAGE)
         room = max(0, int(self._left))
-        due = await self._access.ask(partial(plan_sites, number=room, now=now, names=self._sites))
-        unread = await self._access.ask(partial(find_unscheduled, names=self._sites, now=now))
+        due = await self._access.ask(plan_sites, room, now, self._sites)
+        unread = await self._access.ask(find_unscheduled, self._sites, now)
         chosen = {name: self._sites[name] for name in {**due, **unread}}
         if not chosen:
             return
         doubtful = chosen if Change.CHANGED in self._kinds else ()
-        stamped = await self._access.ask(partial(find_stamped, names=doubtful))
-        new = [] if self._initial else [name for name in unread if not unread[name]]
-        silent = {check_task(self._sites[name]).name for name in new}
-        max_time = None if seconds == math.inf else timedelta(seconds=seconds)
-        run = walk_many(
+        stamped = await self._access.ask(find_stamped, doubtful)
+        silent = {
+            check_task(self._sites[name]).name
+            for name, was_read in unread.items()
+            if not was_read and not self._initial
+        }
+        async with walk_many(
             list(chosen.values()),
             revisit=max(1, room),
-            max_time=max_time,
+            max_time=None if seconds == math.inf else timedelta(seconds=seconds),
             **{**self._arguments, "gone": pages},
-        )
-        async with run:
+        ) as run:
             async for site, entries in run.batches():
                 wanted = [
                     entry

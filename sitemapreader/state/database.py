@@ -277,12 +277,14 @@ def _lock(path: Path) -> sqlite3.Connection:
         lock.close()
         if "locked" not in str(error):
             raise
-        raise StateError(
-            path,
-            "another walk is writing it: wait for its end, or give this one another file",
-            is_locked=True,
-        ) from None
+        raise make_lock_error(path) from None
     return lock
+
+
+def make_lock_error(path: Path) -> StateError:
+    """Return the error of a file that another walk writes."""
+    said = "another walk is writing it: wait for its end, or give this one another file"
+    return StateError(path, said, is_locked=True)
 
 
 def _create(path: Path) -> None:

@@ -8,31 +8,21 @@ was handling. This one batch may come twice, and nothing is lost.
 from __future__ import annotations
 
 import asyncio
-import functools
 from collections import deque
 from collections.abc import Callable
-from contextlib import asynccontextmanager
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    Concatenate,
-    ParamSpec,
-    Protocol,
-    TypeAlias,
-    TypeVar,
-)
+from functools import partial
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeAlias, TypeVar
 
 import attrs
 
-from sitemapreader.errors import StateError
 from sitemapreader.event_loop import run_in_thread
 from sitemapreader.state import State, Told, name_of_sitemaps, schedule, store
-from sitemapreader.state.database import StateFile
+from sitemapreader.state.database import StateFile, make_lock_error
 from sitemapreader.state.rows import Findings, Run, as_moment
 from sitemapreader.urls import url_key
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
     from pathlib import Path
 
     from sitemapreader.discovery.context import Batch
@@ -50,12 +40,17 @@ _OPEN: dict[tuple[asyncio.AbstractEventLoop, Path], StateAccess] = {}
 
 
 class StateAccess:
-    """An open state file, which several walks use in turn; one connection, one check."""
+    """An open state file, which several walks use in turn; one connection, one check.
+
+    Attributes:
+        file: to be read and written by who has the turn.
+        turn: no other walk reads or writes the file while it is held.
+    """
 
     def __init__(self, path: Path, key: tuple[asyncio.AbstractEventLoop, Path]) -> None:
         self.file = StateFile(path)
+        self.turn = asyncio.Lock()
         self._key = key
-        self._turn = asyncio.Lock()
         self._users: set[str] = set()
         """Keys of the walks and runs that keep the file open."""
 
@@ -71,49 +66,30 @@ class StateAccess:
         if access is None:
             access = _OPEN[key] = cls(path, key)
         elif user in access._users:
-            raise StateError(
-                path,
-                "another walk is writing it: wait for its end, or give this one another file",
-                is_locked=True,
-            )
+            raise make_lock_error(path)
         access._users.add(user)
         return access
 
     async def close(self, user: str) -> None:
         """End a use; the last one closes the file."""
         self._users.discard(user)
-        if self._users:
-            return
-        del _OPEN[self._key]
-        self.file.close()
+        if not self._users:
+            del _OPEN[self._key]
+            self.file.close()
 
-    def take_quarantined(self) -> str:
-        """Return what an unusable file in this place is called now, once; else ""."""
-        path, self.file.quarantined_as = self.file.quarantined_as, None
-        return str(path or "")
-
-    @asynccontextmanager
-    async def turn(self) -> AsyncIterator[None]:
-        """Wait until no other walk reads or writes the file."""
-        async with self._turn:
-            yield
-
-    async def ask(self, query: Callable[[Any], T]) -> T:
+    async def ask(
+        self, query: Callable[Concatenate[Any, P], T], *args: P.args, **kw: P.kwargs
+    ) -> T:
         """Return what a short function of `state.schedule` finds in the file."""
-        async with self.turn():
+        async with self.turn:
             with self.file.guard():
-                return query(self.file.connection)
+                return query(self.file.connection, *args, **kw)
 
     async def share_turns(
         self, number: int, clock: Callable[[], float], names: Collection[str] | None
     ) -> SharedTurns:
         """Return what is due of many sites, so many documents together: see `plan_sites`."""
-        plan_sites = functools.partial(schedule.plan_sites, number=number, now=clock(), names=names)
-        return SharedTurns(self, clock, await self.ask(plan_sites))
-
-    async def run_in_thread(self, work: Callable[[], T]) -> T:
-        """Run work in a thread; when cancelled, interrupt it and wait for its end."""
-        return await run_in_thread(work, self.file.connection.interrupt)
+        return SharedTurns(self, clock, await self.ask(schedule.plan_sites, number, clock(), names))
 
 
 @attrs.frozen
@@ -128,15 +104,12 @@ class SharedTurns:
         """Return which documents of a site are due; `None` for all of them."""
         if (due := self._due.get(name)) is not None:
             return due
-        unknown = await self._access.ask(
-            functools.partial(schedule.find_unscheduled, names=[name], now=self._clock())
-        )
+        unknown = await self._access.ask(schedule.find_unscheduled, [name], self._clock())
         return None if unknown else frozenset()
 
     async def find_next(self, name: str) -> dict[str, Any]:
         """Return when a site has its next turn, as fields of `SiteOutcome`."""
-        find_turn = functools.partial(schedule.find_turn, name=name, now=self._clock())
-        due, waiting = await self._access.ask(find_turn)
+        due, waiting = await self._access.ask(schedule.find_turn, name, self._clock())
         return {"waiting": waiting, "due": as_moment(due)}
 
 
@@ -188,7 +161,9 @@ class StateWriter:
         self.seen = schedule.Observations()
         self._channel = channel
         self._access = StateAccess.open(state.path, self.name)
-        self.quarantined_as = self._access.take_quarantined()
+        file = self._access.file
+        self.quarantined_as, file.quarantined_as = str(file.quarantined_as or ""), None
+        """What an unusable file in this place is called now, for the first walk that asks."""
         self._acknowledged = 0
         self._due: deque[tuple[int, Callable[[Any, Run], object]]] = deque()
 
@@ -210,7 +185,7 @@ class StateWriter:
 
     async def ask(self, query: Query[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Return what a query finds."""
-        async with self._access.turn():
+        async with self._access.turn:
             return self.ask_now(query, *args, **kwargs)
 
     def ask_now(self, query: Query[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -220,10 +195,10 @@ class StateWriter:
 
     async def work(self, change: Query[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Do work in one transaction; in a thread, unless the file is small."""
-        async with self._access.turn():
-            do = functools.partial(self.change_now, change, *args, **kwargs)
-            is_large = self._access.file.path.stat().st_size > _SMALL_BYTES
-            return await self._access.run_in_thread(do) if is_large else do()
+        async with self._access.turn:
+            file, do = self._access.file, partial(self.change_now, change, *args, **kwargs)
+            is_large = file.path.stat().st_size > _SMALL_BYTES
+            return await run_in_thread(do, file.connection.interrupt) if is_large else do()
 
     def change_now(self, change: Query[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Change the file in a transaction, without waiting for other walks."""
@@ -305,7 +280,10 @@ class StateWriter:
 
     async def _acknowledge(self, batches: int) -> None:
         self._acknowledged = max(batches, self._acknowledged)
-        await self._write_due()
+        if self._is_due():
+            async with self._access.turn:
+                if self._is_due():  # no other task has written it meanwhile
+                    self.change_now(self._write)
 
     async def commit_on_ack(
         self, change: Query[P, object], *args: P.args, **kwargs: P.kwargs
@@ -319,14 +297,7 @@ class StateWriter:
         if self.delivery is not None and not len(due) % _CHUNKS_PER_CHECK:
             await self._acknowledge(self.delivery.arrived())
         elif self._channel.offered <= self._acknowledged:
-            await self._write_due()
-
-    async def _write_due(self) -> None:
-        if not self._is_due():
-            return
-        async with self._access.turn():
-            if self._is_due():  # no other task has written it meanwhile
-                self.change_now(self._write)
+            await self._acknowledge(self._acknowledged)
 
     def _write(self, db: Any, run: Run) -> None:
         while self._is_due():
