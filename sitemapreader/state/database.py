@@ -273,7 +273,7 @@ def _lock(path: Path) -> sqlite3.Connection:
     lock = sqlite3.connect(lock_path, timeout=0, isolation_level=None, check_same_thread=False)
     try:
         lock.execute("BEGIN EXCLUSIVE")
-    except BaseException as error:
+    except sqlite3.OperationalError as error:
         lock.close()
         if "locked" not in str(error):
             raise
