@@ -19,13 +19,11 @@ from walking import Pages, fault, index, status, urlset
 from sitemapreader import (
     Change,
     FetchOptions,
-    Limits,
     SiteOutcome,
     SiteStatus,
     SiteTask,
     State,
     StateError,
-    walk,
     walk_many,
     walk_many_sync,
 )
@@ -291,16 +289,6 @@ async def test_a_site_may_take_so_long() -> None:
     assert said == {"slow.example": ("failed", "budget-seconds"), "fine.example": ("complete", "")}
 
 
-async def test_rows_as_columns() -> None:
-    """Record batches have the rows of all sites, and the column `site` first."""
-    pa = pytest.importorskip("pyarrow", reason="no pyarrow: pip install .[arrow]")
-    async with walk_many(HOSTS, fetcher=MemoryFetcher(make_web(*HOSTS))) as run:
-        table = pa.Table.from_batches([batch async for batch in run.record_batches()])
-    assert table.column_names[:2] == ["site", "loc"]
-    pairs = zip(table["site"].to_pylist(), table["loc"].to_pylist(), strict=True)
-    assert set(pairs) == {(h, f"https://{h}/{n}") for h in HOSTS for n in range(URLS)}
-
-
 async def test_many_walks_share_a_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One file serves thirty walks at once; the next run finds nothing new, then what is."""
     db, web, clock = tmp_path / "all.db", make_web(*HOSTS), SetClock(monkeypatch)
@@ -326,22 +314,6 @@ async def test_many_walks_share_a_state(tmp_path: Path, monkeypatch: pytest.Monk
         assert {site: row for site, row in found.items() if any(row)} == told
         removed, changed = map(sum, zip(*told.values(), strict=True))
         assert (gone.count(Change.UNLISTED), gone.count(Change.CHANGED)) == (removed, changed)
-
-
-async def test_walks_beside_each_other_share_a_state(tmp_path: Path) -> None:
-    """Walks of one process may have one file, but a site only once at a time."""
-    db, web = tmp_path / "all.db", make_web(*HOSTS[:8])
-
-    async def count(host: str) -> int:
-        fetcher = MemoryFetcher(web)
-        async with walk(f"https://{host}/", state=db, fetcher=fetcher) as entries:
-            return len([entry async for entry in entries])
-
-    assert await asyncio.gather(*map(count, HOSTS[:8])) == [URLS] * 8
-    async with walk("https://s0.example/", state=db, fetcher=MemoryFetcher(web)):
-        with pytest.raises(StateError, match="another walk is writing it"):
-            await count("s0.example")
-        assert await count("s1.example") == 0
 
 
 async def test_sites_are_strangers_unless_they_are_trusted() -> None:
@@ -374,39 +346,6 @@ def test_misuse(sites: object, arguments: dict[str, object], error: type[Excepti
     """Arguments that make no sense are refused at the call."""
     with pytest.raises(error):
         walk_many(sites, **arguments)  # type: ignore[arg-type]
-
-
-async def test_a_run_is_used_as_a_context() -> None:
-    """It is entered once, iterated inside, and says what to write instead."""
-    run = walk_many([], limits=Limits())
-    assert "not entered" in repr(run)
-    with pytest.raises(TypeError, match="async with"):
-        await anext(run.batches())
-    async with run:
-        assert [batch async for batch in run.batches()] == []
-    with pytest.raises(ValueError, match="once"):
-        await run.__aenter__()
-    with pytest.raises(ValueError, match="over"):
-        await anext(run.batches())
-    assert "0 sites ended" in repr(run)
-
-
-async def test_few_probes() -> None:
-    """With `probe="few"` a site without a sitemap is asked four times, and one at a path found."""
-    asked: list[str] = []
-
-    class Watched(MemoryFetcher):
-        def open(self, url: str, **_: object) -> Any:
-            asked.append(url.removeprefix("https://none.example"))
-            return super().open(url)
-
-    web: Pages = {"https://none.example": b"<html><body>Nothing</body></html>"}
-    found, outcomes = await read(["none.example"], {}, fetcher=Watched(web), probe="few")
-    assert asked == ["/robots.txt", "/sitemap.xml", "/sitemap_index.xml", ""]
-    assert (found, outcomes["none.example"].reason) == ({}, "no-sitemap")
-    web["https://none.example/sitemap_index.xml"] = urlset("https://none.example/1")
-    found, _ = await read(["none.example"], {}, fetcher=Watched(web), probe="few")
-    assert found == {"none.example": 1}
 
 
 async def test_files_and_rows_of_a_run(tmp_path: Path) -> None:

@@ -61,26 +61,6 @@ async def test_userinfo_is_removed() -> None:
     assert "secret" not in str(walked.report.documents)
 
 
-async def test_userinfo_in_robots_txt_is_removed() -> None:
-    """The same holds for a Sitemap line, which anybody can read."""
-    urls = ["https://me:secret@example.org/leaf.xml", "//me:secret@example.org/other.xml"]
-    lines = "".join(f"Sitemap: {url}\n" for url in urls)
-    walked = await walk_all({ROBOTS: lines.encode(), LEAF: urlset(PAGE)})
-    assert walked.locs == [PAGE]
-    assert walked.codes.count("userinfo-removed") == 2
-    assert LEAF in walked.requested
-    assert "secret" not in str(walked.report.to_dict())
-    assert "secret" not in str(walked.requested)
-
-
-async def test_listing_itself() -> None:
-    """An index that lists itself is read once; it is said that it does."""
-    walked = await walk_top({TOP: index(TOP, LEAF, "top.xml"), LEAF: urlset(PAGE)})
-    assert walked.locs == [PAGE]
-    assert walked.codes == ["cycle", "relative-loc", "cycle"]
-    assert walked.report.complete
-
-
 async def test_a_circle_of_indexes() -> None:
     """Indexes that list one another are read once each, and so is what else they list."""
     pages: Pages = {TOP: index(A), A: index(B, LEAF), B: index(TOP, A), LEAF: urlset(PAGE)}
@@ -107,15 +87,6 @@ async def test_a_child_that_is_robots_txt() -> None:
     assert walked.locs == [PAGE]
     assert walked.codes == ["cycle"]
     assert Counter(walked.requested)[ROBOTS] == 1
-
-
-async def test_a_redirect_to_one_that_waits() -> None:
-    """A document that is open already is not fetched again for the child that lists it later."""
-    pages: Pages = {TOP: index(A, LEAF), A: moved(LEAF, urlset(PAGE)), LEAF: urlset("https://x.y/")}
-    walked = await walk_top(pages, options=FetchOptions(concurrency=1))
-    assert walked.locs == [PAGE]
-    assert walked.requested == [TOP, ROBOTS, A]
-    assert [document.final_url for document in walked.report.documents[1:]] == ["", LEAF]
 
 
 async def test_relative_urls_follow_the_redirect() -> None:
@@ -151,18 +122,6 @@ async def test_a_calendar_trap() -> None:
     assert codes.count("duplicate-document") == 1
     reasons = {document.url: document.reason for document in entries.report.documents}
     assert reasons["https://example.org/next/next/index.xml"] == "duplicate-document"
-
-
-async def test_equal_indexes_that_nobody_nested_are_both_read() -> None:
-    """Two indexes that the site itself names may have the same bytes; their children differ."""
-    pages: Pages = {
-        ROBOTS: b"Sitemap: https://example.org/1/i.xml\nSitemap: https://example.org/2/i.xml",
-        "https://example.org/1/i.xml": index("m.xml"),
-        "https://example.org/2/i.xml": index("m.xml"),
-        "https://example.org/1/m.xml": urlset(PAGE),
-        "https://example.org/2/m.xml": urlset(PAGE),
-    }
-    assert (await walk_all(pages)).locs == [PAGE, PAGE]
 
 
 @pytest.mark.parametrize(("depth", "pages_read"), [(1, 2), (2, 3), (5, 6), (9, 8)])

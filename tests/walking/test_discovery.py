@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
 import gzip
-import os
-import signal
-import sys
-from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-import package
 import pytest
-from serving import Page, serve
 from walking import ROBOTS, SITE, Pages, Walked, fault, index, moved, status, urlset, walk_all
 
 from sitemapreader import discover, discover_sync
 from sitemapreader.discovery import WELL_KNOWN_PATHS
 from sitemapreader.errors import FetchError
-from sitemapreader.fetch import FolderFetcher
 from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import FetchOptions, Limits
-from sitemapreader.outcomes import Role
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from sitemapreader.walker import Discovery
 
@@ -250,17 +241,6 @@ async def test_what_is_no_sitemap_is_no_error(body: bytes | Exception, reason: s
 
 
 @pytest.mark.parametrize(
-    ("error", "code"),
-    [(status(500), "http-status"), (fault(IssueCode.TIMEOUT), "timeout")],
-    ids=["500", "timeout"],
-)
-async def test_what_may_be_a_sitemap_is_an_error(error: Exception, code: str) -> None:
-    """A probed path that could not be judged has failed, with its Issue; the search goes on."""
-    outcomes = {PROBES[0]: ("failed", code)}
-    await check({PROBES[0]: error, PROBES[1]: LIST}, {}, (None, [PROBES[1]], [code]), outcomes)
-
-
-@pytest.mark.parametrize(
     "body",
     [
         gzip.compress(LIST, mtime=0),
@@ -291,18 +271,6 @@ async def test_the_first_probe(site: str, first: str) -> None:
     _, requested = await search({}, site)
     robots = next(n for n, url in enumerate(requested) if url.endswith("/robots.txt"))
     assert requested[robots + 1] == first
-
-
-async def test_the_start_page() -> None:
-    """If nothing else answers, the start page's Link header and link elements are followed."""
-    header = '</headed.xml>; rel="sitemap", </headed.xml>; rel="sitemap"'
-    page = StoredResponse(SITE, gzip.compress(PAGE, mtime=0), headers={"link": header})
-    found, _ = await search({SITE: page, HINTED: LIST})
-    ways = [(f"{SITE}headed.xml", "header"), (HINTED, "html")]
-    assert [(entry.loc, str(entry.via)) for entry in found.sitemaps] == ways
-    assert outcomes_of(found)[f"{SITE}headed.xml"] == ("failed", "http-status")
-    (read,) = [each for each in found.documents if each.role is Role.PAGE]
-    assert (str(read.status), read.children) == ("complete", 2)
 
 
 async def test_of_a_long_page_the_beginning_is_read() -> None:
@@ -415,19 +383,6 @@ async def test_a_robots_txt_out_of_reach(
     await check(pages, arguments, expected, outcomes)
 
 
-async def test_a_start_page_beside_a_robots_txt_that_redirects_to_itself() -> None:
-    """The same with a server on loopback, which redirects its robots.txt in a circle."""
-
-    def pages(base: str) -> dict[str, Page]:
-        sitemap = urlset(f"{base}/page")
-        return {"/robots.txt": "/r", "/r": "/robots.txt", "/": PAGE, "/hinted.xml": sitemap}
-
-    async with serve(pages) as served:
-        found = await discover(served.base, probe="never")
-    assert served.requested == ["/robots.txt", "/r", "/", "/hinted.xml"]
-    assert [entry.loc for entry in found.sitemaps] == [f"{served.base}/hinted.xml"]
-
-
 # -- a login
 
 _PROXY = FetchError(IssueCode.LOGIN_REQUIRED, ROBOTS, "407", http_status=407)
@@ -521,54 +476,6 @@ async def test_misuse(arguments: Any, error: type[Exception], words: str) -> Non
     with pytest.raises(error, match=words):
         discover_sync(**{"site": SITE, "fetcher": fetcher, **arguments})
     assert fetcher.requested == []
-
-
-FOLDER_SITE = "https://www.example.org/"
-FOLDER = package.ROOT / "testdata" / "site"
-
-
-async def test_it_works_inside_a_running_event_loop() -> None:
-    """In a notebook a loop runs already; the search runs beside it, in a thread."""
-    found = discover_sync(FOLDER_SITE, fetcher=FolderFetcher(FOLDER))
-    awaited = await discover(FOLDER_SITE, fetcher=FolderFetcher(FOLDER))
-    assert found.sitemaps == awaited.sitemaps
-
-
-class StuckFetcher(MemoryFetcher):
-    """A web that does not answer, and whose user loses patience."""
-
-    was_cancelled = False
-
-    @asynccontextmanager
-    async def open(
-        self, url: str, *, headers: Mapping[str, str] | None = None
-    ) -> AsyncIterator[StoredResponse]:
-        """Press Ctrl-C, and wait for ever."""
-        os.kill(os.getpid(), signal.SIGINT)
-        try:
-            await asyncio.sleep(60)
-        except asyncio.CancelledError:
-            self.was_cancelled = True
-            raise
-        async with super().open(url, headers=headers) as response:
-            yield response
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to itself: run it on Linux or macOS")
-def test_ctrl_c_inside_a_running_event_loop() -> None:
-    """Ctrl-C in a notebook, whose loop leaves signals alone, cancels the search and ends it."""
-    fetcher = StuckFetcher({})
-
-    async def run_cell() -> None:
-        discover_sync(FOLDER_SITE, fetcher=fetcher)
-
-    loop = asyncio.new_event_loop()
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            loop.run_until_complete(run_cell())
-    finally:
-        loop.close()
-    assert fetcher.was_cancelled
 
 
 # -- copies of a site, and sitemaps elsewhere

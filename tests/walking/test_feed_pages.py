@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from random import Random
 from typing import TYPE_CHECKING, Any
 
 import attrs
 import pytest
 from answering import Answer, Reading, Site, read_site, serve_site
 from reading import check_ways
-from walking import status, walk_all
+from walking import walk_all
 
-from sitemapreader import Change, IssueCode, Limits, UrlEntry, walk
-from sitemapreader.fetch import MemoryFetcher
+from sitemapreader import Change, IssueCode, Limits, UrlEntry
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -135,16 +133,6 @@ async def test_endless_pages_end() -> None:
     assert left.reason == "feed-has-more"
 
 
-async def test_pages_count_as_documents() -> None:
-    """Each page is taken from the budget of the walk."""
-    async with serve_site() as site:
-        blog = Blog(site, count(50), size=5)
-        reading = await blog.walk(limits=Limits(documents=4))
-    assert len(blog.asked) < 5
-    assert "budget-documents" in reading.codes
-    assert not reading.report.complete
-
-
 @pytest.mark.parametrize("size", [1, 2, 3])
 async def test_circles_end(size: int) -> None:
     """Pages that lead back to themselves, or around, are read once each; nothing is lost."""
@@ -192,24 +180,6 @@ async def test_a_lost_page_is_lost(answer: Answer, reason: str) -> None:
     assert reading.document("/feed/2").reason == reason
 
 
-async def test_a_page_that_robots_txt_disallows_is_not_asked() -> None:
-    """robots.txt is asked about each page, as about the children of an index."""
-    async with serve_site() as site:
-        site.pages["/robots.txt"] = Answer(b"User-agent: *\nDisallow: /*?")
-        reading = await Blog(site, count(30)).walk()
-    assert site.times["/feed"] == 1
-    assert "robots-disallowed" in reading.codes
-
-
-async def test_follow_is_asked_about_pages() -> None:
-    """What `follow` refuses is left out, as the caller wants; it does not count as a page."""
-    async with serve_site() as site:
-        blog = Blog(site, count(60))
-        reading = await blog.walk(follow=lambda page: "=51" not in page.loc)
-    assert blog.asked == [1, 26]
-    assert reading.report.complete
-
-
 # -- Blogger, whose links lead to its own host
 
 
@@ -232,21 +202,6 @@ async def test_blogger_serves_pages_at_the_host_of_the_blog() -> None:
     walked = await walk_all(pages, None, sitemaps=[top])
     assert [loc[-1] for loc in walked.locs] == list("abcde")
     assert walked.report.complete
-
-
-@pytest.mark.parametrize(
-    ("top", "path"),
-    [
-        ("https://feeds.example.org/blog", "/feeds/7/posts/default"),
-        ("https://blog.example.org/feeds/posts/default", "/feeds/7/comments/default"),
-        ("https://blog.example.org/feeds/posts/default", "/profile/7"),
-    ],
-)
-async def test_other_links_to_blogger_are_named(top: str, path: str) -> None:
-    """Nothing is guessed of a copy of the feed at another address, nor of other feeds."""
-    walked = await walk_all({top: blogger(3, "ab", path)}, None, sitemaps=[top])
-    assert "feed-has-more" in walked.codes
-    assert all("blogger.com" not in url for url in walked.requested)
 
 
 # -- with a state
@@ -294,44 +249,6 @@ async def test_a_page_that_failed_is_asked_again(db: Path) -> None:
 # -- random walks over a feed that grows
 
 
-def cut_into_pages(posts: list[str], size: int) -> dict[str, Any]:
-    """Return a feed in pages, the newest post first."""
-    base, pages = "https://example.org", dict[str, Any]()
-    for start in range(0, max(1, len(posts)), size):
-        more = next_page(f"/feed?{start + size}") if start + size < len(posts) else ""
-        url = f"{base}/feed?{start}" if start else f"{base}/feed"
-        pages[url] = feed(base, posts[start : start + size], more).body
-    return pages
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(20))
-async def test_no_post_is_lost_between_walks(seed: int, tmp_path: Path) -> None:
-    """Whatever failed, was cut off or left early before, a walk that reads all has had all."""
-    random, seen = Random(seed), set[str]()
-    posts, size = count(12), random.choice((2, 3))
-    state, top = tmp_path / "site.db", "https://example.org/feed"
-    for day in range(9):
-        is_bad = day < 7  # the first of the good walks may resume a bad one
-        posts[:0] = [f"{day}-{each}.html" for each in range(random.choice((0, 0, 4)) * (day < 8))]
-        pages = cut_into_pages(posts, size)
-        if is_bad and random.random() < 0.6:
-            lost = random.choice(list(pages))
-            pages[lost] = status(404, lost)
-        limits = Limits(feed_pages=random.choice((2, 100)) if is_bad else 100)
-        left_at = random.choice((4, 100)) if is_bad else 100
-        fetcher, changes = MemoryFetcher(pages), bool(seed % 2)
-        async with walk(
-            None, sitemaps=[top], fetcher=fetcher, limits=limits, state=state, changes=changes
-        ) as run:
-            async for entry in run:
-                seen.add(entry.loc.rpartition("/")[2])
-                if len(seen) % left_at == left_at - 1:
-                    break
-    assert seen >= set(posts)
-    assert run.report.complete
-
-
 HOME = "https://example.org/"
 SITEMAP = HOME + "changes.xml"
 TERMS = "http://www.openarchives.org/rs/terms/"
@@ -369,18 +286,6 @@ def test_a_deleted_url_is_none_of_the_site(prefix: str) -> None:
     assert told(events) == [("a", Change.NEW), ("b", Change.CHANGED)]
     issues = [event for event in events if not isinstance(event, UrlEntry)]
     assert [getattr(issue, "code", "") for issue in issues] == [IssueCode.DELETED] * 2
-
-
-@pytest.mark.parametrize(
-    "field",
-    ['<md change="deleted"/>', '<x:md xmlns:x="urn:x" change="deleted"/>',
-     '<rs:md rs:change="deleted"/>',
-     '<rs:md change="moved"/>', '<rs:ln change="deleted"/>', "<!--<rs:md change='deleted'/>-->"],
-)  # fmt: skip
-def test_other_words_delete_nothing(field: str) -> None:
-    """Only the attribute of ResourceSync's own element says that a URL was deleted."""
-    data = change_list(("a", "x")).replace(b"</url>", field.encode() + b"</url>")
-    assert told(check_ways(data.replace(b'<rs:md change="x"', b"<rs:ln"))) == [("a", None)]
 
 
 @pytest.mark.parametrize("changes", [False, True])

@@ -9,12 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from answering import Answer, Site, make_index, make_urlset, read_site, serve_site
-from timing import Clock
-from walking import ROBOTS, SITE, Pages, fault, index, status, walk_all
+from walking import ROBOTS, SITE, fault, index, status, walk_all
 
 from sitemapreader.errors import FetchError
-from sitemapreader.fetch import hosts
-from sitemapreader.fetch.hosts import HostBreaker
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import FetchOptions, Limits
 from sitemapreader.outcomes import Status
@@ -256,82 +253,7 @@ async def test_all_that_was_read_before_is_delivered_and_the_next_walk_reads_the
     assert second.report.complete
 
 
-async def test_no_more_outcomes_are_kept_than_there_is_room_for() -> None:
-    """What is past the limit is counted."""
-    children = [f"{SITE}{number}.xml" for number in range(120)]
-    pages: Pages = {f"{SITE}index.xml": index(*children)}
-    pages |= {child: status(403, child) for child in children}
-    walked = await walk_all(
-        pages,
-        None,
-        sitemaps=[f"{SITE}index.xml"],
-        options=FetchOptions(host_pause_seconds=0.001),
-        limits=Limits(documents=100),
-    )
-    left = walked.report.left_out
-    assert left["host-refuses"] + left["budget-documents"] + FAILURES + TRIALS <= 121
-    assert left["host-refuses"] > 80
-
-
 def fail(code: int, tries: int = 1) -> FetchError:
     error = FetchError(IssueCode.HTTP_STATUS, URL, http_status=code)
     error.tries = tries
     return error
-
-
-def test_a_pause_is_twice_the_last_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each trial that fails doubles the pause, for its host alone; only the trial may ask."""
-    clock = Clock()
-    monkeypatch.setattr(hosts, "time", clock)
-    breaker = HostBreaker(FetchOptions(host_pause_seconds=10, host_trials=4))
-    for _ in range(FAILURES):
-        breaker.note_error(URL, fail(403))
-    for pause in (10, 20, 40, 80):
-        assert breaker.wait(URL) == pause
-        clock.now += pause
-        assert breaker.wait(URL) == breaker.wait("https://b.example/") == 0
-        breaker.begin_trial(URL)
-        breaker.check(URL)
-        with pytest.raises(FetchError, match="in a row"):
-            breaker.check(f"{URL}?other")
-        assert breaker.wait(f"{URL}?other") > 0
-        breaker.end_trial(f"{URL}?other")  # not its own
-        breaker.note_error(f"{URL}?other", fail(403))  # asked for before the pause
-        breaker.note_error(URL, fail(403))
-    assert breaker.wait(URL) == float("inf")
-    assert breaker.find_reason(URL) is IssueCode.HOST_REFUSES
-
-
-def test_a_trial_that_asked_for_nothing_is_followed_by_another() -> None:
-    """Robots.txt may forbid it, say: the next document is tried without another pause."""
-    breaker = HostBreaker(FetchOptions(failures_in_row=1, host_pause_seconds=0.001))
-    breaker.note_error(URL, fail(403))
-    time.sleep(0.002)
-    breaker.begin_trial(URL)
-    assert breaker.wait(URL) > 0
-    breaker.end_trial(URL)
-    assert breaker.wait(URL) == 0
-
-
-def test_attempts_count_each() -> None:
-    """Two documents with three attempts each are six refusals."""
-    breaker = HostBreaker(FetchOptions())
-    breaker.note_error(URL, fail(429, tries=3))
-    assert not breaker.wait(URL)
-    breaker.note_error(URL, fail(429, tries=3))
-    assert breaker.wait(URL) > 9
-
-
-@pytest.mark.parametrize("guessed", [False, True])
-def test_a_guess_that_is_refused_says_nothing(guessed: bool) -> None:
-    """403 and 500 for what nobody named are no refusal; 429 is one in any case."""
-    breaker = HostBreaker(FetchOptions())
-    for _ in range(FAILURES):
-        for host, code in (("a", 403), ("b", 429), ("c", 500)):
-            url = f"https://{host}.example/s.xml"
-            if guessed:
-                breaker.note_guess(url)
-            breaker.note_error(url, fail(code), is_last=False)
-    assert bool(breaker.wait("https://a.example/s.xml")) is not guessed
-    assert bool(breaker.wait("https://c.example/s.xml")) is not guessed
-    assert breaker.wait("https://b.example/s.xml")

@@ -118,20 +118,3 @@ def test_counts_are_whole(kind: Callable[..., Any], name: str, value: object) ->
     """Half a request at once would wait for ever, and `None` is no limit."""
     with pytest.raises(TypeError, match=f"`{name}` must be a whole number above zero, not"):
         kind(**{name: value})
-
-
-@pytest.mark.parametrize(
-    ("value", "kind"), [(None, TypeError), ("3", TypeError), (0, ValueError), (-1.5, ValueError)]
-)
-def test_seconds_are_numbers(value: object, kind: type[Exception]) -> None:
-    """A time is any finite number above zero."""
-    with pytest.raises(kind, match="`walk_seconds` must be a finite number above zero"):
-        Limits(walk_seconds=value)  # type: ignore[arg-type]
-    assert Limits(walk_seconds=0.5).walk_seconds == 0.5
-
-
-@pytest.mark.parametrize(("name", "value"), [("at_once", 0.5), ("max_urls", "3")])
-def test_counts_of_a_run_are_whole(name: str, value: object) -> None:
-    """The same holds for the counts of a run over many sites."""
-    with pytest.raises(TypeError, match=f"{name} must be a whole number"):
-        many([SITE], **{name: value})

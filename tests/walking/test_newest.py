@@ -107,13 +107,6 @@ async def test_not_proven(reason: str) -> None:
     assert found.documents <= documents
 
 
-async def test_undated_children_from_the_last() -> None:
-    """Of children without a date the last one is read first: most sites append."""
-    pages = make_site(dict(reversed(BLOG.items())), dict.fromkeys(BLOG, ""))
-    found = await find(pages, documents=2)
-    assert [entry.loc for entry in found.entries] == [page(f"0/{n}") for n in range(20)]
-
-
 async def test_what_has_no_rank() -> None:
     """URLs without a date, of the future, and a second time are not among the newest."""
     urls: Any = [page("undated"), (page("far"), "2999-01-01"), *BLOG["posts-0"][:3]]

@@ -91,20 +91,6 @@ async def test_it_is_off_by_default(probe: Any) -> None:
     assert site.times.keys().isdisjoint({"/1_index_sitemap.xml", "/.well-known/resourcesync"})
 
 
-async def test_robots_txt_is_kept() -> None:
-    """A path that robots.txt disallows is not asked for; without a robots.txt none is."""
-    async with serve_site() as site:
-        fill(site, "Magento")
-        site.pages["/robots.txt"] = Answer(b"User-agent: *\nDisallow: /pub/")
-        await read_site(f"{site.base}/", probe="deep")
-        assert site.times["/media/sitemap.xml"] == 1
-        assert site.times["/pub/media/sitemap.xml"] == 0
-        site.pages["/robots.txt"] = Answer(status=503)
-        site.requested.clear()
-        await read_site(f"{site.base}/", probe="deep")
-    assert set(site.requested) <= {"/robots.txt", "/"}
-
-
 async def test_refusals_end_it() -> None:
     """A site that refuses is not asked for every path."""
 

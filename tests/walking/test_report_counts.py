@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from walking import SITE, Pages, index, urlset, walk_all
 
-from sitemapreader import walk, walk_sync
-from sitemapreader.fetch import FolderFetcher, MemoryFetcher
+from sitemapreader import walk
+from sitemapreader.fetch import MemoryFetcher
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,19 +48,6 @@ async def test_entries_are_what_was_handed_over(name: str) -> None:
     assert walked.report.entries == len(walked.locs)
     assert sum(document.listed for document in walked.report.documents) == 6
     assert (name == "none") == (walked.report.entries == 6)
-
-
-def test_a_real_site_adds_up() -> None:
-    """The sums hold for the example site, with and without a filter."""
-    for arguments in ({}, {"include": "/birds/"}):
-        with walk_sync(
-            "https://www.example.org/",
-            fetcher=FolderFetcher("testdata/site"),
-            **arguments,  # type: ignore[arg-type] # (a mixed dict)
-        ) as entries:
-            came = sum(1 for _ in entries)
-        check(entries.report)
-        assert entries.report.entries == came
 
 
 async def test_known_entries_are_not_handed_over(tmp_path: Path) -> None:

@@ -104,38 +104,3 @@ async def test_a_private_address_is_not_searched() -> None:
         assert new.requested == []
     assert read.locs == []
     assert {"blocked-port", "no-sitemap"} <= read.codes or "blocked-address" in read.codes
-
-
-async def test_what_is_found_at_the_old_place_is_enough() -> None:
-    """A site that has sitemaps where it was named is not looked for elsewhere."""
-    async with serve_site() as old, serve_site() as new:
-        fill(new, elsewhere(new))
-        old.pages["/sitemap.xml"] = Answer(make_urlset(f"{old.base}/1"))
-        read = await read_moved(f"{elsewhere(new)}/", old, new)
-        assert read.locs == [f"{old.base}/1"]
-        assert new.requested == []
-
-
-async def test_a_robots_txt_that_has_moved_is_enough() -> None:
-    """It names the sitemap by itself; its host belongs to the site then."""
-    async with serve_site() as old, serve_site() as new:
-        base = elsewhere(new)
-        fill(new, base)
-        old.pages["/robots.txt"] = move(f"{base}/robots.txt")
-        read = await read_moved(f"{base}/", old, new)
-        assert read.locs == [f"{base}/1", f"{base}/2"]
-        assert old.requested == ["/robots.txt"]
-    assert read.codes == set()
-
-
-async def test_a_path_is_taken_along() -> None:
-    """A part of a site is searched below the path that it has now."""
-    async with serve_site() as old, serve_site() as new:
-        base = elsewhere(new)
-        new.pages |= {
-            "/news/": PAGE,
-            "/news/sitemap.xml": Answer(make_urlset(f"{base}/news/1")),
-        }
-        old.pages["/blog/"] = move(f"{base}/news/")
-        read = await read_site(f"{old.base}/blog/", options=allow(new))
-    assert read.locs == [f"{base}/news/1"]

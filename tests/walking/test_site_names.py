@@ -38,13 +38,6 @@ async def test_spellings_of_a_site_are_one_site(tmp_path: Path) -> None:
     assert run.repeated == len(SPELLINGS)
 
 
-async def test_a_query_at_the_root_is_kept() -> None:
-    """Some sites have their sitemap there, so it names a document of its own."""
-    fetcher = MemoryFetcher({"https://example.org/?type=1533906435": PAGES[TOP]})
-    async with walk("https://example.org/?type=1533906435", fetcher=fetcher) as entries:
-        assert [entry.loc async for entry in entries] == ["https://example.org/a"]
-
-
 @pytest.mark.parametrize("host", ["", "localhost"])
 def test_a_file_uri_is_a_path(tmp_path: Path, host: str) -> None:
     """A folder or file may be named by the URI that browsers show: in each place for a path."""

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 import pytest
-from aiohttp import web
 from timing import retried
 from walking import SITE, Pages, index, urlset
 
@@ -20,7 +19,6 @@ from sitemapreader import (
     IssueCode,
     Limits,
     walk,
-    walk_many,
     walk_sync,
 )
 from sitemapreader.fetch import MemoryFetcher, StoredResponse
@@ -95,18 +93,6 @@ async def test_the_seconds_of_a_walk_are_its_own() -> None:
             await asyncio.sleep(PAUSE)
     assert time.monotonic() - begin > LIMITS.walk_seconds
     assert (count, entries.report.complete) == (40_000, True)
-
-
-@retried
-async def test_the_seconds_of_a_site_are_its_own() -> None:
-    """The same holds for each site of a run."""
-    count, fetcher = 0, MemoryFetcher(many_pages())
-    async with walk_many([SITE], fetcher=fetcher, site_seconds=0.8, options=ONE_AT_A_TIME) as run:
-        async for _, batch in run.batches():
-            count += len(batch)
-            await asyncio.sleep(PAUSE)
-    (outcome,) = run.outcomes
-    assert (count, outcome.status) == (40_000, "complete")
 
 
 def test_the_seconds_of_a_walk_in_a_thread_are_its_own() -> None:
@@ -186,14 +172,6 @@ async def test_a_body_that_has_changed_meanwhile(later: list[str]) -> None:
     assert (document.status, document.reason, document.tries) == ("partial", "body-cut", 2)
 
 
-async def test_another_answer_counts_as_a_document() -> None:
-    """The documents of a walk bound how often a body is fetched again."""
-    response = Impatient(TOP, urlset(*LOCS))
-    _, document = await read_slowly(response, limits=Limits(documents=1))
-    assert (document.status, document.reason) == ("partial", "budget-documents")
-    assert response.opened == 1
-
-
 async def test_a_body_that_breaks_off_by_itself_is_not_fetched_again() -> None:
     """A fast consumer has nothing to do with the end of a connection."""
 
@@ -210,42 +188,3 @@ async def test_a_body_that_breaks_off_by_itself_is_not_fetched_again() -> None:
     async with walk(sitemaps=[TOP], fetcher=MemoryFetcher({TOP: response})) as entries:
         assert len([entry async for entry in entries]) > 29_000
     assert (response.opened, entries.report.documents[0].reason) == (1, "body-cut")
-
-
-async def test_a_server_that_closes_connections_nobody_reads() -> None:
-    """The same over HTTP, with one request at a time: the first one gives up its place."""
-    locs = [f"https://example.org/{'a' * 500}/{n:06}" for n in range(60_000)]
-    body, served = urlset(*locs), []
-
-    async def answer(request: web.Request) -> web.StreamResponse:
-        response = web.StreamResponse(headers={"Content-Length": str(len(body))})
-        await response.prepare(request)
-        served.append(0)
-        for begin in range(0, len(body), 65_536):
-            try:
-                await asyncio.wait_for(response.write(body[begin : begin + 65_536]), 0.4)
-            except TimeoutError:
-                if request.transport is not None:
-                    request.transport.abort()
-                raise
-        return response
-
-    application = web.Application()
-    application.router.add_get("/top.xml", answer)
-    runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)
-    await runner.setup()
-    try:
-        site = web.TCPSite(runner, "127.0.0.1", 0)
-        await site.start()
-        url = f"http://127.0.0.1:{runner.addresses[0][1]}/top.xml"
-        options, got, pauses = FetchOptions(per_host=1), 0, 0
-        async with walk(sitemaps=[url], options=options) as entries:
-            async for batch in entries.batches():
-                got += len(batch)
-                if got // 20_000 > pauses:
-                    pauses += 1
-                    await asyncio.sleep(1.2)
-    finally:
-        await runner.cleanup()
-    assert (got, entries.report.documents[0].status) == (60_000, "complete")
-    assert len(served) > 1

@@ -13,7 +13,6 @@ import sitemapreader
 from sitemapreader import (
     FetchOptions,
     HttpFetcher,
-    Limits,
     discover,
     discover_sync,
     newest,
@@ -22,7 +21,6 @@ from sitemapreader import (
     walk_many,
     walk_sync,
 )
-from sitemapreader.fetch.client import find_settings
 from sitemapreader.many import RunArguments
 from sitemapreader.walker.config import SharedArguments, WalkArguments, WalkConfig
 
@@ -92,15 +90,6 @@ def _squeeze(text: str) -> str:
     return "".join(text.split()).replace(",)", ")")
 
 
-def test_options_show_what_differs() -> None:
-    """The repr of options is a call that makes them again."""
-    assert repr(Limits()) == "Limits()"
-    assert repr(FetchOptions()) == "FetchOptions()"
-    changed = Limits(depth=2, walk_seconds=60)
-    assert repr(changed) == "Limits(depth=2, walk_seconds=60)"
-    assert eval(repr(changed), {"Limits": Limits}) == changed  # noqa: S307 (our own text)
-
-
 def test_options_show_no_password() -> None:
     """Values of headers and the login at a proxy stay out of tracebacks and notebooks."""
     options = FetchOptions(
@@ -109,10 +98,3 @@ def test_options_show_no_password() -> None:
     assert "hunter2" not in repr(options)
     assert "Authorization" in repr(options)
     assert "proxy.example:3128" in repr(options)
-
-
-def test_defaults_are_checked_once() -> None:
-    """Of thousands of walks a second, each has the same default limits and options."""
-    first, second = find_settings(None, None, None), find_settings(None, None, None)
-    assert first[0] is second[0]
-    assert first[1] is second[1]

@@ -76,27 +76,6 @@ async def test_children_are_bounded_in_bytes(order: str, character: str) -> None
     assert any("not read" in message or "children" in message for message in messages)
 
 
-async def test_ordinary_urls_never_meet_the_bound() -> None:
-    """With URLs of a few hundred characters it is the number of documents that ends a walk."""
-    locs = [f"{SITE}{n}/{'x' * 500}.xml" for n in range(60)]
-    pages = {TOP: index(*locs)} | dict.fromkeys(locs, urlset(f"{SITE}p"))
-    report = (await walk_top(pages, limits=Limits(documents=40))).report
-    assert report.counts[IssueCode.BUDGET_DOCUMENTS]
-    assert not report.counts[IssueCode.BUDGET_MEMORY]
-    assert outcomes_of(report)[Status.COMPLETE] == 39  # and robots.txt
-
-
-async def test_children_that_wait_for_their_index_are_bounded_too() -> None:
-    """An index in an index holds its children back; they take from the same memory."""
-    nested = [f"{SITE}n{n}.xml" for n in range(4)]
-    pages = {TOP: index(*nested)}
-    for name in nested:
-        pages[name] = index(*(f"{name}/{'y' * 4_000}/{n}.xml" for n in range(40)))
-    report = (await walk_top(pages, limits=Limits(documents=60))).report
-    assert report.counts[IssueCode.BUDGET_MEMORY] >= 1
-    assert outcomes_of(report).total() == 1 + 4 + 4 * 40
-
-
 async def peak_of(pages: dict[str, bytes]) -> float:
     """Walk to the end; return the most MB that were in use besides the site's."""
     fetcher = MemoryFetcher({TOP: b"<urlset/>"})
@@ -111,18 +90,6 @@ async def peak_of(pages: dict[str, bytes]) -> float:
         return tracemalloc.get_traced_memory()[1] / 1e6
     finally:
         tracemalloc.stop()
-
-
-@pytest.mark.slow
-async def test_seven_thousand_children_of_65_kb() -> None:
-    """Two indexes of 0.4 MB, with 450 MB of URLs that no server takes, need next to nothing."""
-    pages = {
-        f"{SITE}{name}.xml": gzip.compress(
-            index(*(f"{SITE}{name}{n}/{'x' * 64_900}" for n in range(1_000)))
-        )
-        for name in "ab"
-    }
-    assert await peak_of({TOP: index(*pages), **pages}) < 20
 
 
 @pytest.mark.slow

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import datetime as dt
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -12,11 +11,10 @@ import pytest
 from timing import retried
 from walking import ROBOTS, Pages, Walked, index, urlset, walk_all
 
-from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
+from sitemapreader.fetch.local import StoredResponse
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import FetchOptions, Limits
 from sitemapreader.outcomes import Status
-from sitemapreader.walker import walk
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -66,15 +64,6 @@ async def test_documents() -> None:
     assert walked.report.statuses == {Status.COMPLETE: 5, Status.SKIPPED: 7}
     assert walked.events[-1] is issue
     assert not walked.report.complete
-
-
-async def test_a_budget_is_named_however_much_else_was_refused() -> None:
-    """What a budget left out is said even if there was no room to remember any of it."""
-    old = [(f"https://example.org/{n}.xml", "2020") for n in range(10, 40)]
-    pages = site() | {TOP: index(*old, *CHILDREN)}
-    march = dt.datetime(2026, 3, 5, tzinfo=dt.UTC)
-    walked = await walk_top(pages, Limits(documents=6), options=ONE_AT_A_TIME, since=march)
-    assert only(walked, "budget-documents").value == "6 sitemaps not read: "
 
 
 async def test_bytes() -> None:
@@ -132,46 +121,6 @@ async def test_seconds_and_a_body_for_which_nobody_waits() -> None:
     walked = await walk_top(pages, Limits(walk_seconds=0.3), options=ONE_AT_A_TIME)
     assert walked.outcome(CHILDREN[0])[1] == "budget-seconds"
     assert walked.outcome(CHILDREN[1]) == ("skipped", "budget-seconds")
-
-
-@retried
-async def test_seconds_and_a_server_that_says_nothing() -> None:
-    """The time of a walk ends the wait for an answer, and the search, too."""
-
-    class Silent(MemoryFetcher):
-        def open(self, url: str, **_: Any) -> Any:
-            self.requested.append(url)
-            return _Silence()
-
-    fetcher = Silent({})
-    async with walk("https://example.org/", fetcher=fetcher, limits=Limits(walk_seconds=0.1)) as w:
-        assert [entry async for entry in w] == []
-    assert fetcher.requested == [ROBOTS]
-    assert {str(issue.code) for issue in w.report.issues} == {"budget-seconds", "no-sitemap"}
-    assert [document.reason for document in w.report.documents] == ["budget-seconds"]
-
-
-class _Silence:
-    async def __aenter__(self) -> None:
-        await asyncio.sleep(3_600)
-
-    async def __aexit__(self, *_: object) -> None: ...
-
-
-@retried
-async def test_seconds_do_not_cut_what_was_read() -> None:
-    """A consumer that is slower than the walk may take gets all that was read in its time."""
-    pages: Pages = {TOP: urlset(*(f"https://example.org/{n}" for n in range(3_000)))}
-    count = 0
-    async with walk(
-        sitemaps=[TOP], fetcher=MemoryFetcher(pages), limits=Limits(walk_seconds=0.05)
-    ) as entries:
-        async for batch in entries.batches():
-            count += len(batch)
-            await asyncio.sleep(0.05)
-    assert count >= 100
-    document = entries.report.documents[0]
-    assert count == document.entries
 
 
 async def test_nested_children_past_the_documents_are_not_held() -> None:

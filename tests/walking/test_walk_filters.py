@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from walking import ROBOTS, Pages, Walked, index, moved, urlset, walk_all
+from walking import ROBOTS, Pages, Walked, index, urlset, walk_all
 
 from sitemapreader.models import UrlEntry
 from sitemapreader.urls import url_key
@@ -81,30 +81,6 @@ async def test_undated() -> None:
     assert len((await walk_top(pages, undated="drop")).locs) == 3
 
 
-async def test_an_undated_child_is_fetched() -> None:
-    """A child without lastmod may be new, and is fetched whatever becomes of undated entries."""
-    pages: Pages = {TOP: index(A), A: urlset((page("x"), "2026-04-01"))}
-    assert (await walk_top(pages, since=MARCH, undated="drop")).locs == [page("x")]
-
-
-async def test_since_without_a_zone_is_utc() -> None:
-    """A naive `since` is read as UTC."""
-    pages: Pages = {TOP: urlset((page("x"), "2026-03-05T12:00:00Z"))}
-    assert (await walk_top(pages, since=MARCH.replace(tzinfo=None))).locs == [page("x")]
-
-
-async def test_pruned_here_and_wanted_there() -> None:
-    """A child that one index calls old is fetched if another one calls it new."""
-    pages: Pages = {
-        TOP: index((A, "2020"), B),
-        B: index((A, "2026-04")),
-        A: urlset((page("x"), "2026-04-01")),
-    }
-    walked = await walk_top(pages, since=MARCH)
-    assert walked.locs == [page("x")]
-    assert walked.outcome(A) == ("complete", "")
-
-
 async def test_follow() -> None:
     """`follow` is asked of each child, with what its index says; what it refuses is not read."""
     asked: list[SitemapEntry] = []
@@ -135,13 +111,6 @@ async def test_unique() -> None:
     assert sorted(walked.locs) == [page("x"), page("y"), page("z")]
     assert sum(document.filtered for document in walked.report.documents) == 3
     assert len((await walk_top(pages, sitemaps=[TOP, A])).locs) == 6
-
-
-async def test_unique_counts_only_what_comes_out() -> None:
-    """An entry that another filter keeps back does not use up its URL."""
-    pages: Pages = {TOP: urlset((page("x"), "2020"), (page("x"), "2026-04"))}
-    walked = await walk_top(pages, since=MARCH, unique=True)
-    assert walked.locs == [page("x")]
 
 
 SCOPE = [
@@ -184,16 +153,6 @@ def test_scope_is_that_of_the_key(start: str, path: str, folder: str) -> None:
     assert sieve.select([entry], (folder,)) == ([entry], not inside)
 
 
-async def test_out_of_scope_is_said_once() -> None:
-    """There is one Issue for a document, which has the number."""
-    locs = [f"https://other.net/{n}" for n in range(3_000)]
-    walked = await walk_top({TOP: urlset(*locs, page("x"))})
-    (issue,) = walked.report.issues
-    assert (issue.code, issue.value, issue.sitemap) == ("out-of-scope", "3000 entries", TOP)
-    assert walked.events[-1] is issue
-    assert walked.report.complete
-
-
 async def test_robots_speaks_for_its_host() -> None:
     """What robots.txt lists may hold URLs of the whole host, wherever the sitemap lies."""
     cdn = "https://cdn.net/maps/top.xml"
@@ -205,13 +164,6 @@ async def test_robots_speaks_for_its_host() -> None:
     walked = await walk_all(pages, scope="drop")
     assert walked.locs == [page("x")]
     assert walked.codes == ["out-of-scope"]
-
-
-async def test_both_ends_of_a_redirect_are_in_scope() -> None:
-    """A sitemap that is served from elsewhere still speaks for where it is listed."""
-    cdn = "https://cdn.net/files/top.xml"
-    pages: Pages = {TOP: moved(cdn, urlset(page("x"), "https://cdn.net/files/y"))}
-    assert (await walk_top(pages)).codes == []
 
 
 def test_a_hundred_thousand() -> None:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-import gc
 import gzip
-import weakref
 from collections import Counter
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any
@@ -13,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import pytest
 from faults import FaultServer
-from hosts import open_and_fail
 from resolving import NamedAddresses
 from serving import serve
-from walking import ROBOTS, SITE, Pages, Walked, fault, index, moved, status, urlset, walk_all
+from walking import ROBOTS, SITE, Pages, Walked, index, urlset, walk_all
 
 from sitemapreader import FetchOptions, HttpFetcher, IssueCode, Severity, discover, walk
 from sitemapreader.fetch.local import MemoryFetcher
@@ -69,50 +65,6 @@ async def test_a_site_over_http() -> None:
         assert set(statuses.values()) == {("complete", "")}
         assert len(served.requested) == len(set(served.requested)) == 9
         assert not entries.report.complete
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("per_host", [1, 2])
-async def test_a_consumer_fetches_with_the_fetcher_of_its_walk(per_host: int) -> None:
-    """A crawler's loop comes to its end, though the readers hold every turn at the host and wait.
-
-    At no time does the server answer more than the turns of the walk and those of its consumer.
-    """
-
-    def make_pages(base: str) -> Mapping[str, Page]:
-        maps = {f"/{n}.xml": urlset(*(f"{base}/{n}/{i}" for i in range(20_000))) for n in range(4)}
-        return {"/i.xml": index(*(f"{base}{path}" for path in maps)), "/page": b"x", **maps}
-
-    options = FetchOptions(per_host=per_host)
-    async with serve(make_pages) as served, HttpFetcher(options) as fetcher:
-        count = pages = 0
-        async with (
-            asyncio.timeout(50),
-            walk(sitemaps=[f"{served.base}/i.xml"], fetcher=fetcher) as entries,
-        ):
-            async for batch in entries.batches():
-                count += len(batch)
-                if count > pages * 4_000:
-                    async with fetcher.open(f"{served.base}/page") as response:
-                        assert [piece async for piece in response.chunks()] == [b"x"]
-                    pages += 1
-        assert (count, pages) == (80_000, 20)
-        assert served.most_at_once <= 2 * per_host
-
-
-async def test_a_fetcher_does_not_keep_the_walks_that_used_it() -> None:
-    """With its connections still open, nothing holds a walk that is over, or its report."""
-    async with serve(make_site) as served, HttpFetcher(OPTIONS) as fetcher:
-        async with walk(served.base, fetcher=fetcher) as entries:
-            async for _ in entries:
-                pass
-        left = weakref.ref(entries)
-        del entries
-        gc.collect()
-        assert left() is None
-        fetcher.trust(served.base)
-        async with fetcher.open(f"{served.base}/c.txt"):
-            pass
 
 
 async def test_a_server_that_goes_away() -> None:
@@ -171,24 +123,6 @@ async def test_hosts(child: str, on_host: bool, on_site: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "together"),
-    [
-        ("http://10.0.0.1/t.xml", "http://10.0.0.1:81/c.xml", True),
-        ("http://10.0.0.1/t.xml", "http://10.0.0.2/c.xml", False),
-        ("http://[::1]/t.xml", "http://[::1]/c.xml", True),
-        ("http://[::1]/t.xml", "http://[::2]/c.xml", False),
-        ("http://alice.github.io/t.xml", "http://bob.github.io/c.xml", False),
-        ("http://intranet/t.xml", "http://intranet/c.xml", True),
-        ("http://intranet/t.xml", "http://wiki/c.xml", False),
-    ],
-)
-async def test_sites(one: str, other: str, together: bool) -> None:
-    """Addresses and public suffixes are no sites that hosts could share."""
-    walked = await walk_top({one: index(other), other: urlset("http://x.y/")}, one)
-    assert len(walked.locs) == together
-
-
-@pytest.mark.parametrize(
     ("robots", "proven"),
     [
         ("https://other.net/robots.txt", True),
@@ -219,30 +153,6 @@ async def test_a_proven_index_has_its_own_children() -> None:
     walked = await walk_all(pages)
     assert sorted(walked.locs) == ["https://example.org/c", "https://example.org/d"]
     assert walked.codes == ["cross-host-child"]
-
-
-async def test_a_redirected_index_keeps_its_home() -> None:
-    """Children lie at home where the index was listed, and where it came from."""
-    pages: Pages = {
-        TOP: moved("https://cdn.net/t.xml", index("https://www.example.co.uk/c.xml", "d.xml")),
-        "https://www.example.co.uk/c.xml": urlset("https://www.example.co.uk/c"),
-        "https://cdn.net/d.xml": urlset("https://www.example.co.uk/d"),
-    }
-    assert len((await walk_top(pages)).locs) == 2
-
-
-async def test_one_robots_txt_a_host() -> None:
-    """robots.txt is asked for once a host and port, before the first child there."""
-    children = [f"https://{host}.example.co.uk/{n}.xml" for host in "ab" for n in range(20)]
-    pages: Pages = {TOP: index(*children)}
-    pages |= {url: urlset("https://x.y/") for url in children}
-    walked = await walk_top(pages)
-    robots = [url for url in walked.requested if url.endswith("robots.txt")]
-    assert sorted(robots) == [
-        "https://a.example.co.uk/robots.txt",
-        "https://b.example.co.uk/robots.txt",
-    ]
-    assert len(walked.locs) == 40
 
 
 RULES = b"User-agent: *\nDisallow: /private/\nSitemap: https://example.org/private/listed.xml\n"
@@ -280,16 +190,6 @@ async def test_what_is_named_is_allowed() -> None:
     assert sorted(walked.locs) == ["https://x.y/1", "https://x.y/2"]
 
 
-@pytest.mark.parametrize("answer", [status(503), fault(IssueCode.TIMEOUT)])
-async def test_robots_out_of_reach(answer: Exception) -> None:
-    """A robots.txt that fails forbids probing, but not the children of what was named."""
-    top = "https://example.org/t.xml"
-    pages: Pages = {ROBOTS: answer, top: index(PRIVATE), PRIVATE: urlset("https://x.y/")}
-    walked = await walk_top(pages, top)
-    assert walked.locs == ["https://x.y/"]
-    assert walked.codes == ["robots-unreachable", "out-of-scope"]
-
-
 class Polite(MemoryFetcher):
     """Notes whom it is told to trust, and how long to wait."""
 
@@ -303,28 +203,6 @@ class Polite(MemoryFetcher):
 
     def set_crawl_delay(self, host_url: str, seconds: float) -> None:
         self.delays.append((host_url, seconds))
-
-
-async def test_the_fetcher_is_told() -> None:
-    """A fetcher that cares hears which URLs the user named, and the Crawl-delay for our agent."""
-    robots = b"User-agent: *\nCrawl-delay: 9\nUser-agent: mine\nCrawl-delay: 900"
-    pages: Pages = {ROBOTS: robots, "https://example.org/sitemap.xml": urlset("https://x.y/")}
-    pages["https://other.net/a.xml"] = urlset()
-    fetcher = Polite(pages)
-    await walk_all_with(fetcher, options=FetchOptions(user_agent="mine/1.0"))
-    assert fetcher.trusted == [SITE, "https://other.net/a.xml"]
-    assert fetcher.delays == [(SITE, 60.0)]
-    fetcher = Polite(pages)
-    await walk_all_with(fetcher, respect_robots=False)
-    assert fetcher.delays == []
-
-
-async def walk_all_with(fetcher: MemoryFetcher, **arguments: Any) -> None:
-    async with walk(
-        SITE, sitemaps=["https://other.net/a.xml"], fetcher=fetcher, **arguments
-    ) as entries:
-        async for _ in entries:
-            pass
 
 
 async def test_what_a_discovery_found_can_be_walked() -> None:
@@ -412,15 +290,6 @@ async def test_a_kept_connection_is_not_lent_to_strangers(name: str) -> None:
             assert len(served.requested) == asked
 
 
-async def test_discoveries_can_be_strangers() -> None:
-    """`trusted=False` holds for `discover` as well."""
-    async with serve(make_pages) as served, HttpFetcher() as fetcher:
-        found = await discover(served.base, fetcher=fetcher, trusted=False)
-        assert IssueCode.BLOCKED_PORT in found.counts
-        assert served.requested == []
-        assert (await discover(served.base, fetcher=fetcher)).sitemaps
-
-
 async def test_headers_do_not_go_to_strangers() -> None:
     """A walk that is not trusted sends no header that may be a secret."""
     async with FaultServer() as server:
@@ -434,13 +303,3 @@ async def test_headers_do_not_go_to_strangers() -> None:
             async with walk(sitemaps=[server.url("ok")], options=options, trusted=trusted) as found:
                 assert [entry async for entry in found]
             assert ["x-key" in request.headers for request in server.requests] == [trusted]
-
-
-async def test_requests_beside_a_walk_have_its_trust_while_it_runs() -> None:
-    """A consumer fetches pages of the site with the fetcher of the walk, and so it was before."""
-    async with serve(make_pages) as served, HttpFetcher() as fetcher:
-        url = f"{served.base}/map.xml"
-        assert await open_and_fail(fetcher, url) == IssueCode.BLOCKED_PORT
-        async with walk(served.base, fetcher=fetcher) as entries:
-            async for _ in entries:
-                assert await open_and_fail(fetcher, url) == "opened"

@@ -10,13 +10,12 @@ from commands import run
 from serving import serve
 from walking import walk_all
 
-from sitemapreader import UrlEntry, walk, walk_sync
+from sitemapreader import UrlEntry, walk
 from sitemapreader.walker.config import WalkConfig
 from sitemapreader.walker.filters import covers, mark_filters
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from serving import Page
 
@@ -131,30 +130,6 @@ def test_a_state_knows_languages() -> None:
     assert [[covers(one, other) for other in marks] for one in marks] == [
         [one == other for other in marks] for one in marks
     ]
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        ("--language english!", "--language has codes such as en or pt-BR"),
-        ("--expand images", "choose from alternates"),
-        ("--expand alternates --state a.db", "leave out --state"),
-    ],
-)
-def test_wrong_options(words: str, said: str) -> None:
-    """What cannot be meant is refused before anything is fetched."""
-    shown = run(*words.split(), "http://127.0.0.1:9/")
-    assert (shown.returncode, shown.stdout) == (2, "")
-    assert said in shown.stderr
-
-
-def test_misuse(tmp_path: Path) -> None:
-    """So in Python."""
-    for arguments in ({"language": "a b"}, {"expand": "x"}):
-        with pytest.raises(ValueError, match=r"language|expand"):
-            walk_sync(SITE, **arguments)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="no state follows"):
-        walk_sync(SITE, expand="alternates", state=tmp_path / "a.db")
 
 
 def test_in_the_shell() -> None:

@@ -5,9 +5,6 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-import pytest
-from aiohttp import web
-from commands import run, serving
 from walking import ROBOTS, SITE, Pages, index, urlset, walk_all
 
 from sitemapreader import SitemapEntry, Via, walk
@@ -59,13 +56,6 @@ async def test_newest_first() -> None:
     assert await requested(MIXED, order="newest") == order
 
 
-@pytest.mark.parametrize("arguments", [{}, {"order": "document"}])
-async def test_document_order_is_the_default(arguments: dict[str, Any]) -> None:
-    """Without an order, or with `document`, children come as they are listed."""
-    order = ["top", "2019", "undated", "2026a", "odd", "2026b", "2024", "2026c"]
-    assert await requested(MIXED, **arguments) == order
-
-
 async def test_what_no_index_lists_comes_first() -> None:
     """Roots lead to the rest, so they come before all children; those given with a date do not."""
     new, old = "https://example.org/new.xml", "https://example.org/old.xml"
@@ -89,16 +79,6 @@ async def test_an_index_inside_an_index() -> None:
         **{child(name): urlset(f"https://example.org/{name}/") for name in "abcd"},
     }
     order = ["top", "inner", "b", "c", "older", "d", "a"]
-    assert await requested(pages, order="newest") == order
-
-
-async def test_a_truncated_index() -> None:
-    """The children of an index that breaks off are fetched all the same, the newest first."""
-    pages = dict(MIXED)
-    body = pages[TOP]
-    assert isinstance(body, bytes)
-    pages[TOP] = body[: body.index(child("2024").encode())]
-    order = ["top", "2026a", "2026b", "2019", "odd", "undated"]
     assert await requested(pages, order="newest") == order
 
 
@@ -136,29 +116,3 @@ async def test_a_walk_that_is_resumed(tmp_path: Path) -> None:
     assert entries.report.resumed
     assert rest == [f"https://example.org/{year}/" for year in range(2019, 1999, -1)]
     assert entries.report.complete
-
-
-def test_an_order_that_does_not_exist() -> None:
-    """Another word is misuse, and the message lists the orders."""
-    with pytest.raises(ValueError, match="`order` must be one of document, newest"):
-        walk(SITE, order="oldest")  # type: ignore[arg-type]
-
-
-def test_the_shell_gives_the_newest_first() -> None:
-    """`--order newest --limit 3` prints URLs of the newest sitemaps of an archive."""
-
-    async def answer(request: web.Request) -> web.StreamResponse:
-        base = f"http://{request.host}"
-        if request.path == "/robots.txt":
-            return web.Response(text=f"Sitemap: {base}/top.xml")
-        if request.path == "/top.xml":
-            years = [(f"{base}/{year}.xml", str(year)) for year in range(1990, 2027)]
-            return web.Response(body=index(*years))
-        return web.Response(body=urlset(f"{base}{request.path}/page"))
-
-    with serving(answer) as (url,):
-        options = ("-q", "--limit", "3", "-c", "1")
-        oldest = run(url, *options).stdout.split()
-        newest = run(url, *options, "--order", "newest").stdout.split()
-    assert [line.split("/")[3] for line in oldest] == ["1990.xml", "1991.xml", "1992.xml"]
-    assert [line.split("/")[3] for line in newest] == ["2026.xml", "2025.xml", "2024.xml"]

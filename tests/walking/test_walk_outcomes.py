@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import gzip
-from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -23,13 +21,12 @@ from sitemapreader import (
 from sitemapreader.discovery import WELL_KNOWN_PATHS
 from sitemapreader.fetch import MemoryFetcher
 from sitemapreader.fetch.local import StoredResponse
-from sitemapreader.issues import Severity, make_issue
+from sitemapreader.issues import Severity
 from sitemapreader.models import Format, SitemapEntry, Via
 from sitemapreader.outcomes import Role
-from sitemapreader.report import Report
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import Callable
     from pathlib import Path
 
 
@@ -157,20 +154,6 @@ async def test_kinds_of_endings(body: Any, delivered: int, outcome: tuple[str, s
     assert walked.report.complete is (outcome[0] == "complete")
 
 
-async def test_unchanged() -> None:
-    """An answer of 304 is an outcome of its own; nothing is read of it."""
-    walked = await walk_maps({MAP: StoredResponse(MAP, status=304)})
-    assert walked.outcome(MAP) == ("unchanged", "")
-    assert walked.report.complete
-    assert walked.codes == []
-
-
-async def test_entries_come_before_the_fault() -> None:
-    """In the stream of events the entries of a document that breaks off come before its Issue."""
-    walked = await walk_maps({MAP: Cut(MAP, urlset("https://example.org/a"))})
-    assert [type(event).__name__ for event in walked.events] == ["UrlEntry", "Issue"]
-
-
 async def test_events_have_the_sitemaps_too() -> None:
     """The events name each sitemap that is found, guessed or in an index, with its origin."""
     pages: Pages = {
@@ -185,55 +168,7 @@ async def test_events_have_the_sitemaps_too() -> None:
     ]
 
 
-async def test_issues_past_the_tenth_are_counted() -> None:
-    """Of an Issue that repeats, ten are kept for a document, and all of them counted."""
-    body = urlset(*(f"/{n}" for n in range(35)))
-    walked = await walk_maps({MAP: body, CHILD: body}, MAP, CHILD)
-    assert len(walked.report.issues) == 20
-    assert walked.report.counts == {IssueCode.RELATIVE_LOC: 70}
-    document = walked.document(MAP)
-    assert (len(document.issues), document.counts) == (10, {IssueCode.RELATIVE_LOC: 35})
-
-
-async def test_no_sitemap_at_all() -> None:
-    """A site without sitemaps is an error that names the site; the tried paths are none."""
-    walked = await walk_all({SITE: b"<html></html>"})
-    assert walked.codes == ["no-sitemap"]
-    assert not walked.report.complete
-    assert walked.report.statuses == {Status.SKIPPED: 16, Status.COMPLETE: 1}
-
-
 # -- the search inside a walk
-
-
-async def test_a_probed_sitemap_is_read_on() -> None:
-    """A sitemap that a probe finds is read on from the open response, and not asked for again."""
-    body = urlset(*(f"https://example.org/{n}" for n in range(5_000)))
-    walked = await walk_all({MAP: StoredResponse(MAP, body, chunk_bytes=1_000)})
-    assert len(walked.locs) == 5_000
-    assert walked.requested == [ROBOTS, MAP]
-    assert walked.outcome(MAP) == ("complete", "")
-
-
-async def test_when_all_of_robots_fails_the_walk_goes_on_probing() -> None:
-    """If none of the listed sitemaps answers, the well-known paths are tried as if none were."""
-    pages: Pages = {
-        ROBOTS: b"Sitemap: /1.xml\nSitemap: /2.xml\nSitemap: /3.xml",
-        "https://example.org/2.xml": fault(IssueCode.TIMEOUT),
-        "https://example.org/3.xml": b"<html></html>",
-        "https://example.org/wp-sitemap.xml": urlset("https://example.org/a"),
-    }
-    walked = await walk_all(pages)
-    assert walked.locs == ["https://example.org/a"]
-    probes = [SITE + path for path in WELL_KNOWN_PATHS[:4]]
-    assert walked.requested[0] == ROBOTS
-    assert walked.requested[4:] == probes
-    assert sorted(walked.codes) == [
-        "html-not-sitemap",
-        "http-status",
-        *["relative-loc"] * 3,
-        "timeout",
-    ]
 
 
 async def test_a_probe_that_leads_to_a_dead_end_goes_on() -> None:
@@ -257,15 +192,6 @@ async def test_a_probe_that_leads_to_a_sitemap_ends_the_search() -> None:
     assert walked.locs == ["https://example.org/a"]
 
 
-async def test_site_and_sitemaps_together() -> None:
-    """A site and sitemaps can be given at once; what both name is read once."""
-    pages: Pages = {ROBOTS: b"Sitemap: /sitemap.xml", MAP: urlset("https://example.org/a")}
-    pages[CHILD] = urlset("https://example.org/b")
-    walked = await walk_all(pages, sitemaps=[CHILD, MAP])
-    assert sorted(walked.locs) == ["https://example.org/a", "https://example.org/b"]
-    assert sorted(walked.requested) == [CHILD, ROBOTS, MAP]
-
-
 async def test_robots_that_fails_is_no_loss_where_sitemaps_are_given() -> None:
     """A robots.txt that was only asked for leave is noted when it fails; nothing was lost."""
     pages: Pages = {MAP: index(CHILD), CHILD: urlset("https://example.org/a"), ROBOTS: status(503)}
@@ -276,34 +202,7 @@ async def test_robots_that_fails_is_no_loss_where_sitemaps_are_given() -> None:
     assert walked.report.complete
 
 
-class Mended(StoredResponse):
-    """A response on whose way something was mended."""
-
-    issues = (make_issue(IssueCode.USERINFO_REMOVED, url=SITE),)
-
-
-async def test_what_the_fetcher_mended_is_noted() -> None:
-    """Issues that a response brings along are the document's."""
-    walked = await walk_maps({MAP: Mended(MAP, urlset("https://example.org/a"))})
-    assert [(str(issue.code), issue.sitemap) for issue in walked.document(MAP).issues] == [
-        ("userinfo-removed", MAP)
-    ]
-
-
 # -- the report is bounded
-
-
-def test_a_report_keeps_so_many_issues(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A flood of one Issue is counted past a bound, and leaves room for the others."""
-    monkeypatch.setattr("sitemapreader.report.MAX_ISSUES_PER_WALK", 5)
-    report = Report(10)
-    document = Document(MAP)
-    for _ in range(8):
-        assert report.add_issue(make_issue(IssueCode.NAMESPACE), document)
-    report.add_issue(make_issue(IssueCode.DNS))
-    assert [issue.code for issue in report.issues] == [IssueCode.NAMESPACE] * 5 + [IssueCode.DNS]
-    assert len(document.issues) == 5
-    assert report.counts == {IssueCode.NAMESPACE: 8, IssueCode.DNS: 1}
 
 
 async def test_a_retry_after_that_was_not_waited_for() -> None:
@@ -369,26 +268,6 @@ async def test_every_outcome_comes_once(way: str, tmp_path: Path) -> None:
         found = {document.url: str(document.status) for document in seen}
         assert found[ROBOTS] == found[TOP] == found[CHILDREN[0]] == "complete"
         assert (found[CHILDREN[4]], found[GONE]) == ("skipped", "failed")
-
-
-async def test_outcomes_come_while_the_walk_goes_on() -> None:
-    """The first document is announced while the last one is still to be fetched."""
-    reached = asyncio.Event()
-
-    class Slow(MemoryFetcher):
-        @asynccontextmanager
-        async def open(self, url: str, **how: Any) -> AsyncIterator[StoredResponse]:
-            if url == CHILDREN[3]:
-                await asyncio.wait_for(reached.wait(), 5)
-            async with super().open(url, **how) as response:
-                yield response
-
-    def see(document: Document) -> None:
-        if document.url == CHILDREN[0]:
-            reached.set()
-
-    async with walk(SITE, fetcher=Slow(PAGES), on_document=see) as entries:
-        assert len([entry async for entry in entries]) == 8
 
 
 async def test_leaving_early_announces_the_rest() -> None:

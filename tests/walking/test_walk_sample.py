@@ -5,14 +5,13 @@ from __future__ import annotations
 import random
 from collections import Counter
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import pytest
 from commands import run
 from serving import serve
 from walking import index, urlset, walk_all
 
-from sitemapreader import walk, walk_sync
+from sitemapreader import walk
 from sitemapreader.models import UrlEntry
 from sitemapreader.rows import EntryColumns
 from sitemapreader.walker.sampling import Sample
@@ -90,38 +89,6 @@ async def test_filters_come_first() -> None:
     pages = {TOP: urlset(f"{SITE}a", f"{SITE}b", f"{SITE}a", f"{SITE}c")}
     walked = await walk_all(pages, None, sitemaps=[TOP], sample=9, exclude="c", unique=True)
     assert (sorted(walked.locs), walked.report.sampled_from) == ([f"{SITE}a", f"{SITE}b"], 2)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        ({"sample": 0}, "sample must be 1 or more"),
-        ({"sample": "all"}, "sample must be a whole number"),
-        ({"sample": 3, "max_urls": 9}, "draws from all URLs"),
-        ({"sample": 3, "state": "a.db"}, "draws from all URLs"),
-        ({"sample": 3, "seed": "x"}, "seed"),
-    ],
-)
-def test_misuse(arguments: dict[str, Any], said: str) -> None:
-    """What makes no sense is refused at once."""
-    with pytest.raises((TypeError, ValueError), match=said):
-        walk_sync(SITE, **arguments)
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        ("--sample 0", "write a whole number above 0"),
-        ("--seed 3", "add --sample N"),
-        ("--sample 3 --limit 5", "leave out --state and --limit"),
-        ("--sample 3 --state a.db", "leave out --state"),
-    ],
-)
-def test_wrong_options(words: str, said: str) -> None:
-    """The shell says what to write, and fetches nothing."""
-    shown = run(*words.split(), "http://127.0.0.1:9/")
-    assert (shown.returncode, shown.stdout) == (2, "")
-    assert said in shown.stderr
 
 
 def test_in_the_shell() -> None:

@@ -160,21 +160,6 @@ async def test_a_slow_consumer_slows_the_reading() -> None:
             assert served <= count + BUFFERED_EVENTS + len(maps) * 5_000
 
 
-async def test_the_report_grows_with_the_walk() -> None:
-    """The report can be looked at on the way; it is final when the walk is left."""
-    pages: Pages = {TOP: index("https://example.org/a.xml", "https://example.org/b.xml")}
-    pages["https://example.org/a.xml"] = urlset(*LOCS)
-    pages["https://example.org/b.xml"] = Endless("https://example.org/b.xml")
-    async with start(pages) as entries:
-        async for _ in entries:
-            if entries.report.entries > 20_000:
-                break
-        assert [str(each.status) for each in entries.report.documents[:1]] == ["complete"]
-    outcomes = {each.url: (str(each.status), each.reason) for each in entries.report.documents}
-    assert outcomes["https://example.org/b.xml"] == ("partial", "left-early")
-    assert not entries.report.complete
-
-
 async def test_leaving_early_gives_everything_its_outcome() -> None:
     """What was being read is partial or skipped, what waited is skipped, because the user left."""
     children = [f"https://example.org/{n}.txt" for n in range(30)]
@@ -270,19 +255,6 @@ async def test_a_bug_comes_out_at_the_end() -> None:
     with pytest.raises(ZeroDivisionError):
         async with start({TOP: index("https://example.org/a.xml")}, follow=follow):
             await asyncio.sleep(0.05)
-
-
-async def test_a_bug_is_told_once() -> None:
-    """A bug that the consumer has caught does not come again."""
-
-    def follow(entry: SitemapEntry) -> bool:
-        raise ZeroDivisionError(entry.loc)
-
-    async with start({TOP: index("https://example.org/a.xml")}, follow=follow) as entries:
-        events = entries.events()
-        assert isinstance(await anext(events), SitemapEntry)
-        with pytest.raises(ZeroDivisionError):
-            await anext(events)
 
 
 async def test_a_bug_of_the_fetcher() -> None:
