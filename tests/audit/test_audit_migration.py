@@ -84,7 +84,6 @@ async def test_old_urls_are_to_lead_to_listed_pages() -> None:
                 "was-unlisted": [("moved", f"301 to {start}unlisted")],
             }
             tally = result.facts.old_pages
-            assert tally is not None
             assert (tally.listed, tally.visited, tally.exact) == (13, 13, True)
             assert result.facts.pages is None
             rows = [[*each.values()] for each in result.facts.old_folders]
@@ -124,7 +123,6 @@ async def test_the_old_site_is_given_in_many_ways(tmp_path: Path, kind: str) -> 
         }
         with await judge(server.base, None, was=sources[kind], select=WAS) as result:
             assert hits(result) == {"was-lost": [("old", "404")]}
-            assert result.facts.old_pages is not None
             assert result.facts.old_pages.listed == 2
 
 
@@ -161,11 +159,9 @@ async def test_a_sample_of_old_urls_gives_rates() -> None:
         figures = AuditOptions(slow_page_seconds=60)
         with await judge(server.base, 50, was=old, select=WAS, figures=figures, **named) as result:
             rate = finding_of(result, "was-lost").rate
-            assert rate is not None
             assert (rate.judged, rate.population) == (50, 200)
             assert rate.low < 0.5 < rate.high
             assert "of 200 old URLs" in result.format("text")
-            assert result.facts.pages is not None
             assert result.facts.pages.visited == 50
         # a page that is listed and old is visited once
         assert all(server.asked[f"/{path}"] <= 1 for path in answers)
@@ -221,7 +217,6 @@ async def test_a_built_folder_answers_for_the_old_host(tmp_path: Path) -> None:
     with await judge(site, None, was=old, base_url=base, select=WAS) as result:
         assert hits(result) == {"was-unlisted": [("unlisted.html", "")]}
         tally = result.facts.old_pages
-        assert tally is not None
         assert (tally.listed, tally.visited, tally.judged) == (2, 2, 2)
 
 

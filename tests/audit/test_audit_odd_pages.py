@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import os
-from itertools import count
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-import pytest
-from aiohttp import web
-from page_audits import WORDS, build, finding_of, hits, judge, list_pages, page, publish
+from page_audits import build, finding_of, hits, judge, list_pages, page, publish
 from page_server import serve_pages
-from scale import SCALE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,7 +30,6 @@ async def test_names_of_every_kind(tmp_path: Path) -> None:
     site = build(tmp_path, **texts, **{"sitemap.xml": list_pages(BASE, *listed)})
     with await judge(site, None) as result:
         assert hits(result) == {}
-        assert result.facts.pages is not None
         assert result.facts.pages.judged == 2 * len(NAMES)
     build(site, **{"sitemap.xml": list_pages(BASE, "plain.html")})
     with await judge(site, None) as result:
@@ -42,25 +37,6 @@ async def test_names_of_every_kind(tmp_path: Path) -> None:
         assert finding.count == 2 * len(NAMES) - 1
         for suffix in ("html", "json", "sarif", "md", "xml", "txt"):
             result.write(tmp_path / f"report.{suffix}")
-
-
-async def test_a_page_that_is_another_one_at_each_visit() -> None:
-    """A canonical that changes is judged by one visit, and gives one row and one hit."""
-    numbers = count()
-
-    def changing(_: web.Request) -> web.Response:
-        number = next(numbers)
-        head = (
-            f"<link rel=canonical href=/{number}><link rel=alternate hreflang=de href=/d{number}>"
-        )
-        return web.Response(text=page(head, f"{WORDS} {number}"), content_type="text/html")
-
-    async with serve_pages(page=changing) as server:
-        publish(server, "page")
-        with await judge(server.base) as result:
-            assert hits(result) == {"page-canonical-elsewhere": [("page", f"{server.base}0")]}
-            assert result.sql("SELECT count(*) FROM page").fetchall() == [(1,)]
-        assert server.asked["/page"] == 1
 
 
 async def test_a_site_of_one_page() -> None:
@@ -72,20 +48,3 @@ async def test_a_site_of_one_page() -> None:
                 assert hits(result) == {"page-not-found": [("none", "404")]}
                 assert finding_of(result, "page-not-found").rate is None
                 assert result.facts.pages.exact
-
-
-@pytest.mark.slow
-async def test_a_folder_of_many_files(tmp_path: Path) -> None:
-    """Of 50,000 files (200,000 with `TEST_SCALE=4`) those are opened that are pages."""
-    for folder in range(50 * SCALE):
-        (tmp_path / f"assets/{folder}").mkdir(parents=True)
-        for number in range(1_000):
-            os.close(os.open(tmp_path / f"assets/{folder}/{number}.js", os.O_CREAT))
-    texts = {f"{number}.html": page() for number in range(20)}
-    listed = [f"{number}.html" for number in range(1, 20)]
-    site = build(tmp_path, **texts, **{"sitemap.xml": list_pages(BASE, *listed, "none")})
-    with await judge(site, None) as result:
-        assert hits(result) == {
-            "page-missing": [("none", "")],
-            "page-unlisted": [("0.html", "0.html")],
-        }

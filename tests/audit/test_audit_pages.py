@@ -114,7 +114,6 @@ async def test_a_sample_gives_rates() -> None:
         publish(server, *(f"p/{number}" for number in range(600)))
         with await judge(server.base, 100, **named) as result:
             finding = finding_of(result, "page-not-found")
-            assert finding.rate is not None
             assert finding.rate.low < 0.2 < finding.rate.high
             assert finding.urls == round(finding.rate.share * 600)
             assert (finding.rate.judged, finding.rate.population) == (100, 600)
@@ -157,8 +156,6 @@ async def test_visits_that_end_early_are_a_sample() -> None:
         figures = attrs.evolve(FIGURES, page_seconds=1, page_probes=0)
         with await judge(server.base, figures=figures) as result:
             tally, rate = result.facts.pages, finding_of(result, "page-not-found").rate
-            assert tally is not None
-            assert rate is not None
             assert tally.visited == tally.judged == rate.judged < 200
             assert tally.not_judged == {"time": 400 - tally.visited}
             assert (rate.share, rate.population) == (1, 400)
@@ -211,6 +208,11 @@ async def test_a_built_folder_is_judged_by_its_pages(tmp_path: Path) -> None:
         "unlisted.html": page(),
         "part.html": "<p>a part",
         "private/x.html": page(),
+        "de/404.html": page(),
+        "500.html": page(),
+        **dict.fromkeys(
+            ("own/index.html", "copy/index.html"), page(f"<link rel=canonical href={base}own>")
+        ),
         "_redirects": "/old /a/1 301\n",
         "robots.txt": f"User-agent: *\nDisallow: /private/\nSitemap: {base}sitemap.xml\n",
     }
@@ -223,7 +225,7 @@ async def test_a_built_folder_is_judged_by_its_pages(tmp_path: Path) -> None:
             "page-noindex": [("hidden", "")],
             "page-redirects": [("old", f"301 to {base}a/1 which is listed")],
             "page-soft-404": [("404.html", "")],
-            "page-unlisted": [("unlisted.html", "unlisted.html")],
+            "page-unlisted": [("own/", "own/index.html"), ("unlisted.html", "unlisted.html")],
         }
     with await judge(site, 0) as result:
         assert hits(result) == {}

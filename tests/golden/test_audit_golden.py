@@ -9,32 +9,16 @@ import package
 import pytest
 from auditing import HOST, NOW
 from golden import SITE
-from planted import (
-    COUNTS,
-    ELSEWHERE,
-    FIGURES,
-    make_served_site,
-    plant_blocked_site,
-    plant_broken_site,
-    plant_clean_site,
-    plant_site,
-    plant_unnamed_site,
-)
+from planted import COUNTS, FIGURES, plant_clean_site, plant_site
 
 from sitemapreader import walk_sync
 from sitemapreader.audit import Audit, AuditOptions, audit_sync
-from sitemapreader.audit.rules import load_rules
 from sitemapreader.fetch import FolderFetcher
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-PLANTERS = {
-    "unnamed": plant_unnamed_site,
-    "broken": plant_broken_site,
-    "blocked": plant_blocked_site,
-}
 EXPECTED = package.TESTS / "golden" / "audits"
 
 
@@ -75,36 +59,6 @@ def test_every_static_rule_finds_what_was_planted(planted: Audit) -> None:
     """Each rule finds as many hits as were planted, and no rule finds anything else."""
     assert {finding.rule.code: finding.count for finding in planted.findings} == COUNTS
     assert planted.facts.urls == 3_000
-
-
-def test_every_rule_is_planted() -> None:
-    """No rule is left out: the planted site has its faults, or another one that says why.
-
-    Rules about pages have theirs in test_audit_pages.py and test_audit_migration.py.
-    """
-    elsewhere = {code for _, counts in ELSEWHERE.values() for code in counts}
-    visited = {
-        rule.code
-        for rule, _ in load_rules()
-        if not {"pages", "folder", "was"}.isdisjoint(rule.needs)
-    }
-    assert {rule.code for rule, _ in load_rules()} <= COUNTS.keys() | elsewhere | visited
-    assert COUNTS.keys() & elsewhere == {"robots-blocked-url"}  # of a blocked site, each URL
-
-
-@pytest.mark.parametrize("name", ELSEWHERE)
-def test_what_the_planted_site_cannot_have(tmp_path: Path, name: str, regenerate: bool) -> None:
-    """A rule that excludes others, or needs a server, has a site of its own, with known counts."""
-    figures = AuditOptions(now=NOW)
-    if name == "served":
-        result = audit_sync(f"{HOST}/", fetcher=make_served_site().make_fetcher(), figures=figures)
-    else:
-        PLANTERS[name](tmp_path)
-        result = audit_sync(tmp_path, figures=figures)
-    with result:
-        _, counts = ELSEWHERE[name]
-        assert {finding.rule.code: finding.count for finding in result.findings} == counts
-        check_golden(name, write_golden(result), regenerate=regenerate)
 
 
 def test_the_planted_site(planted: Audit, regenerate: bool) -> None:

@@ -73,18 +73,6 @@ async def test_pages_that_are_made_in_the_browser() -> None:
             assert hits(result) == {}
 
 
-async def test_pages_of_a_folder_that_no_sitemap_lists(tmp_path: Path) -> None:
-    """A page whose canonical is its own URL without the slash is one; an error page is none."""
-    own = page("<link rel=canonical href=https://example.org/own>")
-    texts = {f"a/{number}.html": page() for number in range(4)}
-    texts |= {"404/index.html": page(), "de/404.html": page(), "500.html": page()}
-    texts |= {"own/index.html": own, "copy/index.html": own}
-    listed = [f"a/{number}" for number in range(4)]
-    site = build(tmp_path, **texts, **{"sitemap.xml": list_pages(BASE, *listed)})
-    with await judge(site, None) as result:
-        assert hits(result) == {"page-unlisted": [("own/", "own/index.html")]}
-
-
 async def test_the_file_to_mend_is_known(tmp_path: Path) -> None:
     """In a built folder each finding about what a page says has its HTML file and line."""
     texts = {f"a/{number}.html": page() for number in range(9)}

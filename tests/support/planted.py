@@ -9,21 +9,14 @@ from typing import TYPE_CHECKING, Any
 from auditing import (
     HOST,
     NOW,
-    XML,
-    AuditedSite,
-    TimedResponse,
     image,
     index,
     link,
     news,
     page,
-    pages,
-    served,
     urlset,
     video,
 )
-
-from sitemapreader.fetch import StoredResponse
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -104,32 +97,6 @@ COUNTS = {
     "out-of-scope": 1,  # products.xml, for five URLs of other origins
 }
 """Code -> hits in the planted site, counted when it was planned."""
-ELSEWHERE = {
-    "unnamed": (
-        "the robots.txt of the planted site names its sitemaps: two of its rules are about that",
-        {"robots-no-sitemap-line": 1},
-    ),
-    "broken": (
-        "a sitemap that is gone makes a walk incomplete: rules about what is listed nowhere rest",
-        {"robots-sitemap-broken": 1, "http-status": 1},
-    ),
-    "blocked": (
-        "a robots.txt that blocks the whole site leaves nothing for the other rules",
-        {"robots-blocks-site": 1, "robots-blocked-url": 9},
-    ),
-    "served": (
-        "a folder has no answers of a server",
-        {
-            "sitemap-redirects": 1,  # old.xml
-            "sitemap-insecure": 1,  # insecure.xml
-            "response-content-type": 1,  # page.xml
-            "response-not-compressed": 1,  # large.xml
-            "response-no-validator": 1,  # bare.xml
-            "response-slow": 1,  # slow.xml
-        },
-    ),
-}
-"""A site of its own -> why the planted site cannot have its faults, and its hits."""
 FIGURES: dict[str, Any] = {"near_urls": 1_000}
 
 
@@ -280,41 +247,3 @@ def _write(folder: Path, files: dict[str, bytes], robots: list[str]) -> None:
         (folder / f"{name}.xml").write_bytes(body)
     for path in folder.iterdir():
         os.utime(path, (BUILT.timestamp(), BUILT.timestamp()))
-
-
-def plant_unnamed_site(folder: Path) -> None:
-    """Write a site whose robots.txt does not name its sitemap."""
-    _write(folder, {"sitemap": urlset(pages(9, "2026-10-{:02}"))}, ["User-agent: *"])
-
-
-def plant_broken_site(folder: Path) -> None:
-    """Write a site whose robots.txt names a sitemap that is not there."""
-    robots = [f"Sitemap: {HOST}/{name}.xml" for name in ("sitemap", "gone")]
-    _write(folder, {"sitemap": urlset(pages(9, "2026-10-{:02}"))}, robots)
-
-
-def plant_blocked_site(folder: Path) -> None:
-    """Write a site whose robots.txt is that of the staging system."""
-    robots = ["User-agent: *", "Disallow: /", "Allow: /sitemap.xml", f"Sitemap: {HOST}/sitemap.xml"]
-    _write(folder, {"sitemap": urlset(pages(9, "2026-10-{:02}"))}, robots)
-
-
-def make_served_site() -> AuditedSite:
-    """Make a site whose server has a fault in the answer of each sitemap but the first."""
-
-    def list_pages(name: str) -> bytes:
-        return urlset(pages(9, "2026-10-{:02}", folder=f"/{name}/"))
-
-    large = list_pages("large").replace(b"<url>", b" " * 120_000 + b"<url>")
-    slow = TimedResponse("", list_pages("slow"), headers=XML, wait_seconds=21)
-    documents = {
-        "/sound.xml": list_pages("sound"),
-        "/old.xml": StoredResponse(f"{HOST}/new.xml", list_pages("new"), headers=XML),
-        "http://www.shop.example/insecure.xml": list_pages("insecure"),
-        "/page.xml": served(list_pages("page"), content_type="text/html"),
-        "/large.xml": large,
-        "/bare.xml": served(list_pages("bare"), etag=""),
-        "/slow.xml": slow,
-    }
-    lines = [f"Sitemap: {name if ':' in name else HOST + name}" for name in documents]
-    return AuditedSite({"/robots.txt": "\n".join(lines).encode(), **documents})
