@@ -28,7 +28,7 @@ from sitemapreader.readers.pages.links import HtmlReader, find_meta_charset
 from sitemapreader.readers.records.vocabulary import ROOTLESS, ROOTS, ExtraFormats, check_formats
 from sitemapreader.readers.stats import ReadStats
 from sitemapreader.readers.text import TextReader
-from sitemapreader.readers.xml.documents import XmlReader
+from sitemapreader.readers.xml.documents import XmlReader, read_whole
 from sitemapreader.readers.xml.prolog import NotXmlError, PrologReader
 from sitemapreader.urls import begins_as_url
 
@@ -70,6 +70,8 @@ def _is_text(start: bytes) -> bool:
     return sample[0] or (b"\0" not in start and sum(sample) * 2 > len(sample))
 
 
+_SMALL_BYTES = 65_535
+"""Of a document that is read at once, if it comes at once."""
 BLOCK_BYTES = 32_768
 """Fast, since the values of a block stay in the processor's cache; blocks a loop for 1-2 ms."""
 FIRST_BLOCK_BYTES = 4_096
@@ -91,8 +93,9 @@ class SitemapReader:
             site are the entries).
 
     Events come in document order, a block of 32 KiB at a time: the first after 4 KiB if these are
-    conclusive, the last with `close`. How the document is cut into chunks changes no event. `feed`
-    and `close` never raise for the content of a document.
+    conclusive, the last with `close`. A first chunk below 64 KiB waits for the next call: it may be
+    the whole document, which is then read at once. How the document is cut into chunks
+    changes no event. `feed` and `close` never raise for the content of a document.
     """
 
     def __init__(
@@ -114,7 +117,11 @@ class SitemapReader:
         self._charset = charset
         self._extra_formats = check_formats(extra_formats)
         self._notes: list[IssueCode] = []
-        self._decompressor = Decompressor(self.limits, self._notes, codings=codings)
+        self._codings = codings
+        self._unread = b""
+        """The document so far, while it may be a small one of which nothing was read."""
+        self._whole_format: Format | None = None
+        self._decompressor: Decompressor | None = None
         self._block = bytearray()
         self._block_bytes = min(FIRST_BLOCK_BYTES, BLOCK_BYTES)
         self._transcoder: Transcoder | None = None
@@ -130,7 +137,7 @@ class SitemapReader:
         """
         if self.stats.counts[IssueCode.FEED_SALVAGED]:
             return Format.RSS
-        return self._reader.format if self._reader else None
+        return self._reader.format if self._reader else self._whole_format
 
     @property
     def is_window(self) -> bool:
@@ -178,10 +185,13 @@ class SitemapReader:
         self.stats.raw_bytes += len(data)
         if self.finished:
             return
-        for start in range(0, len(data), BLOCK_BYTES):
-            if not self.finished:
-                piece = bytes(data[start : start + BLOCK_BYTES])
-                yield from self._read_pieces(self._decompressor.feed(piece))
+        if self._decompressor is None:
+            most = self._block_bytes - 1 if self._unread else _SMALL_BYTES
+            data = self._unread + data
+            if len(data) <= most and data[:1] in (b"", b"<") and not self._codings:
+                self._unread = data
+                return
+        yield from self._decompress(data)
 
     def close_by_columns(self, *, cut: bool = False) -> Iterator[Events]:
         """Do the work of `close_steps`; entries without extensions may come by columns.
@@ -192,9 +202,25 @@ class SitemapReader:
         if self._closed:
             return
         self._closed = True
-        if not self.finished:
+        if self._decompressor is None:
+            is_usual = not cut and self._charset in (None, "utf-8") and not self._extra_formats
+            if is_usual and (whole := read_whole(self._unread, self.stats, self.limits)):
+                self._whole_format, events = whole
+                self.finished = True
+                yield events
+                return
+            yield from self._decompress(self._unread)
+        if self._decompressor and not self.finished:
             yield from self._read_pieces(self._decompressor.close())
-        if not self.finished:
+        if self._decompressor is None:
+            is_usual = not cut and self._charset in (None, "utf-8") and not self._extra_formats
+            if is_usual and (whole := read_whole(self._unread, self.stats, self.limits)):
+                self._whole_format, events = whole
+                self.finished = True
+                yield events
+                return
+            yield from self._decompress(self._unread)
+        if self._decompressor and not self.finished:
             yield from self._finish(IssueCode.TRUNCATED if cut else None)
 
     def salvage(self, answer: FeedparserAnswer) -> None:
@@ -202,6 +228,14 @@ class SitemapReader:
         self._answer, self.beyond_repair = answer, b""
 
     # -- the pipeline
+
+    def _decompress(self, data: bytes) -> Iterator[Events]:
+        if self._decompressor is None:
+            self._decompressor = Decompressor(self.limits, self._notes, codings=self._codings)
+        for start in range(0, len(data), BLOCK_BYTES):
+            if not self.finished:
+                piece = bytes(data[start : start + BLOCK_BYTES])
+                yield from self._read_pieces(self._decompressor.feed(piece))
 
     def _read_pieces(self, pieces: Iterator[bytes]) -> Iterator[Events]:
         """Read decompressed pieces; damaged data ends the reading."""

@@ -70,6 +70,14 @@ _OF_MARKUP = (
 """Issues that say what is not well-formed."""
 
 
+def is_end(text: str, names: list[str]) -> bool:
+    """Return whether a text is only the end tags of these elements."""
+    tags = "".join(f"</{name}>" for name in names)
+    if len(text) > _LONGEST_TRIED or ILLEGAL.search(text):
+        return False
+    return text.strip(" \t\r\n") == tags or _NOTHING.sub("", text) == tags
+
+
 class BatchReader:
     """Reader of everything behind the root's start tag, which ends on `line`.
 
@@ -287,11 +295,8 @@ class BatchReader:
 
     def _is_at_end(self) -> bool:
         """Return whether nothing is left but the end tags of what is open."""
-        text = self._pending[self._position :]
-        if len(text) > _LONGEST_TRIED or ILLEGAL.search(text):
-            return False
         names = [*reversed(self.prolog.wrappers), self.prolog.root]
-        return _NOTHING.sub("", text) == "".join(f"</{name}>" for name in names)
+        return is_end(self._pending[self._position :], names)
 
     def _read_tail(self, why: IssueCode) -> Iterator[list[Event]]:
         """Read what follows the last complete record; `why` is what may have cut it."""

@@ -6,20 +6,19 @@ from codecs import getincrementaldecoder
 from typing import TYPE_CHECKING
 
 from sitemapreader.issues import IssueCode
-from sitemapreader.readers.xml.batches import BatchReader
+from sitemapreader.readers.records.vocabulary import Names
+from sitemapreader.readers.stats import ReadStats
+from sitemapreader.readers.xml.batches import BatchReader, is_end
 from sitemapreader.readers.xml.boundaries import count_lines
-from sitemapreader.readers.xml.prolog import (
-    NotXmlError,
-    PrologReader,
-    read_common_prolog,
-)
+from sitemapreader.readers.xml.patterns import start_patterns
+from sitemapreader.readers.xml.prolog import NotXmlError, PrologReader
+from sitemapreader.readers.xml.tree import TreeReader
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sitemapreader.models import Event, Format
     from sitemapreader.options import Limits
-    from sitemapreader.readers.stats import ReadStats
     from sitemapreader.rows import Events
 
 _UTF_8 = getincrementaldecoder("utf-8")
@@ -74,11 +73,7 @@ class XmlReader:
             return
         events: list[Event] = []
         try:
-            found = None if self._prolog_reader.data else read_common_prolog(text)
-            if found:
-                self._prolog_reader.data = text
-            else:
-                found = self._prolog_reader.feed(events, text, final=final)
+            found = self._prolog_reader.feed(events, text, final=final)
         except NotXmlError as error:
             self._stats.add_issue(events, error.code, value=error.value)
             self._refused = True
@@ -90,3 +85,30 @@ class XmlReader:
             line = 1 + count_lines(start, 0, end)
             self._batches = BatchReader(self._stats, self._limits, prolog, line)
             yield from self._batches.feed(start[end:])
+
+
+def read_whole(data: bytes, stats: ReadStats, limits: Limits) -> tuple[Format, Events] | None:
+    """Return format and entries of a whole document; `None` if it is not all common.
+
+    Most documents are small, and what this leaves out takes twice as long as their records.
+    """
+    issues: list[Event] = []
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return None
+    found = PrologReader(ReadStats()).find_common(issues, text)
+    if found is None or issues or len(data) > min(limits.inflated_bytes, limits.record_bytes):
+        return None
+    prolog, start = found
+    names = Names(frozenset({prolog.uri, ""}), prolog.format)
+    patterns = start_patterns(prolog, names, TreeReader(prolog, limits), limits)
+    parts, end = patterns.read(text, start, stats.sitemap) if patterns else ([], 0)
+    if len(parts) != 1 or parts[0][1] or not is_end(text[end:], [prolog.root]):
+        return None
+    entries = parts[0][0]
+    if len(entries) > limits.entries:
+        return None
+    stats.inflated_bytes = len(data)
+    stats.deliver(len(entries))
+    return prolog.format, entries

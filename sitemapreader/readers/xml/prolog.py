@@ -31,12 +31,9 @@ from sitemapreader.readers.records.vocabulary import (
     XHTML,
     Name,
 )
-from sitemapreader.readers.stats import ReadStats
 from sitemapreader.readers.xml.characters import (
     ATTRIBUTES,
     CLOSINGS,
-    COMMENT,
-    ILLEGAL,
     replace_bad_bytes,
 )
 from sitemapreader.readers.xml.tags import (
@@ -48,6 +45,7 @@ from sitemapreader.readers.xml.tags import (
 
 if TYPE_CHECKING:
     from sitemapreader.models import Event, Format
+    from sitemapreader.readers.stats import ReadStats
 
 MAX_PROLOG_CHARS = 262_144
 """A licence as a comment, a dozen namespaces: no real prolog has a tenth of it."""
@@ -61,22 +59,20 @@ _HTML = frozenset({"html", "head", "body", "title", "meta", "script"})
 
 # No attribute's value has a `<`: so no attempt to match goes further than to the next one
 _TAG = re.compile(rf"<([^\W\d][^\s<>/]*+)({ATTRIBUTES})>")
+_COMMON = re.compile(
+    r"""(?:<\?xml version="1\.0"(?: encoding="(?ai:utf-8)")? ?\?>\s*+)?"""
+    rf"<(urlset|sitemapindex|rss|feed)(?=[\s>])({ATTRIBUTES})>"
+)
+"""How most documents begin."""
 _DOCTYPE = re.compile(
-    r"""<!doctype(?:\s++([^\s<>\["']*+))?(?>(?:[^"'\[>]++|"[^"]*+"|'[^']*+')*)([\[>])?""",
+    r"""<!doctype(?:\s++([^\s<>\["']*+))?(?>(?:[^"'\[<>]++|"[^"<]*+"?|'[^'<]*+'?)*)([\[<>])?""",
     re.IGNORECASE,
 )
+"""A DOCTYPE, as far as it is one: to its `>`, or the next tag."""
 _DECLARATION = re.compile(r"<\?xml\s[^<>]*+(?:>|(?=<))")
 """The XML declaration: up to its end or, if that is not there, the next tag."""
-_MAX_ROOT_CHARS = 1_000
-_COMMON = re.compile(
-    r"""(?:<\?xml version=(?:"1\.0"|'1\.0')(?: encoding=(?:"(?ai:utf-8)"|'(?ai:utf-8)'))?"""
-    r"""(?: standalone=(?:"(?:yes|no)"|'(?:yes|no)'))? ?\?>)?"""
-    rf"""(?>(?:[ \t\r\n]++|{COMMENT}|<\?xml-stylesheet [^?<>]*+\?>)*)"""
-    r"""(<(?:urlset|sitemapindex|rss|feed|rdf:RDF)"""
-    r"""(?>(?:[ \t\r\n]++[\w:.-]++=(?:"[^"<&]*+"|'[^'<&]*+'))*)[ \t\r\n]*+>)"""
-)
-"""A prolog as most are, and the root's start tag."""
 _MARKUP = re.compile(r"<(?:(!--|\?|!\[CDATA\[)|(!(?i:doctype)\b)|[^\W\d])")
+_MAX_CACHED_CHARS = 1_000
 
 
 @attrs.define
@@ -202,26 +198,6 @@ class NotXmlError(Exception):
         super().__init__(code, value)
 
 
-def read_common_prolog(text: str) -> tuple[Prolog, int] | None:
-    """Return the prolog that a text begins with; `None` unless it is a common one."""
-    found = _COMMON.match(text)
-    if found is None or len(found[1]) > _MAX_ROOT_CHARS or ILLEGAL.search(text, 0, found.start(1)):
-        return None
-    known = _learn_root(found[1])
-    if known is None:
-        return None
-    prolog = Prolog(known.format, known.root, known.records, known.namespaces, known.uri)
-    return prolog, found.end()
-
-
-@lru_cache(maxsize=64)
-def _learn_root(tag: str) -> Prolog | None:
-    """Return what a root's start tag says; `None` if it needs an Issue, or has a base."""
-    events: list[Event] = []
-    found = PrologReader(ReadStats()).feed(events, tag, final=True)
-    return None if found is None or events or found[0].bases else found[0]
-
-
 class PrologReader:
     """Search for the root element in the first bytes of a document, in pieces.
 
@@ -238,8 +214,14 @@ class PrologReader:
         """Where text ends that stands before the root, outside of comments and the like."""
         self._passed = ""
         """The declaration, comments and instructions before the first element."""
-        self._doctype = ""
-        self._has_open_doctype = self._has_nameless_doctype = False
+        self._doctype: str | None = None
+
+    def find_common(self, events: list[Event], data: str) -> tuple[Prolog, int] | None:
+        """Return the prolog of a document in UTF-8 that begins as most do, else `None`."""
+        if common := _COMMON.match(data):
+            self.data = data
+            return self._open(events, common[1], common[1], common)
+        return None
 
     def feed(self, events: list[Event], data: str, *, final: bool) -> tuple[Prolog, int] | None:
         """Return the prolog and where in `data` the root's content begins.
@@ -247,11 +229,13 @@ class PrologReader:
         `None` if more data is needed, which with `final`, or past 256 KiB, it never is. Raises
         NotXmlError.
         """
+        if not self.data and (found := self.find_common(events, data)):
+            return found
         self.data += data
         final = final or len(self.data) > MAX_PROLOG_CHARS
         while markup := _MARKUP.search(self.data, self._position):
             before = self.data[self._position : markup.start()]
-            if not self._has_open_doctype and before.strip(" \t\r\n"):  # XML's blanks alone
+            if before.strip(" \t\r\n"):  # XML's blanks alone
                 self._junk_end = markup.start()
             if markup[1]:
                 end = self._section_end(markup)
@@ -289,19 +273,16 @@ class PrologReader:
         return end
 
     def _doctype_end(self, start: int, *, final: bool) -> int:
-        if self._has_open_doctype:
-            return start + 1
         doctype = _DOCTYPE.match(self.data, start)
         if doctype is None or not (doctype[2] or final):
             return -1
         self._doctype = (doctype[1] or "").lower()
-        self._has_nameless_doctype = not self._doctype
+        self._passed += "" if self._doctype else "<"  # not well-formed without a name
         if doctype[2] == "[":
             raise NotXmlError(
                 IssueCode.DTD_REFUSED, replace_bad_bytes(self.data[start : start + 80])
             )
-        self._has_open_doctype = doctype[2] is None
-        return start + 1 if self._has_open_doctype else doctype.end()
+        return doctype.end() - (doctype[2] == "<")
 
     def _past(self, start: int, *, final: bool) -> int:
         """Skip a `<` that begins no tag, or a tag whose end has not come yet."""
@@ -324,32 +305,16 @@ class PrologReader:
     def _open(
         self, events: list[Event], name: str, root: str, tag: re.Match[str]
     ) -> tuple[Prolog, int]:
-        start = tag.end()
         end_tag = "" if tag[2].endswith("/") else f"</{tag[1]}>"
         document = self._passed + ("<r/>" if root in ROOTLESS else tag[0] + end_tag)
-        attributes = read_attributes(replace_bad_bytes(tag[2]), set(), MAX_NAMESPACES)
-        # Namespaces in XML, section 4: a name has one colon at most. Prefixes are not checked here,
-        # because a missing declaration has an Issue of its own.
-        has_odd_name = any(each.count(":") > 1 for each in attributes)
-        if self._has_nameless_doctype or has_odd_name or not is_well_formed(document):
-            self._stats.add_issue_once(events, IssueCode.NOT_WELL_FORMED)
-        if len(attributes) > MAX_NAMESPACES:
-            self._stats.add_issue_once(events, IssueCode.TOO_MANY_ATTRIBUTES, value=f"<{name}>")
-        bound = find_namespaces(attributes)
-        if unbound := find_unbound(attributes, bound):
-            self._stats.add_issue_once(events, IssueCode.UNBOUND_PREFIX, value=unbound[0])
-        if root in ROOTLESS:
-            self._stats.add_issue_once(events, IssueCode.MISSING_ROOT)
-            start = tag.start()
-        format_, records = ROOTS[ROOTLESS.get(root, root)]
-        closed = root in ROOTLESS or tag[2].endswith("/")
-        bases = [attributes["xml:base"]] if attributes.get("xml:base") else []
-        prolog = Prolog(format=format_, root=name, records=records, bases=bases, closed=closed)
-        prolog.bind_namespaces(bound)
-        prolog.uri = prolog.namespaces.get(name.rpartition(":")[0], "")
-        if format_.is_protocol and prolog.uri != PROTOCOL_URI:
-            self._stats.add_issue_once(events, IssueCode.NAMESPACE, value=prolog.uri)
-        return prolog, start
+        is_short = len(document) + len(tag[0]) <= _MAX_CACHED_CHARS
+        read = _read_root if is_short else _read_root.__wrapped__
+        known, issues = read(document, name, root, tag[2])
+        for code, value in issues:
+            self._stats.add_issue_once(events, code, value=value)
+        prolog = Prolog(known.format, name, known.records, known.namespaces, known.uri)
+        prolog.bases, prolog.closed = known.bases.copy(), known.closed
+        return prolog, tag.start() if root in ROOTLESS else tag.end()
 
     def _note_prolog(self, events: list[Event], end: int) -> None:
         """Report what stands before the root, up to `end`, though it should not."""
@@ -359,5 +324,37 @@ class PrologReader:
         if end:
             value = replace_bad_bytes(self.data[:end])
             self._stats.add_issue_once(events, IssueCode.LEADING_BYTES, value=value)
-        if self._doctype:
+        if self._doctype is not None:
             self._stats.add_issue_once(events, IssueCode.DOCTYPE, value=self._doctype)
+
+
+@lru_cache(maxsize=64)
+def _read_root(
+    document: str, name: str, root: str, written: str
+) -> tuple[Prolog, list[tuple[IssueCode, str | None]]]:
+    """Return what a root's start tag says, and what is wrong with it.
+
+    `document` has all that stands before it, and nothing in it.
+    """
+    issues: list[tuple[IssueCode, str | None]] = []
+    attributes = read_attributes(replace_bad_bytes(written), set(), MAX_NAMESPACES)
+    # Namespaces in XML, section 4: a name has one colon at most. Prefixes are not checked here,
+    # because a missing declaration has an Issue of its own.
+    if any(each.count(":") > 1 for each in attributes) or not is_well_formed(document):
+        issues.append((IssueCode.NOT_WELL_FORMED, None))
+    if len(attributes) > MAX_NAMESPACES:
+        issues.append((IssueCode.TOO_MANY_ATTRIBUTES, f"<{name}>"))
+    bound = find_namespaces(attributes)
+    if unbound := find_unbound(attributes, bound):
+        issues.append((IssueCode.UNBOUND_PREFIX, unbound[0]))
+    if root in ROOTLESS:
+        issues.append((IssueCode.MISSING_ROOT, None))
+    format_, records = ROOTS[ROOTLESS.get(root, root)]
+    closed = root in ROOTLESS or written.endswith("/")
+    bases = [attributes["xml:base"]] if attributes.get("xml:base") else []
+    prolog = Prolog(format=format_, root=name, records=records, bases=bases, closed=closed)
+    prolog.bind_namespaces(bound)
+    prolog.uri = prolog.namespaces.get(name.rpartition(":")[0], "")
+    if format_.is_protocol and prolog.uri != PROTOCOL_URI:
+        issues.append((IssueCode.NAMESPACE, prolog.uri))
+    return prolog, issues
