@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import pytest
-from answering import Answer, Site, make_index, make_urlset, read_site, serve_site
 from each_case import for_each
 from faults import DOCUMENT, REDIRECT_BODY_BYTES, FaultServer
+from serving import Answer, Site, read_site, serve_site
 from walking import index, moved, urlset, walk_all
 
 from sitemapreader.errors import FetchError
@@ -280,7 +280,7 @@ async def other() -> AsyncIterator[Site]:
     async with serve_site() as site:
         there = elsewhere(site)
         site.pages = {
-            f"/{path}.xml": Answer(make_urlset(f"{there}/{path}"))
+            f"/{path}.xml": Answer(urlset(f"{there}/{path}"))
             for path in ("map", "proven", "private/map")
         }
         rules = DISALLOW + f"Crawl-delay: 0.01\nSitemap: {there}/proven.xml\n".encode()
@@ -291,11 +291,11 @@ async def other() -> AsyncIterator[Site]:
 def fill(site: Site, *moves: str) -> None:
     """Give a site an index whose children redirect, each to another address."""
     children = [f"{site.base}/c{number}.xml" for number in range(len(moves))]
-    site.pages["/index.xml"] = Answer(make_index(*children))
+    site.pages["/index.xml"] = Answer(index(*children))
     site.pages["/robots.txt"] = Answer(DISALLOW + f"Sitemap: {site.base}/index.xml\n".encode())
     site.pages |= {f"/c{number}.xml": move(to) for number, to in enumerate(moves)}
     site.pages |= {"/hop.xml": move("/private/b.xml")}
-    site.pages |= {f"/private/{x}.xml": Answer(make_urlset(f"{site.base}/{x}")) for x in "ab"}
+    site.pages |= {f"/private/{x}.xml": Answer(urlset(f"{site.base}/{x}")) for x in "ab"}
 
 
 @pytest.mark.parametrize("hosts", ["host", "site", "any"])
@@ -367,7 +367,7 @@ async def test_a_robots_txt_may_redirect_anywhere(ours: Site, other: Site) -> No
     ours.pages |= {"/robots.txt": move(f"{there}/robots.txt"), "/sitemap.xml": move(f"{there}/x")}
     other.pages["/robots.txt"] = move(f"{there}/private/robots")
     other.pages["/private/robots"] = Answer(DISALLOW)
-    other.pages["/x"] = Answer(make_urlset(f"{there}/page"))
+    other.pages["/x"] = Answer(urlset(f"{there}/page"))
     read = await read_site(ours.base, options=allow(other))
     assert read.locs == [f"{there}/page"]
 

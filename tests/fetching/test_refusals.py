@@ -6,7 +6,8 @@ import gzip
 from typing import TYPE_CHECKING
 
 import pytest
-from answering import Answer, make_urlset, read_site, serve_site
+from serving import Answer, read_site, serve_site
+from walking import urlset
 
 import sitemapreader
 from sitemapreader.discovery import WELL_KNOWN_PATHS
@@ -57,7 +58,7 @@ async def test_a_site_of_which_some_paths_are_refused() -> None:
     async with serve_site() as site:
         refused = Answer(b"", 403, {"x-sucuri-block": "X"})
         site.pages |= {f"/{path}": refused for path in WELL_KNOWN_PATHS[1:4]}
-        site.pages["/sitemap.xml.gz"] = Answer(gzip.compress(make_urlset(f"{site.base}/1")))
+        site.pages["/sitemap.xml.gz"] = Answer(gzip.compress(urlset(f"{site.base}/1")))
         read = await read_site(site.base)
         assert read.locs == [f"{site.base}/1"]
 

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 import package
 import pytest
-from answering import Answer, Site, make_urlset, serve_site
 from certificates import believe, make_server_context, write_certificate
 from faults import DOCUMENT, ROUTES, FaultServer, Line, Request, head
+from serving import Answer, Site, serve_site
+from walking import urlset
 
 from sitemapreader.errors import FetchError
 from sitemapreader.fetch.http import HttpFetcher
@@ -253,7 +254,7 @@ RULES = b"User-agent: named\nDisallow: /sitemap.xml\n"
 async def site() -> AsyncIterator[Site]:
     async with serve_site() as site:
         site.pages |= {
-            "/sitemap.xml": Answer(make_urlset(f"{site.base}/1")),
+            "/sitemap.xml": Answer(urlset(f"{site.base}/1")),
         }
         yield site
 

@@ -9,9 +9,11 @@ from contextlib import suppress
 
 import brotli
 import pytest
-from answering import Answer, make_index, make_urlset, read_site, serve_site
 from each_case import for_each
 from reading import urlset
+from serving import Answer, read_site, serve_site
+from walking import index
+from walking import urlset as list_urls
 
 from sitemapreader import SitemapReader, UrlEntry
 from sitemapreader.readers.decode.codings import decode_start, read_codings
@@ -198,13 +200,13 @@ async def test_a_coding_that_cannot_be_read_is_named(
     for name in ("brotli", "brotlicffi"):
         monkeypatch.setitem(sys.modules, name, None)
     async with serve_site() as site:
-        index = make_index(*(f"{site.base}/{name}.xml" for name in "abc"))
+        root = index(*(f"{site.base}/{name}.xml" for name in "abc"))
         site.pages |= {
             "/robots.txt": Answer(f"Sitemap: {site.base}/index.xml".encode()),
-            "/index.xml": Answer(gzip.compress(index), headers={"Content-Encoding": "gzip"}),
-            "/a.xml": Answer(make_urlset(f"{site.base}/1")),
+            "/index.xml": Answer(gzip.compress(root), headers={"Content-Encoding": "gzip"}),
+            "/a.xml": Answer(list_urls(f"{site.base}/1")),
             "/b.xml": Answer(body, headers={"Content-Encoding": coding}),
-            "/c.xml": Answer(make_urlset(f"{site.base}/3")),
+            "/c.xml": Answer(list_urls(f"{site.base}/3")),
         }
         read = await read_site(site.base)
         assert sorted(read.locs) == [f"{site.base}/1", f"{site.base}/3"]

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
+from serving import listen
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -52,17 +53,9 @@ async def serve_pages(
     secure: SSLContext | None = None, /, **answers: Any
 ) -> AsyncIterator[PageServer]:
     server = PageServer({f"/{name}": answer for name, answer in answers.items()})
-    application = web.Application()
-    application.router.add_route("*", "/{path:.*}", server.answer)
-    runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)
-    await runner.setup()
-    try:
-        await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=secure).start()
-        host, port = runner.addresses[0][:2]
-        server.base = f"http{'s' if secure else ''}://{host}:{port}/"
+    async with listen(server.answer, secure=secure) as base:
+        server.base = f"{base}/"
         yield server
-    finally:
-        await runner.cleanup()
 
 
 def answer(status: int, **headers: str) -> Callable[[web.Request], web.Response]:

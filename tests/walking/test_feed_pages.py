@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 import pytest
-from answering import Answer, Reading, Site, read_site, serve_site
 from reading import check_ways
+from serving import Answer, Reading, Site, read_site, serve_site
 from walking import walk_all
 
 from sitemapreader import Change, IssueCode, Limits, UrlEntry

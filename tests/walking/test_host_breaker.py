@@ -8,8 +8,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from answering import Answer, Site, make_index, make_urlset, read_site, serve_site
-from walking import ROBOTS, SITE, fault, index, status, walk_all
+from serving import Answer, Site, read_site, serve_site
+from walking import ROBOTS, SITE, fault, index, status, urlset, walk_all
 
 from sitemapreader.errors import FetchError
 from sitemapreader.issues import IssueCode
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from aiohttp import web
-    from answering import Page
+    from serving import Page
 
 QUICK = FetchOptions(retry_wait_seconds=0.01, host_pause_seconds=0.05)
 """All as it is by default, but for the pauses."""
@@ -34,13 +34,13 @@ def fill(site: Site, children: int, page: Page) -> None:
     locs = [f"{site.base}/c{number}.xml" for number in range(children)]
     site.pages |= {
         "/robots.txt": Answer(f"Sitemap: {site.base}/index.xml".encode()),
-        "/index.xml": Answer(make_index(*locs)),
+        "/index.xml": Answer(index(*locs)),
     }
     site.pages |= {f"/c{number}.xml": page for number in range(children)}
 
 
 def answer_urls(request_path: str) -> Answer:
-    return Answer(make_urlset(f"https://a.example{request_path}"))
+    return Answer(urlset(f"https://a.example{request_path}"))
 
 
 def count_children(site: Site) -> int:
@@ -164,7 +164,7 @@ async def test_other_hosts_are_read_during_a_pause() -> None:
         alive.pages |= {f"/c{n}.xml": answer_urls(f"/{n}") for n in range(40)}
         dead.pages |= {f"/c{n}.xml": Answer(status=403) for n in range(40)}
         alive.pages["/robots.txt"] = Answer(f"Sitemap: {alive.base}/index.xml".encode())
-        alive.pages["/index.xml"] = Answer(make_index(*locs))
+        alive.pages["/index.xml"] = Answer(index(*locs))
         port = int(dead.base.rpartition(":")[2])
         options = FetchOptions(host_pause_seconds=600, host_trials=1, allow_ports=(port,))
         assert len(await read_some(alive.base, 40, hosts="any", options=options)) == 40
@@ -190,7 +190,7 @@ async def test_a_host_that_asks_for_a_long_wait_holds_up_no_other(
         quick.pages |= {f"/c{n}.xml": answer_urls(f"/q{n}") for n in range(20)}
         slow.pages |= {f"/c{n}.xml": answer_later for n in range(20)}
         quick.pages["/robots.txt"] = Answer(f"Sitemap: {quick.base}/index.xml".encode())
-        quick.pages["/index.xml"] = Answer(make_index(*locs))
+        quick.pages["/index.xml"] = Answer(index(*locs))
         port = int(slow.base.rpartition(":")[2])
         options = FetchOptions(allow_ports=(port,), allow_networks=("127.0.0.0/8",))
         locs = await read_some(quick.base, 20, hosts="any", options=options)
@@ -224,7 +224,7 @@ async def test_guessed_paths_do_not_trip_it(code: int) -> None:
     """403 or 500 for what is not there says nothing; the last guess is as good as the first."""
     async with serve_site(Answer(status=code)) as site:
         site.pages["/robots.txt"] = Answer(status=404)
-        site.pages["/admin/config/search/xmlsitemap"] = Answer(make_urlset(f"{site.base}/1"))
+        site.pages["/admin/config/search/xmlsitemap"] = Answer(urlset(f"{site.base}/1"))
         read = await read_site(site.base, options=QUICK)
     assert read.locs == [f"{site.base}/1"]
 

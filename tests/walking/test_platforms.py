@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from answering import Answer, Site, make_urlset, read_site, serve_site
+from serving import Answer, Site, read_site, serve_site
+from walking import urlset
 
 from sitemapreader import Format
 from sitemapreader.discovery import load_platforms
@@ -38,7 +39,7 @@ def fill(site: Site, platform: str = "ResourceSync") -> None:
     """Give a site a start page of a platform, and a sitemap that robots.txt names."""
     site.pages["/"] = page(PAGES[platform])
     site.pages["/robots.txt"] = Answer(f"Sitemap: {site.base}/named.xml".encode())
-    site.pages["/named.xml"] = Answer(make_urlset(f"{site.base}/a"))
+    site.pages["/named.xml"] = Answer(urlset(f"{site.base}/a"))
 
 
 @pytest.mark.parametrize("platform", load_platforms())
@@ -69,7 +70,7 @@ async def test_wix_tells_of_siblings() -> None:
         fill(site)
         site.pages["/robots.txt"] = Answer(f"Sitemap: {site.base}/pages-sitemap.xml".encode())
         for name in ("pages", "blog-posts", "store-products", "forum-posts"):
-            site.pages[f"/{name}-sitemap.xml"] = Answer(make_urlset(f"{site.base}/{name}"))
+            site.pages[f"/{name}-sitemap.xml"] = Answer(urlset(f"{site.base}/{name}"))
         usual = await read_site(f"{site.base}/", probe="always")
         site.requested.clear()
         deep = await read_site(f"{site.base}/", probe="deep")
@@ -85,7 +86,7 @@ async def test_it_is_off_by_default(probe: Any) -> None:
     """No other way of probing asks for the path of a platform."""
     async with serve_site() as site:
         fill(site, "PrestaShop")
-        site.pages["/1_index_sitemap.xml"] = Answer(make_urlset(f"{site.base}/b"))
+        site.pages["/1_index_sitemap.xml"] = Answer(urlset(f"{site.base}/b"))
         reading = await read_site(f"{site.base}/", probe=probe)
     assert reading.locs == [f"{site.base}/a"]
     assert site.times.keys().isdisjoint({"/1_index_sitemap.xml", "/.well-known/resourcesync"})
@@ -115,7 +116,7 @@ async def test_resourcesync_is_read_to_its_resources() -> None:
             loc = f"{site.base}{target}"
             text = DESCRIPTION.format(own=own, listed=listed, loc=loc)
             site.pages[place] = Answer(text.encode())
-        site.pages["/rs/resources.xml"] = Answer(make_urlset(f"{site.base}/rs/1"))
+        site.pages["/rs/resources.xml"] = Answer(urlset(f"{site.base}/rs/1"))
         reading = await read_site(f"{site.base}/", probe="deep")
     assert sorted(reading.locs) == [f"{site.base}/a", f"{site.base}/rs/1"]
     assert reading.report.complete

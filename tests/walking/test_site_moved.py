@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from answering import Answer, Reading, Site, make_index, make_urlset, read_site, serve_site
+from serving import Answer, Reading, Site, read_site, serve_site
+from walking import index, urlset
 
 from sitemapreader.discovery import WELL_KNOWN_PATHS
 from sitemapreader.options import FetchOptions
@@ -30,8 +31,8 @@ def fill(new: Site, base: str, *, name: str = "/maps/index.xml") -> None:
     new.pages |= {
         "/": PAGE,
         "/robots.txt": Answer(f"Sitemap: {base}{name}\n".encode()),
-        name: Answer(make_index(f"{base}/maps/a.xml")),
-        "/maps/a.xml": Answer(make_urlset(f"{base}/1", f"{base}/2")),
+        name: Answer(index(f"{base}/maps/a.xml")),
+        "/maps/a.xml": Answer(urlset(f"{base}/1", f"{base}/2")),
     }
 
 

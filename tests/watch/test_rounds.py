@@ -8,8 +8,8 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from answering import Answer, make_urlset, read_site, serve_site
 from clock import DAY, SetClock
+from serving import Answer, read_site, serve_site
 from walking import ROBOTS, SITE, Pages, index, status, urlset, walk_all
 
 from sitemapreader import State, walk, walk_many
@@ -240,7 +240,7 @@ async def test_guesses_are_asked_once_a_day(
         link = f'<link rel="sitemap" href="{path}">' if page == "/" else ""
         site.pages["/"] = Answer(SOFT.body + link.encode(), headers=SOFT.headers)
         if path:
-            site.pages[path] = Answer(make_urlset(f"{site.base}/1"))
+            site.pages[path] = Answer(urlset(f"{site.base}/1"))
         for _ in range(24):
             run = walk_many([site.base], state=state, changes=True, revisit=1, trusted=True)
             async with run:
@@ -314,7 +314,7 @@ async def test_rounds_never_wait(db: Path, headers: dict[str, str]) -> None:
     state = State(db, clock=lambda: now)
     async with serve_site(Answer(status=503, headers=headers)) as site, asyncio.timeout(9):
         maps = [f"/{number}.xml" for number in range(7)]
-        site.pages = {path: Answer(make_urlset(f"{site.base}{path}/1")) for path in maps}
+        site.pages = {path: Answer(urlset(f"{site.base}{path}/1")) for path in maps}
         site.pages["/robots.txt"] = Answer(
             "".join(f"Sitemap: {site.base}{path}\n" for path in maps).encode()
         )
