@@ -12,7 +12,7 @@ from ipaddress import ip_address
 from itertools import repeat
 from threading import Lock
 from typing import TYPE_CHECKING, Literal
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urlsplit
 
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import MAX_URL_CHARS, PROTOCOL_MAX_LOC_CHARS
@@ -103,14 +103,9 @@ def name_as_site(url: str) -> str:
     Without a final dot of its host and a path of slashes alone. Its query stays: some sites have
     their sitemap at `/?type=1533906435`.
     """
-    try:
-        parts = urlsplit(url)
-    except ValueError:  # no URL at all, as `http://[::1`
-        return url
-    netloc = _FINAL_DOT.sub("", parts.netloc)
-    path = parts.path if parts.path.strip("/") else parts.path[:1]
-    is_same = netloc == parts.netloc and path == parts.path
-    return url if is_same else urlunsplit((parts.scheme, netloc, path, parts.query, ""))
+    scheme, host, path, query, _ = _split(url)
+    path = path if path.strip("/") else path[:1]
+    return f"{scheme}{_FINAL_DOT.sub('', host)}{path}{query}"
 
 
 def path_of(text: str) -> str:

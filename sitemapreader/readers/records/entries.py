@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from itertools import islice
+from typing import TYPE_CHECKING, Any
 from xml.etree.ElementTree import Element
 
 import attrs
@@ -56,13 +57,10 @@ from sitemapreader.readers.records.vocabulary import (
 from sitemapreader.urls import find_url_error, has_web_scheme, parse_reference, resolve
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from sitemapreader.models import Event
     from sitemapreader.readers.stats import ReadStats
-
-    Found: TypeAlias = defaultdict[str, list[Any]]
-    """The values of a record, by the attribute of its entry."""
 
 _LINK_KEYS = (XHTML, OWN, ATOM)
 
@@ -71,99 +69,77 @@ def read_parts(
     context: RecordContext, parts: Iterable[tuple[Name, Element]], url: str
 ) -> dict[str, Any]:
     """Return what elements beside the protocol's own give, by attribute."""
-    found: Found = defaultdict(list)
+    found: defaultdict[str, list[Any]] = defaultdict(list)
     for name, element in parts:
-        _add_part(context, found, name, element, url)
+        for slot, value in _read_part(context, name, element, url):
+            if slot in found and slot in EXTENSIONS and not EXTENSIONS[slot].many:
+                context.add_issue(IssueCode.REPEATED_FIELD, element, url=url, value=name.local)
+            found[slot].append(value)
     values: dict[str, Any] = {slot: tuple(found.get(slot, ())) for slot in PARTS}
-    for extension in EXTENSIONS.values():
+    for slot, extension in EXTENSIONS.items():
         if not extension.many:
-            values[extension.slot] = next(reversed(values[extension.slot]), None)
+            values[slot] = next(reversed(values[slot]), None)
     news = values["news"]
     return {**values, "title": news.title if news else None}
 
 
-def _add_part(context: RecordContext, found: Found, name: Name, element: Element, url: str) -> None:
-    """Add the value of an element to `found`, under the name of its slot."""
+def _read_part(
+    context: RecordContext, name: Name, element: Element, url: str
+) -> Iterator[tuple[str, Any]]:
+    """Yield the values that an element gives, each with its slot."""
     extension = EXTENSIONS.get(name.key)
     if extension and extension.tag == name.tag:
-        value = _read_extension(context, found, extension, element, url)
-        if value is None:
-            return
-        if not extension.many and extension.slot in found:
-            context.add_issue(IssueCode.REPEATED_FIELD, element, url=url, value=name.local)
-        found[extension.slot].append(value)
+        yield from _read_extension(context, extension, element, url)
         return
     is_link = name.tag == "link" and name.key in _LINK_KEYS
-    attributes = read_attributes(element) if is_link else {}
-    if href := attributes.get("href", "").strip():
-        _add_link(context, found, element, {**attributes, "href": href}, url)
-        return
-    if is_link and name.key == XHTML:
-        context.add_issue(IssueCode.EXTENSION, element, url=url, value=f"<{name.local}>")
-    found["extras"].append(make_extra(element))
-
-
-def _add_link(
-    context: RecordContext, found: Found, element: Element, attributes: dict[str, str], url: str
-) -> None:
-    href = attributes["href"]
-    if "alternate" not in _list_relations(attributes, "alternate"):
-        uri = context.names[element.tag].uri
-        found["extras"].append(Extra(uri, attributes["rel"], href, dict(element.items())))
+    link = read_attributes(element) if is_link else {}
+    if not (href := link.get("href", "").strip()):
+        if is_link and name.key == XHTML:
+            context.add_issue(IssueCode.EXTENSION, element, url=url, value=f"<{name.local}>")
+        yield "extras", make_extra(element)
+    elif "alternate" not in _list_relations(link, "alternate"):
+        yield "extras", Extra(name.uri, link["rel"], href, dict(element.items()))
     elif parse_reference(href) is None:
         context.add_issue(IssueCode.EXTENSION, element, url=url, value=href)
     else:
-        link = Alternate(href, attributes.get("hreflang"), attributes.get("media"))
-        found["alternates"].append(link)
+        yield "alternates", Alternate(href, link.get("hreflang"), link.get("media"))
 
 
 def _read_extension(
-    context: RecordContext, found: Found, extension: Extension, element: Element, url: str
-) -> Any | None:
-    names = context.names
-    own = names[element.tag]
+    context: RecordContext, extension: Extension, element: Element, url: str
+) -> Iterator[tuple[str, Any]]:
+    own = context.names[element.tag]
     values: dict[str, Any] = {}
     kept: set[Element] = set()
-    for child in element.iter():
-        name = names[child.tag]
-        if child is element or name is NO_NAME:
-            continue
+    for child in islice(element.iter(), 1, None):
+        name = context.names[child.tag]
         is_known = name.own or name.key == own.key
-        field = extension.by_tag.get(name.tag) if is_known else None
-        if field:
+        if field := extension.by_tag.get(name.tag) if is_known else None:
             _read_field(context, values, field, child, url)
-        elif name.tag not in extension.containers and child not in kept:
-            found["extras"].append(make_extra(child))
+        elif not (name is NO_NAME or name.tag in extension.containers or child in kept):
+            yield "extras", make_extra(child)
             kept.update(child.iter())
     if extension.required and not values.get(extension.required):
         context.add_issue(IssueCode.EXTENSION, element, url=url, value=f"<{own.local}>")
-        return None
-    for field in extension.by_tag.values():
-        if field.many and field.name in values:
-            values[field.name] = tuple(values[field.name])
-    return extension.make(**values)
+    else:
+        yield extension.slot, extension.make(**values)
 
 
 def _read_field(
     context: RecordContext, values: dict[str, Any], field: Field, element: Element, url: str
 ) -> None:
-    if field.attributes:
-        attributes = read_attributes(element)
-        for attribute, slot, parse in field.attributes:
-            if attribute in attributes:
-                values[slot] = parse(attributes[attribute])
-                if values[slot] is None:
-                    text = attributes[attribute]
-                    context.add_issue(IssueCode.EXTENSION, element, url=url, value=text)
-    if field.build:
-        text = context.read_field(element, url, IssueCode.EXTENSION)
-        value: Any = field.build(text, read_attributes(element)) if text else None
-    else:
-        value, _ = context.read_value(element, url, field.parse, IssueCode.EXTENSION)
+    attributes = read_attributes(element) if field.attributes or field.build else {}
+    for attribute, slot, parse in field.attributes:
+        if (text := attributes.get(attribute)) is not None:
+            values[slot] = parse(text)
+            if values[slot] is None:
+                context.add_issue(IssueCode.EXTENSION, element, url=url, value=text)
+    read = partial(field.build, attributes) if field.build else field.parse
+    value, _ = context.read_value(element, url, read, IssueCode.EXTENSION)
     if value is None:
         return
     if field.many:
-        values.setdefault(field.name, []).append(value)
+        values[field.name] = (*values.get(field.name, ()), value)
         return
     if field.name in values:
         name = context.names[element.tag].local

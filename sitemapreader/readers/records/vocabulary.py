@@ -274,8 +274,8 @@ class Field:
     parse: Callable[[str], object | None] = take_text
     """Reads its text; `None` for one that cannot be read."""
     many: bool = False
-    build: Callable[[str, dict[str, str]], object] | None = None
-    """Reads text and attributes, where these belong to the value."""
+    build: Callable[[dict[str, str], str], object] | None = None
+    """Reads attributes and text, where both belong to the value."""
     inside: str = ""
     """The element around it, which only groups fields."""
     attributes: tuple[tuple[str, str, Callable[[str], object | None]], ...] = ()
@@ -322,7 +322,7 @@ def _list_fields(model: type) -> dict[str, Field]:
     return fields
 
 
-def _build(model: type, text: str, attributes: dict[str, str]) -> object:
+def _build(model: type, attributes: dict[str, str], text: str) -> object:
     """Make a value of a text, or of its words, and of attributes."""
     first, *others = attrs.fields(model)
     value = tuple(text.split()) if first.type != "str" else text
