@@ -150,7 +150,7 @@ def test_a_site_may_take_so_long(tmp_path: Path, *, is_list: bool) -> None:
         words = [f"{fast}/s.xml", f"{slow}/s.xml"]
         (tmp_path / "sites.txt").write_text("\n".join(words), "utf-8")
         words = ["-i", "sites.txt", *allow(fast, slow)] if is_list else words
-        done = run(*words, "--site-timeout", "1.5", cwd=tmp_path)
+        done = run(*words, "--site-timeout", "0.7", cwd=tmp_path)
     assert (done.returncode, len(done.stdout.splitlines())) == (3, 3)
     assert "budget-seconds" in done.stderr
     assert "raise --site-timeout" in done.stderr

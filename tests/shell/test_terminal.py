@@ -89,7 +89,7 @@ async def answer_slowly(request: web.Request) -> web.StreamResponse:
     if request.path == "/index.xml":
         locs = "".join(f"<sitemap><loc>{base}/{n}.xml</loc></sitemap>" for n in range(10))
         return web.Response(text=f"<sitemapindex>{locs}</sitemapindex>")
-    await asyncio.sleep(0.3)
+    await asyncio.sleep(0.2)
     return web.Response(body=urlset(100, base))
 
 

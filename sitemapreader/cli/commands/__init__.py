@@ -31,14 +31,10 @@ urls SOURCE...
       what changed in the last week, below a path
   sitemapreader -i sites.txt --unique -o urls.csv
       many sites, each URL once, as a table
-  sitemapreader -i sites.txt --parallel 64 -o urls.parquet --report sites.parquet
-      thousands of sites in one table, and their outcomes in another
   sitemapreader example.org --no-follow 'atom|rss' --exclude '\.pdf$'
       some sitemaps of a site, and some URLs of these
   sitemapreader example.org --state site.db --changes >> new.txt
       what is new since the last run; the first run prints everything
-  sitemapreader -u "reader:$PASSWORD" https://example.org --limit 10 --format jsonl
-      ten URLs of a site behind a login, with all fields
 discover SITE...
   find the sitemaps of sites without reading them
   sitemapreader discover example.org
@@ -49,8 +45,6 @@ newest SITE
   print the newest URLs of a site, from as few sitemaps as possible
   sitemapreader newest example.org -n 20
       the 20 newest URLs; exits with 3 if it is not proven that there are no newer ones
-  sitemapreader newest example.org --format csv --fields date,loc
-      with their dates
 watch SITE... --state FILE
   print what is new or gone on sites as it is found, until Ctrl-C
   sitemapreader watch example.org --state site.db
@@ -61,8 +55,6 @@ tree SOURCE...
   show the sitemaps of sites, and the outcome of each
   sitemapreader tree example.org
       each sitemap below the one that lists it
-  sitemapreader tree example.org -o tree.json
-      the same as JSON, with all figures
 read [FILE]...
   print every URL in local sitemaps, without using the network
   curl -s https://example.org/sitemap-birds.xml.gz | sitemapreader read
@@ -89,8 +81,6 @@ submit SITE --state FILE --key-file FILE
   tell search engines what has changed on your site, by IndexNow
   sitemapreader submit example.org --state site.db --key-file 2f5c0a9be1d84c37.txt
       what is new, changed or gone since the last run; the first run only records
-  sitemapreader submit example.org --state site.db --key-file 2f5c0a9be1d84c37.txt --dry-run
-      only show it
 scale [HOSTS] -o FOLDER
   read the sitemaps of many hosts into Parquet files, on many cores or machines
   sitemapreader scale hosts.txt -o crawl/
