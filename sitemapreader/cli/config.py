@@ -62,6 +62,11 @@ class RunConfig:
         except ValueError as error:
             raise UsageError(str(error)) from None
 
+    @property
+    def keywords(self) -> dict[str, Any]:
+        """All of them as keyword arguments of `walk`."""
+        return {**self.walk, "options": self.options, "limits": self.limits}
+
     def with_login(self, user: str | None, password: str | None) -> FetchOptions:
         """Return the options for a source whose URL contains a user and a password."""
         headers = self.options.headers | _basic_auth_header(f"{user or ''}:{password or ''}")

@@ -31,6 +31,7 @@ from sitemapreader.many.sources import (
     is_in_shard,
     open_pieces,
 )
+from sitemapreader.many.visitor import SiteWalk
 from sitemapreader.options import SITE_SECONDS
 from sitemapreader.outcomes import SiteOutcome, SiteStatus
 
@@ -40,8 +41,8 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from sitemapreader.many.run import OnSite, SiteRun
-    from sitemapreader.many.visitor import SiteWalk
     from sitemapreader.output.sink import Output
+    from sitemapreader.report import Report
 
     OnEnd: TypeAlias = Callable[[SiteWalk], Awaitable[None]]
     Find: TypeAlias = Callable[[str, argparse.Namespace], SiteTask]
@@ -104,7 +105,7 @@ class SourceRun:
         self.console = Console.from_arguments(arguments)
         self.summary = RunSummary(what, is_for_many(arguments), arguments.shard is not None)
         self._lists: list[str] = arguments.input_file or []
-        self._named = find_sources(arguments, find)
+        self.named = find_sources(arguments, find)
         self._on_end: OnEnd | None = None
         self._sites: SiteRun
 
@@ -118,7 +119,7 @@ class SourceRun:
                     yield task
 
     async def _list_all(self) -> AsyncGenerator[SiteTask | str, None]:
-        for task in self._named:
+        for task in self.named:
             yield task
         for path in self._lists:
             try:
@@ -144,16 +145,14 @@ class SourceRun:
 
     def walk(self, *, on_end: OnEnd | None = None, on_site: OnSite | None = None) -> SiteRun:
         """Return the walks over all sources; `on_end` is awaited with each that has ended."""
-        config, self._on_end = self.config, on_end
+        self._on_end = on_end
         has_limit = self.arguments.walk_seconds is not None or not self.summary.is_for_many
         sites = walk_many(
             self.list_tasks(),
             at_once=self.arguments.parallel or 1,
             site_seconds=None if has_limit else SITE_SECONDS,
             on_site=on_site,
-            options=config.options,
-            limits=config.limits,
-            **config.walk,
+            **self.config.keywords,
         )
         sites.report_to(self._end_site)
         self._sites, self.summary.running = sites, sites.running
@@ -196,6 +195,15 @@ class SourceRun:
         if output.is_replaced and self.summary.find_exit_code() not in (ALL_READ, PARTIAL):
             output.discard()
             self.console.print_line(f"{output.name} was left as it was, because nothing was found")
+
+    def finish_alone(self, report: Report) -> int:
+        """Print what is reported of the only source; return the exit code."""
+        (task,) = self.named
+        name = task.name or task.url
+        self.summary.add(SiteWalk(name), report)
+        self.console.print_issues(report, name)
+        self.console.print_summary(self.summary)
+        return self.summary.find_exit_code()
 
     def finish(self) -> int:
         """Print the summary; return the exit code."""

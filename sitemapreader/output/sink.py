@@ -241,13 +241,11 @@ def _list_entries(given: object) -> OutputRows:
         return given
     if isinstance(given, UrlEntry):
         return [given]
+    wanted = "write takes a UrlEntry or several (of events, choose those that are UrlEntry)"
     if isinstance(given, str | bytes) or not isinstance(given, Iterable):
-        raise TypeError(f"write takes a UrlEntry or several, not {type(given).__name__}")
+        raise TypeError(f"{wanted}, not {type(given).__name__}")
     entries: list[UrlEntry] = given if isinstance(given, list) else list(given)
     for kind in set(map(type, entries)):
         if not issubclass(kind, UrlEntry):
-            raise TypeError(
-                f"write takes a UrlEntry or several, and one is {kind.__name__}: "
-                "of events, choose those that are UrlEntry"
-            )
+            raise TypeError(f"{wanted}, and one is {kind.__name__}")
     return entries

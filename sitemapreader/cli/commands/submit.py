@@ -5,12 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sitemapreader.cli.config import RunConfig
-from sitemapreader.cli.console import Console, RunSummary
 from sitemapreader.cli.parser import NO_URL, NOTHING_FETCHED, UsageError
 from sitemapreader.cli.process import LineWriter, opened, run_process
-from sitemapreader.cli.run import find_sources
-from sitemapreader.many.visitor import SiteWalk
+from sitemapreader.cli.run import SourceRun, find_rooted
 from sitemapreader.output.text import escape_urls
 from sitemapreader.recipes.indexnow import ENDPOINT, WORDS, IndexNowError, submit_changes
 
@@ -23,9 +20,8 @@ if TYPE_CHECKING:
 
 def run_submit(arguments: argparse.Namespace) -> int:
     """Submit the changes and return the exit code."""
-    config = RunConfig.from_arguments(arguments)
-    console = Console(quiet=arguments.quiet, verbose=arguments.verbose)
-    (task,) = find_sources(arguments)
+    run, lines = SourceRun(arguments, find=find_rooted), LineWriter(None)
+    (task,) = run.named
     if task.fetcher is not None:
         raise UsageError(f"{task.name} is on this machine: name the site, as others see it")
     try:
@@ -33,7 +29,9 @@ def run_submit(arguments: argparse.Namespace) -> int:
     except OSError as error:
         said = f"--key-file: {arguments.key_file} cannot be read: {error.strerror}"
         raise UsageError(said) from None
-    lines, summary = LineWriter(None), RunSummary()
+
+    def show(urls: list[str]) -> None:
+        lines.write_lines(escape_urls(urls))
 
     async def work() -> int:
         async with opened(lines):
@@ -44,26 +42,22 @@ def run_submit(arguments: argparse.Namespace) -> int:
                     key=key,
                     endpoint=arguments.endpoint or ENDPOINT,
                     submit_all=arguments.submit_all,
-                    dry_run=(lambda urls: lines.write_lines(escape_urls(urls)))
-                    if arguments.dry_run
-                    else None,
-                    options=config.options,
-                    **config.walk,
+                    dry_run=show if arguments.dry_run else None,
+                    options=run.config.options,
+                    **run.config.walk,
                 )
             except IndexNowError as error:
-                console.print_error(str(error))
+                run.console.print_error(str(error))
                 return NO_URL if error.status else NOTHING_FETCHED
             except ValueError as error:
                 raise UsageError(f"--key-file: {error}") from None
-        summary.printed = done.report.entries
-        summary.add(SiteWalk(task.url), done.report)
-        console.print_issues(done.report, task.url)
-        console.print_summary(summary)
+        run.summary.printed = done.report.entries
+        code = run.finish_alone(done.report)
         for line in _describe(done, "would be " if arguments.dry_run else ""):
-            console.print_line(line)
-        return summary.find_exit_code()
+            run.console.print_line(line)
+        return code
 
-    return run_process(work, lines.name, console)
+    return run_process(work, lines.name, run.console)
 
 
 def _describe(done: Submission, would_be: str) -> Iterator[str]:

@@ -8,8 +8,7 @@ from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING
 
-from sitemapreader.cli.config import RunConfig, is_for_many, open_entries
-from sitemapreader.cli.console import Console, RunSummary
+from sitemapreader.cli.config import is_for_many, open_entries
 from sitemapreader.cli.parser import ALL_READ, DIFFERENT, PARTIAL, UsageError
 from sitemapreader.cli.process import (
     ignore_signals,
@@ -19,10 +18,9 @@ from sitemapreader.cli.process import (
     wait_for_reader,
     write_to,
 )
-from sitemapreader.cli.run import SourceRun, find_sources
+from sitemapreader.cli.run import SourceRun, find_rooted
 from sitemapreader.many.run import SiteRun, open_report
 from sitemapreader.many.sources import FileFetcher, SiteTask
-from sitemapreader.many.visitor import SiteWalk
 from sitemapreader.output import write_file
 from sitemapreader.output.counts import UrlCounts
 from sitemapreader.rows import Rows, SiteRows, get_column, select_rows
@@ -33,6 +31,8 @@ from sitemapreader.walker.sampling import Sample
 
 if TYPE_CHECKING:
     import argparse
+
+    from sitemapreader.many.visitor import SiteWalk
 
 
 def run_urls(arguments: argparse.Namespace) -> int:
@@ -178,9 +178,8 @@ _REASONS = {
 
 def run_newest(arguments: argparse.Namespace) -> int:
     """Print the newest URLs and return the exit code."""
-    config, console = RunConfig.from_arguments(arguments), Console.from_arguments(arguments)
-    (task,) = find_sources(arguments)
-    output, summary = open_entries(arguments), RunSummary()
+    run, output = SourceRun(arguments, find=find_rooted), open_entries(arguments)
+    (task,) = run.named
 
     async def work() -> int:
         found = await newest(
@@ -188,24 +187,19 @@ def run_newest(arguments: argparse.Namespace) -> int:
             arguments.number,
             documents=arguments.most,
             fetcher=task.fetcher,
-            limits=config.limits,
-            options=config.options,
-            **config.walk,
+            **run.config.keywords,
         )
-        summary.printed = len(found.entries)
-        summary.add(SiteWalk(task.name or task.url), found.report)
+        run.summary.printed = len(found.entries)
         async with opened(output):
             await write_to(output, partial(output.write, list(found.entries)))
             if not found.entries and output.is_replaced:
                 output.discard()
-        console.print_issues(found.report, task.url)
-        console.print_summary(summary)
+        code = run.finish_alone(found.report)
         if found.entries:
-            console.print_line(_judge(found))
-        code = summary.find_exit_code()
+            run.console.print_line(_judge(found))
         return PARTIAL if code == ALL_READ and not found.proven else code
 
-    return run_process(work, output.name, console)
+    return run_process(work, output.name, run.console)
 
 
 def _judge(found: Newest) -> str:

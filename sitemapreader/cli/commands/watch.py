@@ -54,9 +54,7 @@ def run_watch(arguments: argparse.Namespace) -> int:
                 initial=arguments.initial,
                 at_once=arguments.parallel,
                 on_site=note,
-                options=run.config.options,
-                limits=run.config.limits,
-                **run.config.walk,
+                **run.config.keywords,
             )
         except ValueError as error:
             raise UsageError(str(error)) from None
