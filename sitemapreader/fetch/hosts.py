@@ -240,23 +240,13 @@ class Hosts:
 HOST_CODES = frozenset({IssueCode.HOST_REFUSES, IssueCode.HOST_DOWN})
 """Why a document is skipped after failures of other documents of its host."""
 
-_REFUSING = frozenset({IssueCode.BLOCKED_BY_SITE, IssueCode.LOGIN_REQUIRED, IssueCode.RETRY_LATER})
 _REFUSING_STATUSES = LOGIN_STATUSES | {403, 429}
-_DOWN = frozenset(
-    {
-        IssueCode.BAD_HTTP,
-        IssueCode.BODY_CUT,
-        IssueCode.CONNECT,
-        IssueCode.DNS,
-        IssueCode.REDIRECT_LOOP,
-        IssueCode.STALLED,
-        IssueCode.TIMEOUT,
-        IssueCode.TLS,
-        IssueCode.TOO_MANY_REDIRECTS,
-        IssueCode.TOO_SLOW,
-    }
-)
-_DOWN_STATUSES = range(500, 600)
+_MEANINGS = {
+    IssueCode.HOST_REFUSES: "blocked-by-site login-required retry-later",
+    IssueCode.HOST_DOWN: "bad-http body-cut connect dns redirect-loop stalled timeout tls "
+    "too-many-redirects too-slow",
+}
+"""What failures mean for the host; others are of the document alone."""
 _STATUSES_OF_GUESSES = (403, 500)
 """What servers answer for a path that is not there: object stores 403, broken programs 500."""
 _TRIAL_SECONDS = 1.0
@@ -317,19 +307,20 @@ class HostBreaker:
 
         An error counts once, with all its attempts if they were not counted one by one.
         """
-        reason = _classify(error)
-        counts_once = self._by_document and error.http_status in _DOWN_STATUSES
+        reason, status = _classify(error), error.http_status or 0
+        counts_once = self._by_document and 500 <= status < 600
         if error in self._noted or (counts_once and not is_last):
             return
         self._noted.add(error)
-        if reason is None:
-            if error.code is IssueCode.HTTP_STATUS:
-                self.note_answer(url)
+        if error.code is IssueCode.HTTP_STATUS and (
+            url in self._guesses and status in _STATUSES_OF_GUESSES
+        ):
             return
-        is_guess = url in self._guesses and error.code not in _REFUSING
-        if not (is_guess and error.http_status in _STATUSES_OF_GUESSES):
+        if reason is not None:
             count = error.tries if is_last and not counts_once else 1
             self._note_failure(url, reason, count)
+        elif error.code is IssueCode.HTTP_STATUS:
+            self.note_answer(url)
 
     def _note_failure(self, url: str, reason: IssueCode, count: int) -> None:
         origin = origin_of(url)
@@ -389,8 +380,9 @@ class HostBreaker:
 
 def _classify(error: FetchError) -> IssueCode | None:
     """Return what a failure means for the host; `None` if for the document alone."""
-    status = error.http_status if error.code is IssueCode.HTTP_STATUS else None
-    if error.code in _REFUSING or status in _REFUSING_STATUSES:
+    if error.code is not IssueCode.HTTP_STATUS:
+        return next((m for m, codes in _MEANINGS.items() if str(error.code) in codes.split()), None)
+    status = error.http_status or 0
+    if status in _REFUSING_STATUSES:
         return IssueCode.HOST_REFUSES
-    is_down = error.code in _DOWN or (status is not None and status in _DOWN_STATUSES)
-    return IssueCode.HOST_DOWN if is_down else None
+    return IssueCode.HOST_DOWN if 500 <= status < 600 else None

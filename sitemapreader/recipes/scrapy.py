@@ -39,15 +39,6 @@ from sitemapreader.fetch import charset_of
 
 try:
     from scrapy import Request, Spider
-    from scrapy.exceptions import (
-        CannotResolveHostError,
-        DownloadCancelledError,
-        DownloadConnectionRefusedError,
-        DownloadFailedError,
-        DownloadTimeoutError,
-        ResponseDataLossError,
-        UnsupportedURLSchemeError,
-    )
     from scrapy.http import Response  # noqa: TC002 (Scrapy resolves the annotations of callbacks)
     from scrapy.spidermiddlewares.httperror import HttpError
     from scrapy.utils.asyncio import run_in_thread, sleep
@@ -71,16 +62,16 @@ ENTRY = "sitemap_entry"
 """Key of the entry in a request's `meta`."""
 
 _LEVELS = dict(zip(Severity, (logging.INFO, logging.WARNING, logging.ERROR), strict=True))
-_FAILURES: tuple[tuple[type[Exception], IssueCode], ...] = (
-    (HttpError, IssueCode.HTTP_STATUS),
-    (CannotResolveHostError, IssueCode.DNS),
-    (DownloadTimeoutError, IssueCode.TIMEOUT),
-    (DownloadConnectionRefusedError, IssueCode.CONNECT),
-    (DownloadFailedError, IssueCode.CONNECT),
-    (ResponseDataLossError, IssueCode.BODY_CUT),
-    (DownloadCancelledError, IssueCode.TOO_LARGE),  # DOWNLOAD_MAXSIZE
-    (UnsupportedURLSchemeError, IssueCode.INVALID_URL),
-)
+_FAILURES = {
+    "HttpError": IssueCode.HTTP_STATUS,
+    "CannotResolveHostError": IssueCode.DNS,
+    "DownloadTimeoutError": IssueCode.TIMEOUT,
+    "DownloadConnectionRefusedError": IssueCode.CONNECT,
+    "DownloadFailedError": IssueCode.CONNECT,
+    "ResponseDataLossError": IssueCode.BODY_CUT,
+    "DownloadCancelledError": IssueCode.TOO_LARGE,  # DOWNLOAD_MAXSIZE
+    "UnsupportedURLSchemeError": IssueCode.INVALID_URL,
+}
 """Issue codes of Scrapy's exceptions. Middlewares count and log their own."""
 _INTERVAL_SECONDS = 0.02
 """Longest time that entries which are not requested hold up the reactor."""
@@ -224,7 +215,8 @@ class SitemapReaderSpider(Spider):
     def _note_failure(self, failure: Failure) -> Failure:
         """Record that a sitemap could not be fetched; Scrapy handles the failure itself."""
         error = failure.value
-        code = next((code for kind, code in _FAILURES if isinstance(error, kind)), None)
+        names = (kind.__name__ for kind in type(error).__mro__)
+        code = next((_FAILURES[name] for name in names if name in _FAILURES), None)
         if str(error) == "Forbidden by robots.txt":
             code = IssueCode.ROBOTS_DISALLOWED
         if code is not None:
