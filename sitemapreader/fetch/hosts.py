@@ -248,7 +248,8 @@ _MEANINGS = {
 }
 """What failures mean for the host; others are of the document alone."""
 _STATUSES_OF_GUESSES = (403, 500)
-"""What servers answer for a path that is not there: object stores 403, broken programs 500."""
+"""What servers answer for a path that is not there: object stores 403, broken programs 500. Others
+send it in a circle."""
 _TRIAL_SECONDS = 1.0
 """How long to wait during a trial before looking again, where nobody tells of its end."""
 
@@ -312,9 +313,8 @@ class HostBreaker:
         if error in self._noted or (counts_once and not is_last):
             return
         self._noted.add(error)
-        if error.code is IssueCode.HTTP_STATUS and (
-            url in self._guesses and status in _STATUSES_OF_GUESSES
-        ):
+        is_of_path = error.code is IssueCode.HTTP_STATUS and status in _STATUSES_OF_GUESSES
+        if url in self._guesses and (is_of_path or error.redirects):
             return
         if reason is not None:
             count = error.tries if is_last and not counts_once else 1

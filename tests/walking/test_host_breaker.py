@@ -219,10 +219,10 @@ async def test_no_pause_outlasts_the_walk() -> None:
     assert read.report.left_out["budget-seconds"] >= 30 - FAILURES - 2
 
 
-@pytest.mark.parametrize("code", [403, 404, 500])
+@pytest.mark.parametrize("code", [302, 403, 404, 500])
 async def test_guessed_paths_do_not_trip_it(code: int) -> None:
-    """403 or 500 for what is not there says nothing; the last guess is as good as the first."""
-    async with serve_site(Answer(status=code)) as site:
+    """403, 500 or a circle for what is not there says nothing; the last guess is as good."""
+    async with serve_site(Answer(status=code, headers={"Location": "/round"})) as site:
         site.pages["/robots.txt"] = Answer(status=404)
         site.pages["/admin/config/search/xmlsitemap"] = Answer(urlset(f"{site.base}/1"))
         read = await read_site(site.base, options=QUICK)
