@@ -45,7 +45,6 @@ Found: TypeAlias = "list[tuple[bytes, Any]]"
 """Rows of URLs that became unlisted or gone, by their keys in the state."""
 BUFFERED_EVENTS = 8_192
 """Events that wait for the consumer before the readers must wait; about 3 MB."""
-_END = object()
 _BYTES_PER_EVENT = 256
 """Markup of an ordinary event; a larger one counts as several, as it takes more memory."""
 
@@ -209,11 +208,9 @@ class Walk(TaskStream[Batch]):
         seconds = math.inf if end is None else end.get_left()
         asker = PageAsker(self._runner.context, self._runner.rules, writer, seconds)
         async with aclosing(asker.ask(limit)) as asking:
-            has_more = True
-            while has_more:
+            async for _ in asking:
                 while rows := await writer.find_untold("gone"):
                     yield rows
-                has_more = await anext(asking, _END) is not _END
 
     def _get_settled_writer(self) -> StateWriter:
         writer = self._writer
