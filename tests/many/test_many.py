@@ -145,23 +145,6 @@ async def test_a_site_named_twice_is_read_once() -> None:
     assert (len(run.outcomes), run.repeated) == (1, 3)
 
 
-async def test_sites_come_as_they_are_wanted() -> None:
-    """The source is read as far as there is work, not to its end."""
-    taken = 0
-
-    def many() -> Iterator[str]:
-        nonlocal taken
-        for host in HOSTS:
-            taken += 1
-            yield host
-
-    async with walk_many(many(), at_once=2, fetcher=MemoryFetcher(make_web(*HOSTS))) as run:
-        async for _ in run.batches():
-            break
-        assert taken < len(HOSTS)
-    assert all(outcome.status is not SiteStatus.ERROR for outcome in run.outcomes)
-
-
 async def test_sources_may_be_asynchronous() -> None:
     """An async generator of URLs and tasks is as good as a list."""
 

@@ -6,7 +6,7 @@ import gzip
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from walking import ROBOTS, SITE, Pages, Walked, fault, index, moved, status, urlset, walk_all
+from walking import ROBOTS, SITE, Pages, Walked, fault, index, status, urlset, walk_all
 
 from sitemapreader import discover, discover_sync
 from sitemapreader.discovery import WELL_KNOWN_PATHS
@@ -129,25 +129,6 @@ TABLE = "pages, arguments, expected, outcomes"
             asked=[BLOG, ROBOTS, *OWN[:2], *BELOW, *OWN[2:], *PROBES, BLOG],
         ),
         case(
-            "with probe=never no path is tried; the start page is still asked",
-            {PROBES[0]: LIST, SITE: PAGE, HINTED: LIST},
-            probe="never",
-            asked=[ROBOTS, SITE, HINTED],
-            urls=[HINTED],
-        ),
-        case(
-            "with probe=always the paths are tried, and the start page asked, in any case",
-            {ROBOTS: b"Sitemap: /listed.xml", LISTED: LIST, PROBES[0]: LIST, SITE: PAGE}
-            | {HINTED: LIST},
-            probe="always",
-            urls=[LISTED, PROBES[0], HINTED],
-        ),
-        case(
-            "feeds of the start page are left alone",
-            {ROBOTS: b"Sitemap: /a.xml", A: LIST, SITE: b"<link rel=alternate href=/rss>"},
-            urls=[A],
-        ),
-        case(
             "with feeds=True they are found besides the sitemaps",
             {ROBOTS: b"Sitemap: /a.xml", A: LIST}
             | {SITE: b"<link rel=alternate type=application/rss+xml href=/rss>"},
@@ -168,11 +149,6 @@ TABLE = "pages, arguments, expected, outcomes"
             codes=[],
         ),
         case(
-            "what robots.txt lists is fetched though its rules forbid the path",
-            {ROBOTS: b"User-agent: *\nDisallow: /\nSitemap: /a.xml", A: LIST},
-            outcomes={A: ("skipped", "not-read")},
-        ),
-        case(
             "a probed path that robots.txt forbids us is skipped, the next one is tried",
             {ROBOTS: b"User-agent: sitemapreader\nDisallow: /sitemap.xml", PROBES[1]: LIST},
             urls=[PROBES[1]],
@@ -186,28 +162,11 @@ TABLE = "pages, arguments, expected, outcomes"
             urls=[],
         ),
         case(
-            "rules for another one are not ours",
-            {ROBOTS: b"User-agent: spy\nDisallow: /", PROBES[0]: LIST},
-            urls=[PROBES[0]],
-        ),
-        case(
             "of a robots.txt that breaks off whole lines count, and no path is probed",
             {ROBOTS: Cut(ROBOTS, f"Sitemap: {A}\nSitemap: {SITE}b".encode()), SITE: b""},
             urls=[A],
             codes=["robots-unreachable", "http-status", "no-sitemap"],
             outcomes={ROBOTS: ("partial", "body-cut")},
-        ),
-        case(
-            "of a start page that breaks off the links that have come are followed",
-            {SITE: Cut(SITE, b"<link rel=sitemap href=/a.xml><link rel=sitemap hr"), A: LIST},
-            urls=[A],
-            codes=["body-cut"],
-            outcomes={SITE: ("partial", "body-cut")},
-        ),
-        case(
-            "a relative line is resolved against where robots.txt came from in the end",
-            {ROBOTS: moved("https://www.example.org/robots.txt", b"Sitemap: a.xml")},
-            urls=["https://www.example.org/a.xml"],
         ),
         case(
             "a search keeps to the limits of a walk, and says which one ended it",
@@ -254,23 +213,6 @@ async def test_what_is_no_sitemap_is_no_error(body: bytes | Exception, reason: s
 async def test_the_content_decides(body: bytes) -> None:
     """Every format that is read is a sitemap at a well-known path, whatever the path is called."""
     await check({PROBES[0]: body}, {}, (None, [PROBES[0]], None), {})
-
-
-@pytest.mark.parametrize(
-    ("site", "first"),
-    [
-        ("https://example.org", "https://example.org/sitemap.xml"),
-        ("https://example.org/blog", "https://example.org/blog/sitemap.xml"),
-        ("https://example.org/blog/index.html", "https://example.org/blog/sitemap.xml"),
-        ("https://example.org/b%C3%A9/c/", "https://example.org/b%C3%A9/c/sitemap.xml"),
-        ("https://example.org:8443/", "https://example.org:8443/sitemap.xml"),
-    ],
-)
-async def test_the_first_probe(site: str, first: str) -> None:
-    """The folder of a site is the one its URL means, with or without a final slash."""
-    _, requested = await search({}, site)
-    robots = next(n for n, url in enumerate(requested) if url.endswith("/robots.txt"))
-    assert requested[robots + 1] == first
 
 
 async def test_of_a_long_page_the_beginning_is_read() -> None:
@@ -357,13 +299,6 @@ async def test_a_host_that_is_silent_is_left_alone(code: IssueCode) -> None:
             )
             for code in OUT_OF_REACH
         ),
-        case(
-            "where there is none after a loop, the end says so",
-            {ROBOTS: fault(IssueCode.REDIRECT_LOOP), SITE: HTML},
-            probe="never",
-            asked=[ROBOTS, SITE],
-            codes=["redirect-loop", "no-sitemap"],
-        ),
         *(
             case(
                 f"respect_robots={not probed} with {name}",
@@ -398,12 +333,6 @@ _PROXY = FetchError(IssueCode.LOGIN_REQUIRED, ROBOTS, "407", http_status=407)
             codes=["login-required"],
         ),
         case(
-            "so do two of paths",
-            locked(*PROBES, SITE) | {ROBOTS: b"User-agent: *\nDisallow: /x"},
-            asked=[ROBOTS, *PROBES[:2]],
-            codes=["login-required"],
-        ),
-        case(
             "a listed sitemap that wants a login counts as a demand, and has its own Issue",
             locked(A, *PROBES, SITE) | {ROBOTS: f"Sitemap: {A}".encode()},
             asked=[ROBOTS, A, PROBES[0]],
@@ -416,12 +345,6 @@ _PROXY = FetchError(IssueCode.LOGIN_REQUIRED, ROBOTS, "407", http_status=407)
             codes=["robots-unreachable", "login-required"],
         ),
         case(
-            "nor if robots.txt does not count",
-            dict.fromkeys([ROBOTS, *PROBES], _PROXY),
-            respect_robots=False,
-            asked=[ROBOTS, PROBES[0]],
-        ),
-        case(
             "a folder that is locked is left for the root, which may be open",
             locked(*BELOW) | {PROBES[3]: LIST},
             site=BLOG,
@@ -429,21 +352,12 @@ _PROXY = FetchError(IssueCode.LOGIN_REQUIRED, ROBOTS, "407", http_status=407)
             urls=[PROBES[3]],
             codes=[],
         ),
-        case(
-            "a site that is locked itself is asked once",
-            locked(ROBOTS, *BELOW, *PROBES, BLOG),
-            site=BLOG,
-            asked=[BLOG],
-            codes=["http-status"],
-        ),
         case("only robots.txt is locked", locked(ROBOTS) | {PROBES[0]: LIST}, codes=[]),
-        case("the first path is", locked(PROBES[0]) | {PROBES[5]: LIST}, codes=[]),
         case(
             "all paths but one are",
             locked(*PROBES[1:]) | {SITE: PAGE, HINTED: LIST},
             codes=[],
         ),
-        case("some are", locked(ROBOTS, *PROBES[2:10]) | {PROBES[14]: LIST}, codes=[]),
     ],
 )
 async def test_a_login(pages: Pages, arguments: Any, expected: Any, outcomes: Any) -> None:

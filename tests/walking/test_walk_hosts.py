@@ -140,21 +140,6 @@ async def test_cross_submits(robots: str, proven: bool) -> None:
     assert walked.codes == ["cross-host-child"] * (not proven)
 
 
-async def test_a_proven_index_has_its_own_children() -> None:
-    """Children of an index elsewhere may lie there as well as at home."""
-    elsewhere = "https://other.net/i.xml"
-    pages: Pages = {
-        ROBOTS: b"Sitemap: https://other.net/i.xml",
-        elsewhere: index("https://other.net/c.xml", "https://example.org/d.xml", "https://x.com/e"),
-        "https://other.net/c.xml": urlset("https://example.org/c"),
-        "https://example.org/d.xml": urlset("https://example.org/d"),
-        "https://x.com/e": urlset("https://example.org/e"),
-    }
-    walked = await walk_all(pages)
-    assert sorted(walked.locs) == ["https://example.org/c", "https://example.org/d"]
-    assert walked.codes == ["cross-host-child"]
-
-
 RULES = b"User-agent: *\nDisallow: /private/\nSitemap: https://example.org/private/listed.xml\n"
 PRIVATE = "https://example.org/private/c.xml"
 
@@ -191,18 +176,14 @@ async def test_what_is_named_is_allowed() -> None:
 
 
 class Polite(MemoryFetcher):
-    """Notes whom it is told to trust, and how long to wait."""
+    """Notes whom it is told to trust."""
 
     def __init__(self, pages: Pages) -> None:
         super().__init__(pages)
         self.trusted: list[str] = []
-        self.delays: list[tuple[str, float]] = []
 
     def trust(self, url: str) -> None:
         self.trusted.append(url)
-
-    def set_crawl_delay(self, host_url: str, seconds: float) -> None:
-        self.delays.append((host_url, seconds))
 
 
 async def test_what_a_discovery_found_can_be_walked() -> None:
