@@ -55,7 +55,7 @@ class PageAsker:
         self._room = asyncio.Semaphore(context.options.concurrency)
 
     async def ask(self, limit: int | UrlAllowance) -> AsyncGenerator[None, None]:
-        """Ask up to `limit` pages that are due; yield at first, and when answers are saved."""
+        """Ask up to `limit` pages that are due; yield at first and between them."""
         yield
         most = limit if isinstance(limit, int) else int(limit.left)
         pages = await self._writer.ask(_find_due, self._writer.now, most)
