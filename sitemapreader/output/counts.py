@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from functools import lru_cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -47,7 +46,6 @@ def _find_extension(loc: str) -> str | None:
     return found[1].lower() if found else None
 
 
-@lru_cache(10_000)
 def _find_host(host: str) -> str:
     return host_of(f"https://{host}") or host
 
