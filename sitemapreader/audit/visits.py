@@ -241,23 +241,14 @@ class SiteVisits:
         """Look up files of a built folder; return why there is nothing to look up, or ""."""
         database = self._database
         site = PageFolder(folder.folder, folder.base_url, text=self._has_text)
-        urls = [loc for (loc,) in database.ask(_QUERIES["list_listed"])]
-        listed: set[str] = set()
-        found = 0
-
-        def visit_listed() -> Iterator[PageVisit]:
-            nonlocal found
-            for loc in urls:
-                visit = site.visit(loc)
-                found += bool(visit.file)
-                listed.add(visit.file)
-                yield visit
-
-        self._insert(visit_listed())
-        if self._pages is None and found < _LEAST_SHARE * len(urls):
+        urls, old = (
+            [loc for (loc,) in database.ask(_QUERIES[name])] for name in ("list_listed", "list_old")
+        )
+        self._insert(map(site.visit, urls))
+        files = [file for (file,) in database.ask("SELECT file FROM page WHERE file <> ''")]
+        if self._pages is None and len(files) < _LEAST_SHARE * len(urls):
             database.ask("DELETE FROM page")
-            return _say_unbuilt(found, len(urls))
-        old = [loc for (loc,) in database.ask(_QUERIES["list_old"])]
+            return _say_unbuilt(len(files), len(urls))
         base = urlsplit(folder.base_url)
         there = (urlsplit(loc)._replace(scheme=base.scheme, netloc=base.netloc) for loc in old)
         # the folder will answer for the old host as well
@@ -266,31 +257,22 @@ class SiteVisits:
             for url, loc in zip(there, old, strict=True)
         )
         if not isinstance(self._pages, int):
-            self._insert(self._visit_unlisted(site, folder, listed, {*urls}, {*old}))
+            known = {*files, *self._read_unnamed(site, folder, {*urls})}
+            self._insert(
+                site.visit(url)
+                for file, url in site.list_pages()
+                if _name(file) not in known and url not in old and not self._is_refused(url)
+            )
         is_whole = site.base_url.count("/") == 3
         database.insert_rows("built", [(site.may_answer_more, site.answers_all, is_whole)])
         return ""
 
-    def _visit_unlisted(
-        self,
-        site: PageFolder,
-        folder: FolderFetcher,
-        listed: set[str],
-        urls: set[str],
-        old: set[str],
-    ) -> Iterator[PageVisit]:
-        """Yield the pages that no sitemap lists, and that robots.txt allows.
-
-        `listed` are the files of `urls`, which are listed; `old` are the URLs of the old site.
-        """
-        listed |= self._read_unnamed(site, folder, urls)
-        for file, url in site.list_pages():
-            rules = self._database.robots.get(origin_of(url))
-            is_refused = rules is not None and any(
-                rules.find_refusal(url, agent) for agent in self._figures.robots
-            )
-            if file not in listed and url not in old and not is_refused:
-                yield site.visit(url)
+    def _is_refused(self, url: str) -> bool:
+        """Return whether robots.txt disallows a page, which then need not be listed."""
+        rules = self._database.robots.get(origin_of(url))
+        return rules is not None and any(
+            rules.find_refusal(url, agent) for agent in self._figures.robots
+        )
 
     def _read_unnamed(self, site: PageFolder, folder: FolderFetcher, listed: set[str]) -> set[str]:
         """Insert the sitemaps that nothing names; return the files of their pages."""
@@ -300,11 +282,16 @@ class SiteVisits:
         for file, url in islice(unread, _MAX_UNNAMED):
             with suppress(OSError), (folder.folder / file).open("rb") as opened:
                 locs = {entry.loc for entry in read(opened, url) if isinstance(entry, UrlEntry)}
-                added = {site.visit(loc).file for loc in locs - listed} - files - {""}
+                added = {_name(site.visit(loc).file) for loc in locs - listed} - files - {""}
                 if added:  # else a copy, as sitemap.xml.gz beside sitemap.xml
                     self._database.insert_rows("unnamed", [(url, len(added))])
                     files |= added
         return files
+
+
+def _name(file: str) -> str:
+    """Return the name of a file as the table of pages has it: it need not be UTF-8."""
+    return file.encode("utf-8", "backslashreplace").decode()
 
 
 def _describe(visit: PageVisit, robots: Iterable[str]) -> dict[str, Any]:
@@ -322,8 +309,7 @@ def _describe(visit: PageVisit, robots: Iterable[str]) -> dict[str, Any]:
     others = (line for (name, _), line in facts.lines.items() if name == "alternate")
     return {
         "loc": visit.url,
-        # a name need not be UTF-8
-        "file": visit.file.encode("utf-8", "backslashreplace").decode(),
+        "file": _name(visit.file),
         "final_url": visit.final_url,
         "status": visit.status,
         "error": visit.error,
