@@ -91,8 +91,8 @@ def test_tables_of_what_a_site_has() -> None:
     report = render("html", [], facts)
     assert ">/shop/</th><td>400</td><td>50.0%</td>" in report
     assert ">cdn.e.org/img/</th><td>100</td><td>12.5%</td>" in report
-    row = '<th scope="row">en</th><td>de</td><td>200</td><td>160</td><td>150</td><td>75.0%</td>'
-    assert report.count('<th scope="row">en</th>') == report.count(row) == 1
+    row = '<th scope="row">en → de</th><td>200</td><td>160</td><td>150</td><td>75.0%</td>'
+    assert report.count('<th scope="row">en →') == report.count(row) == 1
     assert '<th scope="row">2026-10</th><td>1,250</td><td>3</td><td>0</td>' in report
 
 
