@@ -153,22 +153,20 @@ _FIND = f"SELECT {_COLUMNS} FROM document WHERE site = ? AND url = ?"
 
 
 def insert_document(db: sqlite3.Connection, row: DocumentRow) -> int:
-    """Insert a document; return its number."""
-    values = attrs.astuple(row, recurse=False)
-    marks = ", ".join("?" * len(values))
-    row.id = db.execute(f"INSERT INTO document ({_COLUMNS}) VALUES ({marks})", values).lastrowid
-    return row.id or 0
+    """Insert a document, unless it has a number; return that."""
+    known = row.site, row.url, row.first_run, row.proven_run
+    sql = "INSERT INTO document (site, url, first_run, proven_run) VALUES (?, ?, ?, ?)"
+    row.id = row.id or db.execute(sql, known).lastrowid or 0
+    return row.id
 
 
 def update_document(db: sqlite3.Connection, row: DocumentRow, changes: Mapping[str, Any]) -> None:
     """Change a document, which is inserted if it is new."""
     for name, value in changes.items():
         setattr(row, name, value)
-    if row.id is None:
-        insert_document(db, row)
-    else:
-        names = ", ".join(f"{name} = ?" for name in changes)
-        db.execute(f"UPDATE document SET {names} WHERE id = ?", (*changes.values(), row.id))
+    names = ", ".join(f"{name} = ?" for name in changes)
+    number = insert_document(db, row)
+    db.execute(f"UPDATE document SET {names} WHERE id = ?", (*changes.values(), number))
 
 
 def load_document(db: sqlite3.Connection, run: Run, url: str) -> DocumentRow:

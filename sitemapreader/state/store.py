@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 _RESUMABLE_SECONDS = 24 * 3600
 """Older interrupted walks are not resumed."""
 _READ = frozenset({Status.COMPLETE, Status.PARTIAL})
+_KNOWN = _READ | {Status.UNCHANGED}
 
 
 # -- the walk over a site
@@ -114,10 +115,8 @@ def finish(
     )
     if found:
         seen.missed = found.missed
-        db.executemany(
-            "INSERT OR IGNORE INTO document (site, url, first_run, proven_run) VALUES (?, ?, ?, ?)",
-            ((run.site, url, run.stamp, run.looked - 1) for url in seen.unread),
-        )
+        for url in seen.unread:
+            insert_document(db, load_document(db, run, url))
         schedule.learn(db, run, seen, now)
     return found
 
@@ -140,7 +139,7 @@ def find_untold(db: sqlite3.Connection, run: Run, what: Told) -> list[tuple[byte
     make, columns, condition = TELLING[what]
     rows = db.execute(
         f"SELECT key, {columns} FROM page WHERE site = ? AND {condition} AND NOT told_{what}"
-        f" ORDER BY key LIMIT 500",
+        " ORDER BY key LIMIT 500",
         (run.site,),
     )
     return [(key, make(*values)) for key, *values in rows]
@@ -234,7 +233,7 @@ def log(
     marks: str,
 ) -> None:
     """Save entries; `marks` say what became of each: see schema.sql."""
-    number = row.id or insert_document(db, row)
+    number = insert_document(db, row)
     db.execute(
         "INSERT INTO log (site, document, run, keys, records, locs, marks)"
         " VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -257,7 +256,7 @@ def log_batch(
     With `keeps`, its URLs are remembered until the walk ends; if it `is_anew`, what a resumed walk
     saved of the document is forgotten.
     """
-    number = row.id or insert_document(db, row)
+    number = insert_document(db, row)
     if is_anew:
         db.execute("DELETE FROM batch WHERE site = ? AND document = ?", (run.site, number))
     db.execute(
@@ -291,83 +290,66 @@ def save_outcome(
     reading: DocumentReading | None,
 ) -> None:
     """Save how a document ended, and what was read of it, if it was requested."""
-    if reading and outcome.status in _READ:
-        found = _describe(run, rules, row, outcome, reading)
-    else:
-        found = _confirm(run, rules, row, outcome)
-    if reading and outcome.status is Status.UNCHANGED:
-        found |= {
-            "lastmod": reading.lastmod,
-            "read_at": reading.asked_at,
-            "etag": _text(outcome.etag) or row.etag,
-            "last_modified": _text(outcome.last_modified) or row.last_modified,
-        }
-    found |= {
-        "status": str(outcome.status),
+    status = outcome.status
+    found: dict[str, Any] = {
+        "status": str(status),
         "reason": str(outcome.reason),
         "http_status": outcome.http_status,
         "seen_run": run.id,
     }
+    is_whole = reading is not None and status is Status.COMPLETE
+    if is_whole or _is_confirmed(row, outcome):
+        if is_whole or outcome.reason == SAME_BODY:
+            found["body_run"] = run.stamp
+        if run.saves:  # else what it lists is not known
+            vouched = law.vouch(row.candidate_run, row.proven_run, run.stamp, rules)
+            found["candidate_run"], found["proven_run"] = vouched
+            found["vouched_run"] = run.stamp
+    if reading and status in _KNOWN:
+        before = row if status is Status.UNCHANGED else None
+        found |= {
+            "lastmod": reading.lastmod,
+            "read_at": reading.asked_at,
+            "etag": _text(outcome.etag) or (before and before.etag),
+            "last_modified": _text(outcome.last_modified) or (before and before.last_modified),
+        }
+    if reading and status in _READ:
+        if is_whole and run.saves:
+            found["listed_run"] = run.stamp
+        if is_whole and row.complete and row.body != reading.body:
+            words = row.etag or row.last_modified, found["etag"] or found["last_modified"]
+            found["validators"] = _weigh(row.validators, *words, must_differ=True)
+            words = row.lastmod, reading.lastmod
+            found["dates"] = _weigh(row.dates, *words, must_differ=reading.was_dated)
+        children = reading.children
+        if not is_whole:  # children behind the error are still listed
+            children = list({**dict(row.list_children()), **dict(children)}.items())
+        found |= {
+            "read_run": run.id,
+            "complete": int(is_whole),
+            "is_saved": int(run.saves or not outcome.listed),
+            "final_url": outcome.final_url,
+            "format": _text(outcome.format),
+            "size": reading.body.size,
+            "digest": reading.body.digest,
+            "entries": outcome.listed,
+            "children": outcome.children,
+            "child_list": json.dumps(children) if children else None,
+            "filters": reading.filters,
+            "window": int(reading.is_window),
+            "lastmods": reading.lastmods,
+        }
     update_document(db, row, found)
 
 
-def _describe(
-    run: Run, rules: ListingRules, row: DocumentRow, outcome: Document, reading: DocumentReading
-) -> dict[str, Any]:
-    """Return what is known of a document that was read, completely or in part."""
-    is_whole = outcome.status is Status.COMPLETE
-    etag, last_modified = _text(outcome.etag), _text(outcome.last_modified)
-    found: dict[str, Any] = {}
-    if is_whole:
-        found = _vouch(run, rules, row) | {"body_run": run.stamp}
-    if is_whole and run.saves:
-        found["listed_run"] = run.stamp
-    if is_whole and row.complete and row.body != reading.body:
-        before, now = row.etag or row.last_modified, etag or last_modified
-        must_differ = reading.was_dated
-        found["validators"] = _weigh(row.validators, before, now, must_differ=True)
-        found["dates"] = _weigh(row.dates, row.lastmod, reading.lastmod, must_differ=must_differ)
-    children = reading.children
-    if not is_whole:  # children behind the error are still listed
-        children = list({**dict(row.list_children()), **dict(children)}.items())
-    return found | {
-        "read_run": run.id,
-        "complete": int(is_whole),
-        "is_saved": int(run.saves or not outcome.listed),
-        "final_url": outcome.final_url,
-        "format": _text(outcome.format),
-        "etag": etag,
-        "last_modified": last_modified,
-        "lastmod": reading.lastmod,
-        "size": reading.body.size,
-        "digest": reading.body.digest,
-        "entries": outcome.listed,
-        "children": outcome.children,
-        "child_list": json.dumps(children) if children else None,
-        "read_at": reading.asked_at,
-        "filters": reading.filters,
-        "window": int(reading.is_window),
-        "lastmods": reading.lastmods,
-    }
-
-
-def _confirm(run: Run, rules: ListingRules, row: DocumentRow, outcome: Document) -> dict[str, Any]:
-    """Return what an unchanged document proves; nothing on a doubtful word."""
-    if outcome.reason == ALREADY_READ and row.read_run is None:
-        return _vouch(run, rules, row)  # another address of a document, and never more
-    has_body = outcome.reason == SAME_BODY
+def _is_confirmed(row: DocumentRow, outcome: Document) -> bool:
+    """Return whether a document that was not read is known to list what it did."""
+    if outcome.reason == ALREADY_READ:
+        return row.read_run is None  # another address of a document, and never more
     proof = row.dates if outcome.reason == SAME_LASTMOD else row.validators
     # A window proves no removal, and the pages of a feed say nothing of themselves.
-    if outcome.status is not Status.UNCHANGED or not (has_body or proof > 0 or row.window):
-        return {}
-    return _vouch(run, rules, row) | ({"body_run": run.stamp} if has_body else {})
-
-
-def _vouch(run: Run, rules: ListingRules, row: DocumentRow) -> dict[str, Any]:
-    if not run.saves:  # what it lists is not known
-        return {}
-    candidate, proven = law.vouch(row.candidate_run, row.proven_run, run.stamp, rules)
-    return {"vouched_run": run.stamp, "candidate_run": candidate, "proven_run": proven}
+    is_believed = outcome.reason == SAME_BODY or proof > 0 or bool(row.window)
+    return outcome.status is Status.UNCHANGED and is_believed
 
 
 def _weigh(proof: int, before: object, now: object, *, must_differ: bool) -> int:

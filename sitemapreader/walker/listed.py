@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
@@ -61,17 +60,16 @@ class Children:
         self._number = 0
         self._held: list[SitemapEntry] = []
         self._is_held = bool(job.depth) or parts.config.order == "newest"
-        self._skipped: Counter[IssueCode] = Counter()
-        self._first_skipped: dict[IssueCode, str] = {}
+        self._skipped: dict[IssueCode, tuple[str, int]] = {}
+        """Why children were skipped -> the first one, and how many."""
 
     def drop_long(self, entries: list[SitemapEntry]) -> list[SitemapEntry]:
         """Return the children without those whose URLs are too long for any server."""
-        fitting = [entry for entry in entries if len(entry.loc) <= MAX_URL_CHARS]
-        for entry in entries if len(fitting) < len(entries) else ():
+        for entry in entries:
             if len(entry.loc) > MAX_URL_CHARS:  # counted, and not kept
                 self._count_skipped(entry, IssueCode.CHILD_URL_TOO_LONG)
                 self._parts.frontier.skipped_unnamed[IssueCode.CHILD_URL_TOO_LONG] += 1
-        return fitting
+        return [entry for entry in entries if len(entry.loc) <= MAX_URL_CHARS]
 
     async def add(self, entries: list[SitemapEntry]) -> None:
         """Add children to the frontier, or hold them until the document ends."""
@@ -103,8 +101,8 @@ class Children:
                 parts.frontier.skip(entry, IssueCode.DUPLICATE_DOCUMENT)
             else:
                 await self._add(entry)
-        for code, number in self._skipped.items():
-            await self.report(code, self._first_skipped[code], value=f"{number} children")
+        for code, (first, number) in self._skipped.items():
+            await self.report(code, first, value=f"{number} children")
 
     def _take_held(self) -> list[SitemapEntry]:
         """Return the children that were held; of those without a date, the last first."""
@@ -185,8 +183,8 @@ class Children:
         self._parts.frontier.skip(entry, code)
 
     def _count_skipped(self, entry: SitemapEntry, code: IssueCode) -> None:
-        self._skipped[code] += 1
-        self._first_skipped.setdefault(code, entry.loc[:MAX_URL_CHARS])
+        first, number = self._skipped.get(code, (entry.loc[:MAX_URL_CHARS], 0))
+        self._skipped[code] = first, number + 1
 
 
 def _find_at_home(page: SitemapEntry) -> SitemapEntry:

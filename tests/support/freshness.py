@@ -52,7 +52,7 @@ class ProductPolicy:
 
     def _insert(self, doc: Any) -> None:
         run = self._run(doc.site.number)
-        row = DocumentRow(None, run.site, str(doc.number), 1, 0, status="complete", read_run=1)
+        row = DocumentRow(None, run.site, str(doc.number), 1, 0)
         self._db.execute(
             "INSERT OR IGNORE INTO site (id, name, ended) VALUES (?, ?, 0)", (run.site, run.name)
         )

@@ -39,7 +39,7 @@ class Learned:
 
     def meet(self, *urls: str, site: int = 1) -> None:
         for url in urls:
-            insert_document(self.db, DocumentRow(None, site, url, 1, 0, "complete", read_run=1))
+            insert_document(self.db, DocumentRow(None, site, url, 1, 0))
 
     def learn(self, at: float, *, site: int = 1, **askings: Asking | int) -> None:
         """Learn from askings, or from so many news."""
