@@ -262,29 +262,51 @@ def read_record(context: RecordContext, record: Record) -> None:
 def _read_protocol_record(context: RecordContext, record: Element) -> None:
     """Read a `<url>` or `<sitemap>`; each of several locs gives an entry of its own.
 
-    What stands before the first loc belongs to it too, and an empty one does not count beside
-    others. A record without a loc may have its URL as its own text.
+    A record without a loc may have its URL as its own text.
     """
-    parts: list[_Part] = [_Part()]
-    for child in record:
-        name = context.names[child.tag]
-        if name.own == "loc" and list_texts(child) and parts[-1].text is not None:
-            parts.append(_Part())
-        parts[-1].add(context, name, child)
-    first = parts[0]
-    number = sum(context.names[child.tag].own == "loc" for child in record)
+    parts, number = _split_by_loc(context, record)
     if number > 1:
         context.add_issue(IssueCode.REPEATED_LOC, record, value=str(number))
     elif not number and (texts := list_texts(record)) and has_web_scheme(texts[0]):
-        first.loc, first.text = record, texts[0]
-        context.add_issue(IssueCode.MISSING_LOC, record, value=first.text)
-    context.report_repairs(first.text or "")
+        parts[0].loc, parts[0].text = record, texts[0]
+        context.add_issue(IssueCode.MISSING_LOC, record, value=texts[0])
+    context.report_repairs(parts[0].text or "")
     is_url = context.names[record.tag].tag == "url"
     for part in parts:
         url = context.check_loc(part.text or "", part.loc)
         if url is not None:
             make = _make_url_entry if is_url else _make_sitemap_entry
             make(context, url, part)
+
+
+def _split_by_loc(context: RecordContext, record: Element) -> tuple[list[_Part], int]:
+    """Split a record by its locs, each with the fields behind it; count them.
+
+    What stands before the first loc belongs to it too, and an empty one does not count beside
+    others.
+    """
+    part = _Part()
+    parts, number = [part], 0
+    for child in record:
+        name = context.names[child.tag]
+        own = name.own
+        if own == "loc":
+            number += 1
+            texts = list_texts(child)
+            if texts and part.text is not None:
+                part = _Part()
+                parts.append(part)
+            if texts or part.loc is None:
+                part.loc = child
+                part.text = (texts[0] if len(texts) == 1 else "") if texts else None
+        elif own not in PROTOCOL_FIELDS:
+            if name is not NO_NAME:
+                part.others.append((name, child))
+        elif context.is_filled(child):
+            if own in part.own:
+                part.repeated.add(own)
+            part.own[own] = child
+    return parts, number
 
 
 @attrs.define
@@ -299,34 +321,18 @@ class _Part:
     repeated: set[str] = attrs.field(factory=set)
     others: list[tuple[Name, Element]] = attrs.field(factory=list)
 
-    def add(self, context: RecordContext, name: Name, child: Element) -> None:
-        """Add an element of the record."""
-        if name.own == "loc":
-            texts = list_texts(child)
-            if texts or self.loc is None:
-                self.loc = child
-            if texts:
-                self.text = texts[0] if len(texts) == 1 else ""
-        elif name.own not in PROTOCOL_FIELDS:
-            if name is not NO_NAME:
-                self.others.append((name, child))
-        elif context.is_filled(child):
-            if name.own in self.own:
-                self.repeated.add(name.own)
-            self.own[name.own] = child
-
     def read(self, context: RecordContext, url: str, number: int) -> list[Any]:
         """Return the values of the first fields behind the loc, and the text of lastmod."""
-        for tag in PROTOCOL_FIELDS:
-            if tag in self.repeated:
-                last = self.own[tag]
-                value = context.names[last.tag].local
-                context.add_issue(IssueCode.REPEATED_FIELD, last, url=url, value=value)
-        found = [
-            context.read_value(self.own.get(tag), url, parse, code)
-            for tag, parse, code in _PARSERS[:number]
-        ]
-        return [*(value for value, _ in found), found[0][1]]
+        for tag in filter(self.repeated.__contains__, PROTOCOL_FIELDS):
+            last = self.own[tag]
+            value = context.names[last.tag].local
+            context.add_issue(IssueCode.REPEATED_FIELD, last, url=url, value=value)
+        values, texts = [], []
+        for tag, parse, code in _PARSERS[:number]:
+            value, text = context.read_value(self.own.get(tag), url, parse, code)
+            values.append(value)
+            texts.append(text)
+        return [*values, texts[0]]
 
 
 def _make_sitemap_entry(context: RecordContext, url: str, part: _Part) -> None:

@@ -33,6 +33,8 @@ def read_media(names: Names, record: Element, report: Report) -> dict[str, tuple
     """Return the images and videos of a record, each URL once."""
     images: dict[str, Image] = {}
     videos: dict[str, Video] = {}
+    if not any(_is_media(names, child) for child in record):
+        return {"images": (), "videos": ()}
     for content, fields in _list_contents(names, record):
         attributes = read_attributes(content)
         kind = _find_kind(attributes)
@@ -41,15 +43,7 @@ def read_media(names: Names, record: Element, report: Report) -> dict[str, tuple
             title, caption = _read_text(fields, "title"), _read_text(fields, "description")
             images.setdefault(url, Image(url, title, caption))
         elif kind == "video":
-            video = _make_video(fields, report)
-            if attributes.get("type") == _FLASH:
-                video.player_loc = video.player_loc or url
-            else:
-                video.content_loc = url
-            if duration := attributes.get("duration"):
-                video.duration = parse_count(duration)
-                if video.duration is None:
-                    report(content, value=duration)
+            video = _make_video(fields, report, content, url)
             if key := url or video.player_loc:
                 videos.setdefault(key, video)
     # a player or a thumbnail without a medium stands for what it leads to
@@ -73,7 +67,7 @@ def _list_contents(names: Names, record: Element) -> Iterator[tuple[Element, Fie
                 yield chosen, _find_fields(names, record, child, chosen)
         elif name.key == MEDIA and name.tag == "content":
             yield child, _find_fields(names, record, child)
-        elif name.own == "enclosure" or (name.own == "link" and is_enclosure(child)):
+        elif name.key != MEDIA and _is_media(names, child):
             yield child, _find_fields(names, record)
 
 
@@ -92,17 +86,30 @@ def _find_fields(names: Names, *scopes: Element) -> Fields:
     }
 
 
-def is_enclosure(link: Element) -> bool:
-    """Return whether a link of Atom leads to an enclosure (RFC 4287, section 4.2.7.2)."""
-    return read_attributes(link).get("rel", "").strip().lower() == "enclosure"
+def _is_media(names: Names, element: Element) -> bool:
+    name = names[element.tag]
+    if name.own != "link" or not element.attrib:
+        return name.key == MEDIA or name.own == "enclosure"
+    # RFC 4287, section 4.2.7.2
+    return read_attributes(element).get("rel", "").strip().lower() == "enclosure"
 
 
-def _make_video(fields: Fields, report: Report) -> Video:
+def _make_video(
+    fields: Fields, report: Report, content: Element | None = None, url: str | None = None
+) -> Video:
+    attributes = {} if content is None else read_attributes(content)
+    is_player = attributes.get("type") == _FLASH
+    duration = attributes.get("duration") or None
+    seconds = parse_count(duration) if duration else None
+    if duration and seconds is None:
+        report(content, value=duration)
     return Video(
         thumbnail_loc=_read_url(fields.get("thumbnail"), report),
         title=_read_text(fields, "title"),
         description=_read_text(fields, "description"),
-        player_loc=_read_url(fields.get("player"), report),
+        content_loc=None if is_player else url,
+        player_loc=_read_url(fields.get("player"), report) or (url if is_player else None),
+        duration=seconds,
     )
 
 
