@@ -284,7 +284,7 @@ def audit_sync(source: str | Path, **arguments: Unpack[AuditArguments]) -> Audit
 
     ```python
     with audit_sync("https://example.org/") as result:
-        print(result.to_dataframe())
+        print(result.format("text"))
     ```
 
     It works inside a running event loop as well, as in a notebook. Raises what `audit` raises.

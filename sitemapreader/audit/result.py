@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from operator import attrgetter, itemgetter
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Self
 
 from sitemapreader.audit.database import read_queries
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     import os
 
     import duckdb
-    import pandas as pd
 
     from sitemapreader.audit.database import AuditDatabase
     from sitemapreader.report import Report
@@ -36,12 +35,6 @@ COLUMNS = tuple(
     )
     for place, name in enumerate(("code", "url", "detail", "document"))
 )
-_FINDINGS = {
-    **{name: f"rule.{name}" for name in ("code", "category", "title", "unit")},
-    **{name: name for name in ("severity", "count", "of", "new")},
-    "sitemaps": "places_total",
-}
-"""Column of a table of findings -> where its value stands in one."""
 _QUERIES = read_queries("runner")
 
 # -- baselines
@@ -150,18 +143,6 @@ class Audit:
             ValueError: there is no such rule, or it was not run.
         """
         return self._database.connection.sql(self._database.query_hits(code))
-
-    def to_dataframe(self) -> pd.DataFrame:
-        """Return the findings as a pandas DataFrame, a row each; needs the extra `pandas`.
-
-        Its columns: code, category, title, unit, severity, count, of, new, sitemaps, example.
-        """
-        import pandas as pd  # noqa: PLC0415 (only here)
-
-        rows = map(attrgetter(*_FINDINGS.values()), self.findings)
-        frame = pd.DataFrame(rows, columns=[*_FINDINGS]).astype({"new": "Int64"})
-        first = [next((hit.url for hit in each.examples), "") for each in self.findings]
-        return frame.assign(example=first)
 
     def format(
         self,

@@ -30,7 +30,7 @@ from sitemapreader.outcomes import show_bytes
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from sitemapreader.issues import Severity
 
@@ -307,13 +307,6 @@ def explain_rule(rule: Row) -> str:
         break_long_words=False,
         break_on_hyphens=False,
     )
-    lines = [f"{rule.code}: {rule.title} ({rule.category}, {rule.severity})"]
-    lines += [wrapper.fill(f"{name}: {text}") for name, text in describe_rule(rule)]
-    return "\n".join(lines) + "\n"
-
-
-def describe_rule(rule: Row) -> Iterator[tuple[str, str]]:
-    """Yield what is to be said of a rule, each part with its name."""
     parts = {
         "hits when": fill_figures(rule.detects, AuditOptions(), named=True),
         "why": rule.meaning,
@@ -322,4 +315,6 @@ def describe_rule(rule: Row) -> Iterator[tuple[str, str]]:
         "Search Console calls it": rule.known_as,
         "source": ", ".join(rule.sources),
     }
-    return ((name, text) for name, text in parts.items() if text)
+    lines = [f"{rule.code}: {rule.title} ({rule.category}, {rule.severity})"]
+    lines += [wrapper.fill(f"{name}: {text}") for name, text in parts.items() if text]
+    return "\n".join(lines) + "\n"

@@ -19,7 +19,6 @@ from sitemapreader.pages import (
     PageFacts,
     PageFolder,
     PageVisit,
-    VisitOptions,
     page_type_of,
     visit_pages,
 )
@@ -191,12 +190,17 @@ class SiteVisits:
         trusted: Iterable[str],
     ) -> None:
         figures, database = self._figures, self._database
-        options = VisitOptions(figures.page_seconds, figures.slow_page_seconds)
         largest = database.ask(_QUERIES["largest_folders"], limit=int(figures.page_probes))
         probes = {_make_up(folder): folder for (folder,) in largest}
         urls = [*probes, *(loc for (loc,) in database.ask(_QUERIES["list_sample"]))]
         visits = visit_pages(
-            urls, fetcher, options, robots=database.robots, network=network, trusted=tuple(trusted)
+            urls,
+            fetcher,
+            seconds=figures.page_seconds,
+            slow_seconds=figures.slow_page_seconds,
+            robots=database.robots,
+            network=network,
+            trusted=tuple(trusted),
         )
         visited: list[PageVisit] = []
         async with aclosing(visits):

@@ -10,7 +10,6 @@ from sitemapreader.pages.visit import (
     NotJudged,
     PageRobots,
     PageVisit,
-    VisitOptions,
     visit_pages,
 )
 from sitemapreader.readers.decode.charset import HTML_TYPES, page_type_of
@@ -24,7 +23,6 @@ __all__ = [
     "PageRobots",
     "PageVisit",
     "Redirect",
-    "VisitOptions",
     "page_type_of",
     "read_page",
     "visit_pages",

@@ -103,24 +103,12 @@ _REASONS = {
 _CIRCLES = frozenset({IssueCode.REDIRECT_LOOP, IssueCode.TOO_MANY_REDIRECTS})
 
 
-@attrs.frozen
-class VisitOptions:
-    """How pages are visited.
-
-    Attributes:
-        seconds: for all of them; what is not reached then is not judged.
-        slow_seconds: an answer that takes longer is asked for again.
-    """
-
-    seconds: float = 900.0
-    slow_seconds: float = 3.0
-
-
 async def visit_pages(
     urls: Iterable[str],
     fetcher: Fetcher,
-    options: VisitOptions = VisitOptions(),
     *,
+    seconds: float = 900.0,
+    slow_seconds: float = 3.0,
     robots: Mapping[str, Robots] | None = None,
     network: FetchOptions = FetchOptions(),  # noqa: B008 (a frozen value)
     trusted: Iterable[str] = (),
@@ -135,12 +123,14 @@ async def visit_pages(
     Args:
         urls: of the pages, in the order in which they are asked for.
         fetcher: an `HttpFetcher`, which bounds the requests to one host, or one of your own.
-        options: how pages are visited.
+        seconds: for all of them; what is not reached then is not judged.
+        slow_seconds: an answer that takes longer is asked for again.
         robots: origin -> its robots.txt, of those that you have.
         network: how many failures of a host are too many.
         trusted: URLs whose hosts may be private, because you named them.
     """
-    visits = _Visits(fetcher, options, PageRobots(fetcher, network.user_agent, robots), network)
+    rules = PageRobots(fetcher, network.user_agent, robots)
+    visits = _Visits(fetcher, rules, network, seconds, slow_seconds)
     for name in trusted:
         visits.client.trust(name)
     waiting, tasks = iter(urls), set[asyncio.Task[PageVisit | None]]()
@@ -165,13 +155,18 @@ class _Visits:
     """The visits of one call, which share their time, rules, and failures of hosts."""
 
     def __init__(
-        self, fetcher: Fetcher, options: VisitOptions, rules: PageRobots, network: FetchOptions
+        self,
+        fetcher: Fetcher,
+        rules: PageRobots,
+        network: FetchOptions,
+        seconds: float,
+        slow_seconds: float,
     ) -> None:
         self.client = make_client(fetcher, network.user_agent)
-        self._options = options
+        self._slow_seconds = slow_seconds
         self._rules = rules
         self._breaker = HostBreaker(network, by_document=True)
-        self._until = asyncio.get_running_loop().time() + options.seconds
+        self._until = asyncio.get_running_loop().time() + seconds
         self._first: dict[str, PageVisit] = {}
         self._again: deque[str] = deque()
 
@@ -190,7 +185,7 @@ class _Visits:
                 return attrs.evolve(before, seconds=None)
             return PageVisit(url, url, not_judged=NotJudged.TIME)
         has_failed = visit.status is None or visit.status >= 500
-        is_doubtful = has_failed or (visit.seconds or 0) > self._options.slow_seconds
+        is_doubtful = has_failed or (visit.seconds or 0) > self._slow_seconds
         if before is None and is_doubtful and visit.not_judged is None:
             self._first[url] = visit
             self._again.append(url)
@@ -252,10 +247,10 @@ class _Visits:
         if vendor := find_protection(response.status, headers):
             return attrs.evolve(visit, not_judged=NotJudged.PROTECTION, error=vendor)
 
-        def read() -> PageFacts:
-            return read_page(data, final, headers)
-
-        facts = read() if len(data) <= _LARGE_PAGE else await asyncio.to_thread(read)
+        if len(data) <= _LARGE_PAGE:
+            facts = read_page(data, final, headers)
+        else:
+            facts = await asyncio.to_thread(read_page, data, final, headers)
         return attrs.evolve(visit, facts=facts)
 
 

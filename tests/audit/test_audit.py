@@ -11,6 +11,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import duckdb
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -101,8 +102,8 @@ def test_the_database_can_be_asked(audited: Audit) -> None:
     assert hits[0] == ("url-fragment", f"{HOST}/a#1", "", f"{HOST}/s.xml")
     with pytest.raises(ValueError, match="was not run"):
         audited.hits("response-slow")
-    frame = audited.to_dataframe()
-    assert dict(zip(frame["code"], frame["count"], strict=True)) == codes(audited)
+    frame = pd.json_normalize(audited.findings)
+    assert dict(zip(frame["rule.code"], frame["count"], strict=True)) == codes(audited)
 
 
 async def test_an_audit_runs_inside_an_event_loop(folder: Path) -> None:

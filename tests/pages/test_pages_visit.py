@@ -22,7 +22,6 @@ from sitemapreader.pages import (
     NotJudged,
     PageRobots,
     PageVisit,
-    VisitOptions,
     visit_pages,
 )
 from sitemapreader.pages import visit as visit_module
@@ -177,13 +176,12 @@ async def test_time_ends_before_a_second_visit() -> None:
         await asyncio.sleep(0.05 if asked[request.path] == 1 else 60)
         return HTML if request.path == "/slow" else web.Response(status=500)
 
-    options = VisitOptions(seconds=1.0, slow_seconds=0.01)
     async with serve_pages(slow=wait, down=wait) as server:
-        found = await visit(server, "slow", "down", options=options)
+        found = await visit(server, "slow", "down", seconds=1.0, slow_seconds=0.01)
     assert (found["slow"].status, found["slow"].seconds) == (200, None)
     assert found["down"].not_judged is NotJudged.TIME
     async with serve_pages(page=HTML) as server:
-        found = await visit(server, "page", "other", options=VisitOptions(seconds=0.0))
+        found = await visit(server, "page", "other", seconds=0.0)
     assert {each.not_judged for each in found.values()} == {NotJudged.TIME}
     assert not server.asked
 

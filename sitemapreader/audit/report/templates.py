@@ -37,8 +37,6 @@ _FILES = {
 """Format -> its template."""
 MAX_MARKDOWN_CHARS = 60_000
 """GitHub takes 65,536 in a comment."""
-_MAX_LINE = 200
-"""Characters of a stranger's text in a line of text or Markdown."""
 _OLD_COLUMNS = ("folder", "judged", "lost", "to start", "temporary", "unlisted")
 """What is told of the folders of an old site, in the order of their rows."""
 
@@ -106,7 +104,6 @@ def _load_environment() -> Environment:
         "noun": words.inflect,
         "hits": words.show_hits,
         "code": _write_code,
-        "line": lambda text: excerpt(text, _MAX_LINE),
         "columns": _align_columns,
         "moment": _show_moment,
         "kibibytes": lambda count: f"{count / 1024:,.1f}",
@@ -144,7 +141,7 @@ def _read_asset(name: str) -> tuple[Markup, str]:
 
 def _write_code(text: str) -> str:
     """Return a text of strangers as a code span, which no character of it can end."""
-    text = " ".join(excerpt(text, _MAX_LINE).split())
+    text = " ".join(excerpt(text, words.MAX_TEXT).split())
     longest = max((len(ticks) for ticks in re.findall("`+", text)), default=0)
     fence = "`" * (longest + 1)
     # In a table a bar ends the cell, in a code span too.
