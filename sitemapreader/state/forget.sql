@@ -15,4 +15,4 @@ DELETE FROM page WHERE site = :site AND (told_gone AND asked_at < :before / 1e9 
 UPDATE document SET complete = 0 WHERE site = :site AND dropped_run <= :proven;
 
 DELETE FROM document WHERE site = :site AND dropped_run <= :proven
-    AND id NOT IN (SELECT document FROM url WHERE site = :site)
+    AND NOT EXISTS (SELECT 1 FROM url WHERE url.site = :site AND url.document = document.id)

@@ -2,9 +2,11 @@
 -- keys, and because the last word on a URL counts.
 INSERT INTO url
 SELECT log.site, substr(keys, 10 * each.key + 1, 10) AS hash, document,
-    CASE lower(substr(marks, each.key + 1, 1))
-        WHEN 's' THEN substr(records, 6 * each.key + 1, 6) WHEN 'o' THEN x'' END,
-    each.value, run, max(substr(marks, each.key + 1, 1) < 'a', document.window), NULL
+    CASE  -- s or S, o or O, u or U
+        WHEN substr(marks, each.key + 1, 1) IN (x'73', x'53')
+            THEN substr(records, 6 * each.key + 1, 6)
+        WHEN substr(marks, each.key + 1, 1) IN (x'6f', x'4f') THEN x'' END,
+    each.value, run, max(substr(marks, each.key + 1, 1) < x'61', document.window), NULL
 FROM log CROSS JOIN document ON document.id = log.document
 CROSS JOIN json_each(inflate(locs)) AS each
 WHERE log.site = :site
@@ -19,9 +21,9 @@ DELETE FROM log WHERE site = :site;
 UPDATE url SET
     window = max(window, (SELECT its.window FROM document AS its WHERE its.id = url.document)),
     lost_run = (SELECT its.listed_run FROM document AS its WHERE its.id = url.document)
-WHERE EXISTS (SELECT 1 FROM document
+WHERE site = (SELECT site FROM document
         WHERE site = :site AND listed_run IS NOT merged_run AND merged_run > 0)
-    AND site = :site AND lost_run IS NULL AND document IN
+    AND lost_run IS NULL AND document IN
         (SELECT id FROM document WHERE site = :site AND listed_run IS NOT merged_run)
     AND seen_run < (SELECT its.listed_run FROM document AS its WHERE its.id = url.document);
 

@@ -11,8 +11,8 @@ UPDATE document SET dropped_run = :now
 WHERE :drops AND site = :site AND dropped_run IS NULL AND url NOT IN (SELECT url FROM reachable);
 
 UPDATE url SET lost_run = :now
-WHERE EXISTS (SELECT 1 FROM document WHERE site = :site AND dropped_run = :now)
-    AND site = :site AND lost_run IS NULL
+WHERE site = (SELECT site FROM document WHERE site = :site AND dropped_run = :now)
+    AND lost_run IS NULL
     AND document IN (SELECT id FROM document WHERE site = :site AND dropped_run = :now);
 
 -- What was never fetched, such as what is of another host or beyond a limit, may have a URL that is

@@ -91,7 +91,7 @@ CREATE TABLE log (
     keys BLOB NOT NULL,
     records BLOB NOT NULL,
     locs BLOB NOT NULL,         -- JSON: an array; compressed
-    marks TEXT NOT NULL         -- a letter each: s, it was sent with this record, now or before; o, it
+    marks BLOB NOT NULL         -- a letter each: s, it was sent with this record, now or before; o, it
                                 -- was sent with another one; u, it never was; capital: it may leave
 );
 CREATE INDEX log_site ON log (site);

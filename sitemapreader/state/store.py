@@ -237,7 +237,15 @@ def log(
     db.execute(
         "INSERT INTO log (site, document, run, keys, records, locs, marks)"
         " VALUES (?, ?, ?, ?, ?, ?, ?)",
-        (run.site, number, run.stamp, b"".join(keys), b"".join(records), pack(locs), marks),
+        (
+            run.site,
+            number,
+            run.stamp,
+            b"".join(keys),
+            b"".join(records),
+            pack(locs),
+            marks.encode(),
+        ),
     )
 
 
