@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import package
@@ -12,6 +12,7 @@ from each_case import for_each
 
 import sitemapreader
 from sitemapreader import FetchOptions, Limits
+from sitemapreader.cli import types
 from sitemapreader.cli.commands import COMMANDS
 from sitemapreader.cli.config import RunConfig
 
@@ -31,83 +32,30 @@ those of one command, and [the shell](shell.md) explains the most important ones
 | option | commands | what it does |
 |---|---|---|
 """
-MANY = {"--html-sitemap"}
-"""Options without a value that make a list."""
 LEAVING = {"--help", "--version"}
 """Options that print something and end the program; `test_leaving` has them."""
 
-VALUES: dict[str, tuple[str, object]] = {
-    "--input-file": ("sites.txt", ["sites.txt"]),
-    "--base-url": ("https://a.example/", "https://a.example/"),
-    "--since": ("2026-01-31", "2026-01-31 00:00:00+00:00"),
-    "--until": ("2026-01", "2026-01-31 23:59:59.999999+00:00"),
-    "--undated": ("drop", "drop"),
-    "--number": ("3", 3),
-    "--documents": ("9", 9),
-    "--include": ("a", [re.compile("a")]),
-    "--exclude": ("b", [re.compile("b")]),
-    "--limit": ("3", 3),
-    "--sample": ("3", 3),
-    "--language": ("en,de", ("en", "de")),
-    "--expand": ("alternates", "alternates"),
-    "--count-by": ("folder", "folder"),
-    "--seed": ("7", 7),
-    "--state": ("site.db", "site.db"),
-    "--pace": ("2.5", 2.5),
-    "--for": ("8h", timedelta(hours=8)),
-    "--kinds": ("new,changed", ("new", "changed")),
-    "--revisit": ("3", 3),
-    "--gone-pages": ("3", 3),
-    "--plan": ("3", 3),
-    "--fields": ("loc,title", ("loc", "title")),
-    "--report": ("sites.csv", "sites.csv"),
-    "--shard": ("3/16", (2, 16)),
-    "--probe": ("few", "few"),
-    "--map-host": ("a.example=b.example", [("a.example", "b.example")]),
-    "--depth": ("3", 3),
-    "--site-timeout": ("90", 90),
-    "--max-time": ("90", timedelta(seconds=90)),
-    "--order": ("newest", "newest"),
-    "--hosts": ("any", "any"),
-    "--follow": ("a", [re.compile("a")]),
-    "--no-follow": ("b", [re.compile("b")]),
-    "--concurrency": ("3", 3),
-    "--parallel": ("3", 3),
-    "--delay": ("0.5", 0.5),
-    "--timeout": ("9", 9.0),
-    "--proxy": ("proxy.example:3128", "http://proxy.example:3128"),
-    "--user-agent": ("NewsBot/2.1", "NewsBot/2.1"),
-    "--header": ("X-A: b", [("X-A", "b")]),
-    "--user": ("me:secret", "me:secret"),
-    "--allow-network": ("10.0.0.0/8", ["10.0.0.0/8"]),
-    "--allow-port": ("8080", [8080]),
-    "--urls": ("gsc.csv", "gsc.csv"),
-    "--pages": ("400", 400),
-    "--was": ("old.xml", "old.xml"),
-    "--title": ("Our shop", "Our shop"),
-    "--since-audit": ("last.duckdb", "last.duckdb"),
-    "--select": ("url-*", ("url-*",)),
-    "--ignore": ("hreflang,url-fragment", ("hreflang", "url-fragment")),
-    "--fail-on": ("never", "never"),
-    "--robots": ("Googlebot,Bingbot", ("Googlebot", "Bingbot")),
-    "--rules": ("rules/", "rules/"),
-    "--baseline": ("known.json", "known.json"),
-    "--write-baseline": ("known.json", "known.json"),
-    "--explain": ("url-fragment", "url-fragment"),
-    "--examples": ("5", 5),
-    "--hits": ("hits.csv", "hits.csv"),
-    "--database": ("audit.duckdb", "audit.duckdb"),
-    "--key-file": ("key.txt", "key.txt"),
-    "--endpoint": ("https://a.example/now", "https://a.example/now"),
-    "--scheduler": ("tls://10.0.0.5:8786", "tls://10.0.0.5:8786"),
-    "--workers": ("3", 3),
+TYPED: dict[Any, tuple[str, object]] = {
+    None: ("some text", "some text"),
+    int: ("7", 7),
+    types.parse_since: ("2026-01-31", datetime(2026, 1, 31, tzinfo=UTC)),
+    types.parse_until: ("2026-01", datetime(2026, 1, 31, 23, 59, 59, 999_999, UTC)),
+    types.parse_duration: ("8h", timedelta(hours=8)),
+    types.parse_pattern: ("a+", re.compile("a+")),
+    types.parse_count: ("3", 3),
+    types.parse_depth: ("3", 3),
+    types.parse_seconds: ("2.5", 2.5),
+    types.parse_delay: ("0", 0.0),
+    types.parse_pages: ("400", 400),
+    types.parse_shard: ("3/16", (2, 16)),
+    types.parse_header: ("X-A: b", ("X-A", "b")),
+    types.parse_pair: ("a.example=b.example", ("a.example", "b.example")),
+    types.parse_proxy: ("proxy.example:3128", "http://proxy.example:3128"),
+    types.parse_base_url: ("https://a.example/", "https://a.example/"),
+    types.parse_file: ("urls.jsonl", "urls.jsonl"),
+    types.parse_fields: ("loc, title", ("loc", "title")),
 }
-"""Option that takes a value -> one as it is typed, and as a command gets it."""
-DIFFERING: dict[str, dict[str, object]] = {
-    "--format": {"discover": "jsonl", "tree": "json", "audit": "sarif", "compare": "json"},
-    "--output": {"audit": ["urls.jsonl"]},
-}
-"""Options whose values depend on the command; others get jsonl and urls.jsonl."""
+"""Type of a value -> one as it is typed, and as a command gets it."""
 
 CONFIGURED: dict[str, tuple[str, object]] = {
     "--since 2026-01-31": ("walk since", "2026-01-31 00:00:00+00:00"),
@@ -173,26 +121,17 @@ NEEDED = {
 """Command -> operands, and options, without which it is wrong usage."""
 
 
-def test_each_option_has_its_case() -> None:
-    """No option with a value is removed, or added, without this table."""
-    assert {long for *_, long, a in CASES if a.nargs != 0} == VALUES.keys() | DIFFERING.keys()
-
-
 @for_each("name, flag, long, action", CASES)
 def test_an_option_is_understood(name: str, flag: str, long: str, action: argparse.Action) -> None:
     """Each command gets the value of each of its options, written short or long."""
-    typed, expected = VALUES.get(long, ("", action.const))
-    if action.nargs == 0:
-        expected = [expected] if long in MANY else expected
-    elif long in DIFFERING:
-        typed = "jsonl" if long == "--format" else "urls.jsonl"
-        expected = DIFFERING[long].get(name, typed)
-        typed = expected if isinstance(expected, str) else typed
+    typed, expected = TYPED[action.type] if action.nargs != 0 else ("", action.const)
+    if action.choices:
+        typed, expected = list(action.choices)[-1:] * 2
     # of an option that is given twice, the last one counts
     words = [*NEEDED.get(name, "").split(), flag, *filter(None, [typed])]
     parsed = COMMANDS[name].make_parser().parse([*words, *OPERANDS.get(name, "").split()])
     value = getattr(parsed, action.dest)
-    assert (str(value) if long in ("--since", "--until") else value) == expected
+    assert value == ([expected] if isinstance(value, list) else expected), long
 
 
 @for_each("words", CONFIGURED)
