@@ -26,7 +26,7 @@ from sitemapreader.readers.xml.boundaries import (
     count_lines,
     pass_nothing,
 )
-from sitemapreader.readers.xml.characters import (
+from sitemapreader.readers.xml.markup import (
     CLOSINGS,
     COMMENT,
     COMMENT_END,

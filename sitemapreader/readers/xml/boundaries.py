@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
 from sitemapreader.readers.records.vocabulary import KNOWN_TAGS, OWN, Names
-from sitemapreader.readers.xml.characters import (
+from sitemapreader.readers.xml.markup import (
     ATTRIBUTES,
     BLANKS,
     CLOSINGS,

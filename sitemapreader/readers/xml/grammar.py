@@ -27,7 +27,7 @@ from sitemapreader.readers.records.vocabulary import (
     Field,
     take_text,
 )
-from sitemapreader.readers.xml.characters import ATTRIBUTES, COMMENT, SECTION
+from sitemapreader.readers.xml.markup import ATTRIBUTES, COMMENT, SECTION
 from sitemapreader.urls import parse_reference
 
 if TYPE_CHECKING:

@@ -24,21 +24,19 @@ from sitemapreader.readers.xml.boundaries import (
     write_own_pattern,
     write_tag_pattern,
 )
-from sitemapreader.readers.xml.characters import (
+from sitemapreader.readers.xml.markup import (
     ATTRIBUTES,
     CLOSINGS,
     COMMENT_START,
     HIDDEN,
     SECTION_START,
-    remove_controls,
-    replace_bad_bytes,
-    unescape,
-)
-from sitemapreader.readers.xml.tags import (
     expand_name,
     find_namespaces,
     find_unbound,
     read_attributes,
+    remove_controls,
+    replace_bad_bytes,
+    unescape,
 )
 
 if TYPE_CHECKING:

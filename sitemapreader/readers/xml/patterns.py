@@ -34,7 +34,6 @@ from sitemapreader.readers.records.vocabulary import (
 )
 from sitemapreader.readers.stats import ReadStats
 from sitemapreader.readers.xml.boundaries import pass_nothing
-from sitemapreader.readers.xml.characters import are_sound, decode_many
 from sitemapreader.readers.xml.grammar import (
     BORDER,
     RUNS,
@@ -42,6 +41,7 @@ from sitemapreader.readers.xml.grammar import (
     write_clean_pattern,
     write_record_pattern,
 )
+from sitemapreader.readers.xml.markup import are_sound, decode_many
 from sitemapreader.readers.xml.tree import parse_element
 from sitemapreader.rows import EntryColumns, Events
 from sitemapreader.urls import PLAIN_URL, are_clean_urls

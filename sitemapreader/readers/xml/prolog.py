@@ -31,16 +31,13 @@ from sitemapreader.readers.records.vocabulary import (
     XHTML,
     Name,
 )
-from sitemapreader.readers.xml.characters import (
+from sitemapreader.readers.xml.markup import (
     ATTRIBUTES,
-    CLOSINGS,
-    replace_bad_bytes,
-)
-from sitemapreader.readers.xml.tags import (
     find_namespaces,
     find_unbound,
     is_well_formed,
     read_attributes,
+    replace_bad_bytes,
 )
 
 if TYPE_CHECKING:
@@ -57,21 +54,21 @@ _MAX_BASES = 4
 
 _HTML = frozenset({"html", "head", "body", "title", "meta", "script"})
 
-# No attribute's value has a `<`: so no attempt to match goes further than to the next one
-_TAG = re.compile(rf"<([^\W\d][^\s<>/]*+)({ATTRIBUTES})>")
 _COMMON = re.compile(
     r"""(?:<\?xml version="1\.0"(?: encoding="(?ai:utf-8)")? ?\?>\s*+)?"""
     rf"<(urlset|sitemapindex|rss|feed)(?=[\s>])({ATTRIBUTES})>"
 )
 """How most documents begin."""
-_DOCTYPE = re.compile(
-    r"""<!doctype(?:\s++([^\s<>\["']*+))?(?>(?:[^"'\[<>]++|"[^"<]*+"?|'[^'<]*+'?)*)([\[<>])?""",
-    re.IGNORECASE,
+# A declaration ends at its `>` or, if that is not there, at the next tag. No attribute's value has
+# a `<`: so no attempt to match goes further than to the next one.
+_TOKEN = re.compile(
+    rf"""<([^\W\d][^\s<>/]*+)({ATTRIBUTES})>"""
+    r"""|(?P<passed><\?xml\s[^<>]*+(?:>|(?=<))|<!--.*?-->|<\?.*?\?>|<!\[CDATA\[.*?\]\]>)"""
+    r"""|(?P<doctype><!(?i:doctype)\b(?:\s++([^\s<>\["']*+))?"""
+    r"""(?>(?:[^"'\[<>]++|"[^"<]*+"?|'[^'<]*+'?)*)(\[|>|(?=<)))"""
+    r"""|(?P<begun><(?:!--|\?|!\[CDATA\[|!(?i:doctype)\b))|<(?=[^\W\d])""",
+    re.DOTALL,
 )
-"""A DOCTYPE, as far as it is one: to its `>`, or the next tag."""
-_DECLARATION = re.compile(r"<\?xml\s[^<>]*+(?:>|(?=<))")
-"""The XML declaration: up to its end or, if that is not there, the next tag."""
-_MARKUP = re.compile(r"<(?:(!--|\?|!\[CDATA\[)|(!(?i:doctype)\b)|[^\W\d])")
 _MAX_CACHED_CHARS = 1_000
 
 
@@ -233,22 +230,19 @@ class PrologReader:
             return found
         self.data += data
         final = final or len(self.data) > MAX_PROLOG_CHARS
-        while markup := _MARKUP.search(self.data, self._position):
-            before = self.data[self._position : markup.start()]
-            if before.strip(" \t\r\n"):  # XML's blanks alone
-                self._junk_end = markup.start()
-            if markup[1]:
-                end = self._section_end(markup)
-            elif markup[2]:
-                end = self._doctype_end(markup.start(), final=final)
-            else:
-                tag = _TAG.match(self.data, markup.start())
-                if tag and (found := self._read_tag(events, tag)):
-                    return found
-                end = tag.end() if tag else self._past(markup.start(), final=final)
-            if end < 0:
+        while token := _TOKEN.search(self.data, self._position):
+            is_last = token.lastgroup is None and self.data.find("<", token.end()) < 0
+            if token["begun"] or (is_last and not final):
                 break
-            self._position = end
+            if self.data[self._position : token.start()].strip(" \t\r\n"):  # XML's blanks alone
+                self._junk_end = token.start()
+            self._position = token.end()
+            if token[1] and (found := self._read_tag(events, token)):
+                return found
+            if token["doctype"]:
+                self._note_doctype(token)
+            elif token["passed"] and not self._first:
+                self._passed += token[0]
         if final:
             code = IssueCode.NOT_A_SITEMAP
             if self._doctype == "html":
@@ -258,36 +252,14 @@ class PrologReader:
             )
         return None
 
-    # -- where what is passed over ends; -1 if that is not known yet
-
-    def _section_end(self, section: re.Match[str]) -> int:
-        if declaration := _DECLARATION.match(self.data, section.start()):
-            end = declaration.end()
-        else:
-            closing = CLOSINGS[section[0]]
-            end = self.data.find(closing, section.end()) + len(closing)
-            if end < len(closing):
-                return -1
-        if not self._first:
-            self._passed += self.data[section.start() : end]
-        return end
-
-    def _doctype_end(self, start: int, *, final: bool) -> int:
-        doctype = _DOCTYPE.match(self.data, start)
-        if doctype is None or not (doctype[2] or final):
-            return -1
-        self._doctype = (doctype[1] or "").lower()
+    def _note_doctype(self, token: re.Match[str]) -> None:
+        self._doctype = (token[5] or "").lower()
         self._passed += "" if self._doctype else "<"  # not well-formed without a name
-        if doctype[2] == "[":
+        if token[6] == "[":
+            start = token.start()
             raise NotXmlError(
                 IssueCode.DTD_REFUSED, replace_bad_bytes(self.data[start : start + 80])
             )
-        return doctype.end() - (doctype[2] == "<")
-
-    def _past(self, start: int, *, final: bool) -> int:
-        """Skip a `<` that begins no tag, or a tag whose end has not come yet."""
-        is_last = self.data.find("<", start + 1) < 0
-        return -1 if is_last and not final else start + 1
 
     # -- the root
 
@@ -319,7 +291,7 @@ class PrologReader:
     def _note_prolog(self, events: list[Event], end: int) -> None:
         """Report what stands before the root, up to `end`, though it should not."""
         start = self.data.find("<")
-        if not end and self.data.startswith("<?xml", start):  # which must be the very first
+        if not end and self.data.startswith(("<?xml ", "<?xml\n"), start):  # at the very first
             end = start
         if end:
             value = replace_bad_bytes(self.data[:end])

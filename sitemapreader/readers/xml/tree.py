@@ -20,8 +20,13 @@ from sitemapreader.issues import IssueCode
 from sitemapreader.readers.records.context import Record, find_errors, is_deep
 from sitemapreader.readers.records.vocabulary import MAX_NAMESPACE_CHARS
 from sitemapreader.readers.xml.boundaries import count_lines
-from sitemapreader.readers.xml.characters import HIDDEN, ODD_REFERENCE, resolve_reference
-from sitemapreader.readers.xml.tags import declare, is_well_formed
+from sitemapreader.readers.xml.markup import (
+    HIDDEN,
+    ODD_REFERENCE,
+    declare,
+    is_well_formed,
+    resolve_reference,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping, Sequence

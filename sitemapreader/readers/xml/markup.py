@@ -1,18 +1,22 @@
-"""Characters and references: what XML allows, and what they stand for."""
+"""Characters, references and tags: what XML allows, and what others stand for."""
 
 from __future__ import annotations
 
 import re
 from functools import partial
+from html import escape
 from html.entities import html5
+from itertools import islice
 from typing import TYPE_CHECKING
+from xml.parsers import expat
 
 from sitemapreader.issues import IssueCode
+from sitemapreader.readers.records.vocabulary import MAX_NAMESPACE_CHARS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Iterable, Mapping
 
-_XML = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
+_XML = {"lt": "<", "gt": ">", "quot": '"', "apos": "'", "amp": "&"}
 _LOST = "\ufffd"
 
 ATTRIBUTES = r"""[^<>"']*+(?>(?:(?:"[^"<]*+"|'[^'<]*+')[^<>"']*+)*)"""
@@ -41,22 +45,19 @@ _HIDDEN = re.compile(rf"<!(?:\[CDATA\[({_CONTENT})(?:\]\]>|\Z)|{COMMENT.removepr
 A section that is not closed goes to the end, so that time is linear.
 """
 _LEGAL = bytes(code for code in range(256) if code >= 32 or code in b"\t\n\r")
-_DECIMAL = "9|10|13|3[2-9]|[4-9][0-9]|[1-9][0-9]{2,3}|[1-4][0-9]{4}|[1-9][0-9]{5}"
-_HEX = "[9AaDd]|[2-9A-Fa-f].|[1-9A-Fa-f]..|[1-9A-Ca-c]...|[1-9A-Fa-f]....".replace(
-    ".", "[0-9A-Fa-f]"
+_DIGITS = (
+    "#(?:3[2-9]|[4-9][0-9]|1[016-9][0-9]|[2-9][0-9]{2}|[1-9][0-9]{3}"
+    "|x[2-6A-Fa-f][0-9A-Fa-f]|x[1-9A-Fa-f][0-9A-Fa-f]{2}|x[1-9A-Ca-c][0-9A-Fa-f]{3})"
 )
+"""Common references to characters; not to those that XML lacks."""
 _BEHIND_AMPERSAND = (
     r"(?:#(?:(?P<decimal>[0-9]{1,8})|[xX](?P<hex>[0-9a-fA-F]{1,7}));"
     r"|(?P<name>[A-Za-z][A-Za-z0-9]{1,31});)?"
 )
-ODD_REFERENCE = re.compile(
-    rf"&(?!(?:{'|'.join(_XML)}|#0*+(?:{_DECIMAL})|#x0*+(?:{_HEX}));){_BEHIND_AMPERSAND}"
-)
-"""A reference that XML does not know, or a bare `&`."""
-_ODD_CHARACTERS = (_LOST, "\ufffe", "\uffff")
+ODD_REFERENCE = re.compile(rf"&(?!(?:{'|'.join(_XML)}|{_DIGITS});){_BEHIND_AMPERSAND}")
+"""A rare reference, one that XML does not know, or a bare `&`."""
 _SOUND_REFERENCE = re.compile("&([^;]++);")
-_NO_CHARACTER = "\0"
-"""Stands in no text of XML."""
+_ODD_CHARACTERS = (_LOST, "\ufffe", "\uffff")
 
 
 def are_sound(text: str) -> bool:
@@ -86,25 +87,17 @@ def are_sound(text: str) -> bool:
     return not ODD_REFERENCE.search(text)
 
 
-def decode_many(texts: Collection[str]) -> list[str]:
+def decode_many(texts: Iterable[str]) -> list[str]:
     """Decode texts that `are_sound`."""
-    joined = _NO_CHARACTER.join(texts)
-    decoded = decode(joined)
-    return list(texts) if decoded is joined else decoded.split(_NO_CHARACTER)
+    joined = "\0".join(texts)  # which stands in no text of XML
+    if "\r" in joined:
+        joined = joined.replace("\r\n", "\n").replace("\r", "\n")
+    pieces = _SECTION.split(joined)  # every second one is what a section holds
+    pieces[::2] = map(_resolve_sound, pieces[::2])
+    return "".join(pieces).split("\0")
 
 
-def decode(text: str) -> str:
-    """Resolve references, sections and line ends in a text that `are_sound`."""
-    if "\r" in text:
-        text = text.replace("\r\n", "\n").replace("\r", "\n")
-    if "<" not in text:
-        return _resolve_references(text)
-    pieces = _SECTION.split(text)  # every second one is what a section holds
-    pieces[::2] = map(_resolve_references, pieces[::2])
-    return "".join(pieces)
-
-
-def _resolve_references(text: str) -> str:
+def _resolve_sound(text: str) -> str:
     if "&" not in text:
         return text
     pieces = _SOUND_REFERENCE.split(text)  # every second one is the name of a reference
@@ -113,8 +106,17 @@ def _resolve_references(text: str) -> str:
 
 
 def _resolve(name: str) -> str:
-    # without zeros in front: `int` raises for thousands of digits
-    return _XML.get(name) or chr(int(name.lstrip("#x0"), 16 if name[1] == "x" else 10))
+    return _XML.get(name) or chr(int(name[1:].replace("x", "0x"), 0))
+
+
+def is_well_formed(text: str, *, in_namespaces: bool = False) -> bool:
+    """Return whether a text, in which no DOCTYPE begins, is a well-formed document."""
+    try:
+        # The separator must be a character that no namespace may have
+        expat.ParserCreate(namespace_separator="\1" if in_namespaces else None).Parse(text, True)
+    except (expat.ExpatError, ValueError):  # ValueError: a byte that is not UTF-8
+        return False
+    return True
 
 
 # -- broken text
@@ -164,3 +166,75 @@ def remove_controls(text: str, repairs: set[IssueCode]) -> str:
 def replace_bad_bytes(text: str) -> str:
     """Replace bytes that were not UTF-8 by the replacement character."""
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+# -- tags
+
+_ATTRIBUTE = re.compile(
+    r"""(?<![^\s=/>"'])([^\s=/>"']++)\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s>"']++))"""
+)
+_PREFIX = re.compile(r"xmlns(?::([^\W\d][\w.\xb7-]*+))?")
+_NAME = re.compile(r"[A-Za-z_][\w.-]*+", re.ASCII)
+_NORMAL_BLANKS = dict.fromkeys(map(ord, "\t\n\r"), " ")
+"""XML 1.0, section 3.3.3: how blanks in an attribute's value are read."""
+_WRITTEN_BLANKS = {blank: f"&#{blank};" for blank in _NORMAL_BLANKS}
+_RESERVED_URIS = ("http://www.w3.org/XML/1998/namespace", "http://www.w3.org/2000/xmlns/")
+"""Namespaces in XML, section 3: no other prefix may be bound to them, which no parser takes."""
+
+
+def expand_name(uri: str, local: str) -> str:
+    """Write a name as `{uri}local`."""
+    return f"{{{uri}}}{local}" if uri else local
+
+
+def read_attributes(text: str, repairs: set[IssueCode], limit: int) -> dict[str, str]:
+    """Read the attributes of a tag, quoted or not; of a repeated one, the first.
+
+    No more than one past the limit: that tells that it is broken, and more is not needed.
+    """
+    attributes: dict[str, str] = {}
+    for match in islice(_ATTRIBUTE.finditer(text), limit + 1):
+        name, double, single, bare = match.groups("")
+        if bare or name in attributes:
+            repairs.add(IssueCode.NOT_WELL_FORMED)
+        value = double or single or bare
+        attributes.setdefault(name, unescape(value.translate(_NORMAL_BLANKS), repairs))
+    return attributes
+
+
+def find_namespaces(attributes: Mapping[str, str]) -> dict[str, str]:
+    """Return the namespaces that a tag's attributes declare, by their prefixes."""
+    bound = {}
+    for name, value in attributes.items():
+        match = _PREFIX.fullmatch(name)
+        if match and (value or not match[1]) and value not in _RESERVED_URIS:
+            # SECURITY: the name of each element is made with its namespace
+            uri = value[: MAX_NAMESPACE_CHARS + 1]
+            bound[match[1] or ""] = uri.replace("}", "%7D")  # which ends it there
+    return bound
+
+
+def find_unbound(names: Iterable[str], namespaces: Mapping[str, str]) -> list[str]:
+    """Return the names of attributes whose prefixes nothing declares."""
+    bound = {"", "xml", "xmlns", *namespaces}
+    return [name for name in names if ":" in name and name.partition(":")[0] not in bound]
+
+
+def declare(namespaces: Mapping[str, str]) -> str:
+    """Write the declarations of namespaces in a start tag."""
+    return "".join(
+        f" xmlns{':' * bool(prefix)}{prefix}='{escape(uri).translate(_WRITTEN_BLANKS)}'"
+        for prefix, uri in namespaces.items()
+        if not prefix or (uri and _is_prefix(prefix))
+    )
+
+
+def _is_prefix(text: str) -> bool:
+    return text not in ("xml", "xmlns") and _is_name(text)
+
+
+def _is_name(text: str) -> bool:
+    """Return whether the parser takes a name without a prefix; XML lacks some letters."""
+    if text.isascii():
+        return _NAME.fullmatch(text) is not None
+    return ":" not in text and is_well_formed(f"<{text}/>")
