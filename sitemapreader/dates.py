@@ -161,13 +161,6 @@ def is_recent(entry: UrlEntry, since: datetime, *, keep_undated: bool = True) ->
     return is_since(moment, text, since)
 
 
-def select_recent(
-    entries: Iterable[UrlEntry], since: datetime, *, keep_undated: bool = True
-) -> list[UrlEntry]:
-    """Return the entries that pass `since`, as `is_recent` decides."""
-    return [entry for entry in entries if is_recent(entry, since, keep_undated=keep_undated)]
-
-
 def end_of_span(moment: datetime, text: str) -> datetime | None:
     """Return the first moment after the span, or None where the text names a moment."""
     if ":" in text:
@@ -199,14 +192,6 @@ def latest_moment(moment: datetime | None, text: str) -> datetime | None:
         return end - timedelta.resolution + (timedelta() if _ZONE.search(text) else _FARTHEST)
     except OverflowError:
         return _END_OF_TIME
-
-
-def select_until(
-    entries: Iterable[UrlEntry], until: datetime, *, keep_undated: bool = True
-) -> list[UrlEntry]:
-    """Return the entries whose date begins at or before `until`."""
-    dated = ((entry, entry.date) for entry in entries)
-    return [entry for entry, day in dated if (keep_undated if day is None else day <= until)]
 
 
 TOLERANCE = timedelta(hours=24)

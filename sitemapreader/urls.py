@@ -167,13 +167,10 @@ def _remove_dots(path: str) -> str:
     segments = path.split("/")
     for segment in segments:
         if segment == "..":
-            if len(kept) > 1:
-                kept.pop()
+            del kept[max(len(kept) - 1, 1) :]
         elif segment != ".":
             kept.append(segment)
-    if segments[-1] in {".", ".."}:
-        kept.append("")
-    return "/".join(kept)
+    return "/".join([*kept, ""] if segments[-1] in {".", ".."} else kept)
 
 
 def parse_url(url: str) -> URL | None:
@@ -230,6 +227,12 @@ def _parse_host(url: str) -> str:
     return ((parsed.raw_host or "") if parsed else "").lower().rstrip(".")
 
 
+@cached_by_url
+def _parse_origin(url: str) -> str:
+    parsed = parse_url(url)
+    return str(parsed.origin()) if parsed else ""
+
+
 def origin_of(url: str) -> str:
     """Return scheme, host and port (RFC 6454), or ""."""
     return _cut_origin(url) or _parse_origin(url)
@@ -239,12 +242,6 @@ def _cut_origin(url: str) -> str:
     """Return the origin of a URL that is its own key; "" if it needs a parser."""
     is_short = len(url) <= MAX_URL_CHARS and _is_normal(url)
     return url[: url.index("/", len("https://"))] if is_short else ""
-
-
-@cached_by_url
-def _parse_origin(url: str) -> str:
-    parsed = parse_url(url)
-    return str(parsed.origin()) if parsed else ""
 
 
 def same_hosts(hosts: Hosts, one: str, other: str) -> bool:

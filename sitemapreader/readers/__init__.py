@@ -80,8 +80,7 @@ def _chunks(source: bytes | BinaryIO | Iterable[bytes]) -> Iterator[bytes]:
         yield from (bytes(view[i : i + _CHUNK_BYTES]) for i in range(0, len(view), _CHUNK_BYTES))
         return
     pull = getattr(source, "read", None)
-    chunks = iter(lambda: pull(_CHUNK_BYTES), b"") if pull else source
-    for chunk in chunks:
+    for chunk in iter(lambda: pull(_CHUNK_BYTES), b"") if pull else source:
         if not isinstance(chunk, bytes):
             raise TypeError(
                 f"source must give bytes, not {type(chunk).__name__}: "

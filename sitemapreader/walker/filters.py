@@ -15,7 +15,7 @@ from hashlib import blake2b
 from secrets import token_bytes
 from typing import TYPE_CHECKING
 
-from sitemapreader.dates import select_recent, select_until
+from sitemapreader.dates import is_recent
 from sitemapreader.rows import Rows, get_column, select_rows
 from sitemapreader.urls import may_climb, url_key
 
@@ -70,10 +70,12 @@ class EntryFilter:
 
     def select_dates(self, rows: Rows) -> Rows:
         """Return the entries that pass `since` and `until`."""
-        if self._since is not None:
-            rows = select_recent(list(rows), self._since, keep_undated=self._keep_undated)
-        if self._until is not None:
-            rows = select_until(rows, self._until, keep_undated=self._keep_undated)
+        keep, since, until = self._keep_undated, self._since, self._until
+        if since is not None:
+            rows = [row for row in rows if is_recent(row, since, keep_undated=keep)]
+        if until is not None:
+            dated = ((row, row.date) for row in rows)
+            rows = [row for row, day in dated if (keep if day is None else day <= until)]
         return rows
 
     def _has_code(self, code: str | None) -> bool:
