@@ -19,6 +19,7 @@ import secrets
 import shutil
 import sys
 import tempfile
+import time
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -147,6 +148,7 @@ class Attempt:
     rows: dict[str, Row]
     state: Path | None
     memory: str
+    _began: float = attrs.field(factory=time.monotonic)
 
     @classmethod
     def begin(cls, storage: Storage, run: ScaleRun, partition: int, folder: Path) -> Attempt:
@@ -204,6 +206,7 @@ class Attempt:
             files=len(parts),
             has_state=self.state is not None and self.state.exists(),
             memory=self.memory,
+            seconds=round(time.monotonic() - self._began, 3),
         )
         if self.state is not None and commit.has_state:
             packed = self._folder / "packed"

@@ -124,6 +124,7 @@ class Commit:
         files: how many Parquet files of URLs it has.
         has_state: whether it has a packed state.
         memory: "none" if there was no state before, "kept", or why the old one could not be used.
+        seconds: how long it took.
         sums: what `Totals` counts of it.
     """
 
@@ -134,6 +135,7 @@ class Commit:
     files: int = attrs.field(validator=instance_of(int))
     has_state: bool
     memory: str
+    seconds: float = attrs.field(validator=instance_of(float))
     sums: dict[str, Any] = attrs.field(factory=dict, repr=False)
 
     def list_files(self, run: str) -> list[str]:
@@ -284,14 +286,19 @@ def _list_committed(storage: Storage, run: ScaleRun) -> list[int]:
 
 
 def find_missing(output: str, run: ScaleRun) -> list[int]:
-    """Return the partitions that are not committed, those that were begun at the end.
+    """Return the partitions that are not committed, the slowest of the last run first.
 
-    Somebody may still be at work on these.
+    Those that were begun come last: somebody may still be at work on them.
     """
     storage = Storage(output)
     missing = set(run.partitions).difference(_list_committed(storage, run))
     begun = set(storage.list(TRIES.format(run=run.folder)))
-    return sorted(missing, key=lambda each: (PARTITION.format(each) in begun, each))
+    path = SUCCESS.format(run=run.previous)
+    slowest = storage.load(path, lambda said: [int(n) for n in said["slowest"]]) or []
+    order = {partition: place for place, partition in enumerate(slowest)}
+    return sorted(
+        missing, key=lambda each: (PARTITION.format(each) in begun, order.get(each, each))
+    )
 
 
 def finish(output: str, run: ScaleRun) -> Totals:
@@ -314,7 +321,9 @@ def finish(output: str, run: ScaleRun) -> Totals:
             "run the same command again, which reads only these"
         )
     _remove_uncommitted(storage, run, commits)
-    storage.create(SUCCESS.format(run=run.folder), write_json({"partitions": len(commits)}))
+    slowest = sorted(commits, key=lambda commit: -commit.seconds)
+    success = {"slowest": [commit.partition for commit in slowest]}
+    storage.create(SUCCESS.format(run=run.folder), write_json(success))
     return sum_commits(storage, run, commits)
 
 

@@ -70,6 +70,7 @@ def commit(output: str, run: ScaleRun, partition: int, *, token: str = TOKENS[0]
         files=1,
         has_state=True,
         memory="none",
+        seconds=float(partition),
     )
     for path in mine.list_all(run.folder):
         Storage(output).create(path, b"counts")
@@ -116,6 +117,7 @@ def test_the_next_run_follows_one_that_is_finished(tmp_path: Path) -> None:
     assert (second.folder, second.previous, second.retry) == ("runs/0002", RUN, True)
     assert second.listed == first.listed
     assert not status(output).finished
+    assert find_missing(output, second) == [3, 2, 1, 0]
     with pytest.raises(OutputError, match="runs/0001 is over, because runs/0002 has begun"):
         finish(output, first)
 
