@@ -17,7 +17,7 @@ pytest.importorskip("mcp", reason="no mcp: pip install mcp")
 
 import agents
 from agents import SITE
-from commands import COMMAND, run
+from commands import COMMAND
 from serving import listen, serve
 from walking import index, urlset
 
@@ -323,11 +323,3 @@ def test_a_signal_ends_the_server(tmp_path: Path) -> None:
         assert server.wait(30) == code
         server.stdin.close()
         server.stdout.close()
-
-
-def test_a_folder_that_is_none(tmp_path: Path) -> None:
-    """A file in the place of the folder is refused before anything is served."""
-    (tmp_path / "file").touch()
-    done = run("mcp", "file", cwd=tmp_path)
-    assert done.returncode == 2
-    assert "file is no folder" in done.stderr

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 import pytest
-from faults import ANSWERS, BEAT, DOCUMENT, GZIPPED, HALF, PIECES, ROUTES, FaultServer
+from faults import ANSWERS, DOCUMENT, GZIPPED, HALF, PIECES, ROUTES, FaultServer
 from timing import retried
 
 from sitemapreader.errors import FetchError
@@ -166,18 +166,6 @@ def test_every_route_of_the_fault_server_has_a_case() -> None:
     assert set(ANSWERS) | set(PIECES) <= tried
 
 
-@pytest.mark.parametrize("end", ["cut", "reset", "bad-chunk"])
-async def test_a_slow_reader_gets_what_arrived_while_it_was_busy(
-    end: str, server: FaultServer
-) -> None:
-    """A fault does not overtake the bytes that lie in a buffer before it."""
-    url = server.url(f"bursts?end={end}")
-    delivered, error = await read(url, PATIENT, pause=10 * BEAT)
-    assert delivered == DOCUMENT
-    assert error is not None
-    assert error.code == IssueCode.BODY_CUT
-
-
 async def test_a_slow_reader_is_not_taken_for_a_slow_server(server: FaultServer) -> None:
     """Neither silence nor pace nor the whole time count what the reader takes for itself."""
     options = FetchOptions(
@@ -213,23 +201,6 @@ async def test_an_endless_body_is_read_up_to_the_limit(path: str, server: FaultS
     assert len(delivered) == 100_001
 
 
-async def test_a_body_of_just_the_limit_is_whole(server: FaultServer) -> None:
-    """The limit itself is allowed; one byte more is not."""
-    size = len(DOCUMENT)
-    assert await read(server.url("ok"), PATIENT, Limits(raw_bytes=size)) == (DOCUMENT, None)
-    delivered, error = await read(server.url("ok"), PATIENT, Limits(raw_bytes=size - 1))
-    assert delivered == DOCUMENT[:-1]
-    assert error is not None
-    assert error.code == IssueCode.TOO_LARGE
-
-
-async def test_there_is_one_clock_for_the_headers(server: FaultServer) -> None:
-    """`headers_seconds` is all that a silent server gets; connecting is a part of it."""
-    _, error = await read(server.url("silence"), attrs.evolve(PATIENT, headers_seconds=0.2))
-    assert error is not None
-    assert (error.code, error.detail) == (IssueCode.TIMEOUT, "nothing for 0.2 s")
-
-
 async def test_a_fault_stays_a_fault(server: FaultServer) -> None:
     """Reading on after a fault raises it again and never looks like an end."""
     url = server.url("length-short")
@@ -241,13 +212,6 @@ async def test_a_fault_stays_a_fault(server: FaultServer) -> None:
                     [piece async for piece in response.chunks()]
                 assert caught.value.__cause__ is not None
                 assert caught.value.url == url
-
-
-async def test_nobody_listens(unused_tcp_port: int) -> None:
-    """A refused connection is CONNECT."""
-    _, error = await read(f"http://127.0.0.1:{unused_tcp_port}/", PATIENT)
-    assert error is not None
-    assert error.code == IssueCode.CONNECT
 
 
 async def test_headers_arrive_by_lower_case_name_and_all_of_them(server: FaultServer) -> None:

@@ -12,7 +12,7 @@ import pytest
 from sitemapreader import walk
 from sitemapreader.fetch import HttpFetcher
 from sitemapreader.issues import IssueCode
-from sitemapreader.options import FetchOptions, Limits
+from sitemapreader.options import FetchOptions
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -168,18 +168,6 @@ async def test_a_length_that_is_too_short(less: int) -> None:
     # A line end is nothing: the first byte that is missing is the next one.
     told = {issue.sitemap for issue in report.issues if issue.code is IssueCode.SURPLUS_BYTES}
     assert len(told) == (CHILDREN if less > 1 else 0)
-
-
-async def test_a_length_that_is_too_long() -> None:
-    """What has arrived is read, and each child says that it is cut."""
-    body = list_urls("http://127.0.0.1/page")
-    site = Site(child=write_answer(body, length=len(body) + 5), children=2)
-    async with site.serve():
-        options = attrs.evolve(PAUSES, idle_seconds=0.2)
-        async with HttpFetcher(options) as fetcher, walk(site.base, fetcher=fetcher) as entries:
-            found = [entry.loc async for entry in entries]
-    assert found == ["http://127.0.0.1/page"] * 2
-    assert not entries.report.complete
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import errno
 import gzip
 import io
 import os
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from walking import urlset
@@ -22,6 +22,9 @@ from sitemapreader.fetch.local import (
     read_file,
 )
 from sitemapreader.issues import IssueCode
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 BASE = "https://site.example/"
 LOC = b"<?xml version='1.0'?><urlset><url><loc> https://first.example/a </loc></url></urlset>"
@@ -119,34 +122,12 @@ async def test_urls_without_a_file(url: str, site: Path) -> None:
     assert caught.value.http_status == 404
 
 
-async def test_a_base_with_a_path(site: Path) -> None:
-    """What lies below the base's path is looked for; what lies beside it is not there."""
-    fetcher = FolderFetcher(str(site), "https://site.example:443/some/path")
-    assert fetcher.base_url == "https://site.example/some/path/"
-    assert await fetch(fetcher, "https://site.example/some/path/a.xml") == b"a"
-    for path in ("/a.xml", "/some/a.xml", "/some/pathology/a.xml", "/some/path/../a.xml"):
-        with pytest.raises(FetchError, match="not part of the folder"):
-            await fetch(fetcher, "https://site.example" + path)
-
-
 @pytest.mark.skipif(os.name != "posix", reason="no named pipes: run it on Linux or macOS")
 async def test_only_files_are_opened(site: Path) -> None:
     """A named pipe would wait for a writer for ever."""
     os.mkfifo(site / "pipe.xml")
     with pytest.raises(FetchError):
         await fetch(FolderFetcher(site, BASE), BASE + "pipe.xml")
-
-
-async def test_a_file_that_may_not_be_read(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is a 404 that gives the reason."""
-
-    def refuse(*args: object) -> None:
-        raise PermissionError(errno.EACCES, "Permission denied", *args[:1])
-
-    monkeypatch.setattr(Path, "open", refuse)
-    with pytest.raises(FetchError, match="Permission denied") as caught:
-        await fetch(FolderFetcher(site, BASE), BASE + "a.xml")
-    assert caught.value.http_status == 404
 
 
 async def test_a_large_file_comes_in_pieces_and_lets_others_work(tmp_path: Path) -> None:

@@ -64,15 +64,6 @@ def make_trail(url: str, **options: object) -> RedirectChain:
     return RedirectChain(parse_request_url(url), FetchOptions(**options))  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-async def test_every_redirect_status_is_followed(status: int, server: FaultServer) -> None:
-    """All five lead on, and the response tells where it came from."""
-    async with HttpFetcher() as fetcher:
-        fetcher.trust(server.base)
-        url = server.url(f"to?status={status}&url=/ok%23part")
-        assert await fetch(fetcher, url) == (DOCUMENT, server.url("ok"), [])
-
-
 async def test_the_body_of_a_redirect_is_not_read(server: FaultServer) -> None:
     """An endless body costs what fits into the buffers, and not more."""
     async with HttpFetcher() as fetcher:
@@ -114,16 +105,6 @@ async def test_headers_of_the_caller_are_for_the_origins_it_named(
     assert set(sent(stranger)) == {"user-agent", "accept", "accept-encoding"}
 
 
-async def test_without_a_named_origin_headers_go_to_what_is_opened(server: FaultServer) -> None:
-    """Who opens URLs by hand has no need to name them first."""
-    options = FetchOptions(
-        headers=SECRETS, allow_networks=("127.0.0.1",), allow_ports=(server.port,)
-    )
-    async with HttpFetcher(options) as fetcher:
-        await fetch(fetcher, server.url("ok"))
-    assert sent(server)["x-api-key"] == "x"
-
-
 async def test_userinfo_that_the_user_gave_is_used_at_its_origin(
     server: FaultServer, stranger: FaultServer
 ) -> None:
@@ -149,16 +130,6 @@ async def test_userinfo_from_elsewhere_is_removed_with_an_issue(server: FaultSer
         _, url, issues = await fetch(fetcher, server.url(f"to?url={quote(child)}"))
         assert (url, issues) == (server.url("ok"), [IssueCode.USERINFO_REMOVED])
     assert all("authorization" not in request.headers for request in server.requests)
-
-
-async def test_a_circle_is_seen_through_its_spellings(server: FaultServer) -> None:
-    """A redirect to another spelling of the same URL is a circle at once."""
-    async with HttpFetcher() as fetcher:
-        fetcher.trust(server.base)
-        with pytest.raises(FetchError) as caught:
-            await fetch(fetcher, server.url("circle/./a"))
-        assert caught.value.code == IssueCode.REDIRECT_LOOP
-    assert len(server.requests) == 2
 
 
 def test_as_many_redirects_as_are_allowed() -> None:
@@ -335,21 +306,6 @@ async def test_a_stranger_is_asked_before_a_site_sends_us_there(ours: Site, othe
     assert other.requested == ["/robots.txt", "/map.xml"]
 
 
-async def test_the_callers_word_counts_on_the_origin_that_it_names(ours: Site, other: Site) -> None:
-    """A given sitemap may lead to any path of its origin, but not of another one."""
-    fill(ours)
-    ours.pages |= {
-        "/a.xml": move("/private/a.xml"),
-        "/b.xml": move(f"{elsewhere(other)}/private/map.xml"),
-    }
-    given = [f"{ours.base}/a.xml", f"{ours.base}/b.xml"]
-    read = await read_site(None, sitemaps=given, options=allow(other))
-    assert len(read.locs) == 1
-    assert read.document("/b.xml").reason == "robots-disallowed"
-    assert "/robots.txt" not in ours.requested
-    assert other.requested == ["/robots.txt"]
-
-
 async def test_a_search_leads_to_no_disallowed_place(ours: Site, other: Site) -> None:
     """Neither by the start page nor by a guessed path; in a discovery as in a walk."""
     there = f"{elsewhere(other)}/private"
@@ -359,17 +315,6 @@ async def test_a_search_leads_to_no_disallowed_place(ours: Site, other: Site) ->
     found = await discover(ours.base, options=allow(other), probe="few")
     assert found.sitemaps == ()
     assert set(other.requested) == {"/robots.txt"}
-
-
-async def test_a_robots_txt_may_redirect_anywhere(ours: Site, other: Site) -> None:
-    """RFC 9309, section 2.3.1.2: also to the robots.txt that a redirect of it has to ask for."""
-    there = elsewhere(other)
-    ours.pages |= {"/robots.txt": move(f"{there}/robots.txt"), "/sitemap.xml": move(f"{there}/x")}
-    other.pages["/robots.txt"] = move(f"{there}/private/robots")
-    other.pages["/private/robots"] = Answer(DISALLOW)
-    other.pages["/x"] = Answer(urlset(f"{there}/page"))
-    read = await read_site(ours.base, options=allow(other))
-    assert read.locs == [f"{there}/page"]
 
 
 @pytest.mark.parametrize(

@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-import gzip
-from typing import TYPE_CHECKING
-
 import pytest
 from serving import Answer, read_site, serve_site
-from walking import urlset
 
-import sitemapreader
 from sitemapreader.discovery import WELL_KNOWN_PATHS
 from sitemapreader.options import FetchOptions
-
-if TYPE_CHECKING:
-    from aiohttp import web
 
 HTML = {"Content-Type": "text/html"}
 CHALLENGE = b"""<!DOCTYPE html><html lang="en-US"><head><title>Just a moment...</title></head>
@@ -53,16 +45,6 @@ async def test_named_sitemaps_and_one_probe_are_enough() -> None:
     assert read.codes == {"blocked-by-site"}
 
 
-async def test_a_site_of_which_some_paths_are_refused() -> None:
-    """As long as others answer, the search goes on, and finds what is there."""
-    async with serve_site() as site:
-        refused = Answer(b"", 403, {"x-sucuri-block": "X"})
-        site.pages |= {f"/{path}": refused for path in WELL_KNOWN_PATHS[1:4]}
-        site.pages["/sitemap.xml.gz"] = Answer(gzip.compress(urlset(f"{site.base}/1")))
-        read = await read_site(site.base)
-        assert read.locs == [f"{site.base}/1"]
-
-
 async def test_plain_403s_are_tried_to_the_end_and_counted() -> None:
     """Object stores answer so for what is not there; the last word says how many did."""
     async with serve_site(Answer(b"<Error><Code>AccessDenied</Code></Error>", 403)) as site:
@@ -72,19 +54,3 @@ async def test_plain_403s_are_tried_to_the_end_and_counted() -> None:
     assert read.codes == {"no-sitemap"}
     number = len(WELL_KNOWN_PATHS)
     assert read.value("no-sitemap") == f"{number} of {number} guessed paths answer with 403"
-
-
-# -- who asks
-
-
-async def test_the_default_user_agent_names_package_and_version() -> None:
-    """It has no link in it: there is no page of ours that tells an owner who asks."""
-    agents = []
-
-    async def answer(request: web.Request) -> Answer:
-        agents.append(request.headers["User-Agent"])
-        return Answer(status=404)
-
-    async with serve_site(answer) as site:
-        await read_site(site.base, probe="never")
-    assert set(agents) == {f"sitemapreader/{sitemapreader.__version__}"}

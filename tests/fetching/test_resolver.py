@@ -9,7 +9,6 @@ import socket
 import subprocess
 import sys
 from contextlib import asynccontextmanager
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -41,21 +40,6 @@ async def test_a_private_address_from_a_resolver_is_refused() -> None:
             assert code == IssueCode.BLOCKED_ADDRESS, address
             assert resolver.asked == ["site.test"]
         assert server.connections == 0
-
-
-@pytest.mark.skipif(find_spec("pycares") is None, reason="no pycares: pip install .[speedups]")
-def test_aiodns_resolves_where_it_is_installed() -> None:
-    """A fetcher asks aiodns for names, with no thread for each."""
-    script = (
-        "import asyncio, aiohttp\n"
-        "from sitemapreader import HttpFetcher\n"
-        "async def main():\n"
-        "    async with HttpFetcher() as fetcher:\n"
-        "        print(type(fetcher.sessions.resolver).__name__)\n"
-        "asyncio.run(main())\n"
-    )
-    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert run.stdout.strip() == "AsyncResolver"
 
 
 NAMES = [f"www.n{number}.test" for number in range(40)]
@@ -276,16 +260,6 @@ async def test_urls_that_are_not_requested(
     assert set("\r\n\x00\x7f\x9b\u202e\u2066\udcff").isdisjoint(str(caught.value))
 
 
-async def test_secrets_in_a_url_stay_out_of_the_message() -> None:
-    """A URL that cannot be requested is reported without the password in it."""
-    async with HttpFetcher() as fetcher:
-        with pytest.raises(FetchError) as caught:
-            async with fetcher.open("http://user:secret@site.example/a b"):
-                pass
-    assert "secret" not in str(caught.value)
-    assert "secret" not in caught.value.url
-
-
 async def test_a_private_address_by_leave() -> None:
     """A named start and `allow_networks` open what is refused otherwise."""
     async with FaultServer() as server:
@@ -329,6 +303,16 @@ async def test_a_public_start_that_turns_private(monkeypatch: pytest.MonkeyPatch
         assert caught.value.code == IssueCode.BLOCKED_ADDRESS
         assert "127.0.0.1" in caught.value.detail
         assert connected == ["8.8.8.8"]
+
+
+async def test_secrets_in_a_url_stay_out_of_the_message() -> None:
+    """A URL that cannot be requested is reported without the password in it."""
+    async with HttpFetcher() as fetcher:
+        with pytest.raises(FetchError) as caught:
+            async with fetcher.open("http://user:secret@site.example/a b"):
+                pass
+    assert "secret" not in str(caught.value)
+    assert "secret" not in caught.value.url
 
 
 if __name__ == "__main__":

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 from datetime import UTC, datetime
 from itertools import pairwise
 from typing import TYPE_CHECKING
-from urllib.parse import quote
 
 import pytest
 from each_case import for_each
@@ -15,7 +13,7 @@ from faults import DOCUMENT, FaultServer
 from timing import retried
 
 from sitemapreader.errors import FetchError
-from sitemapreader.fetch.answers import parse_retry_after, wait_before_retry
+from sitemapreader.fetch.answers import parse_retry_after
 from sitemapreader.fetch.http import HttpFetcher
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import FetchOptions
@@ -75,13 +73,6 @@ def test_retry_after(text: str, seconds: float | None) -> None:
     """Seconds or one of the three forms of a date; hostile forms are as if it were not there."""
     found = parse_retry_after(text, NOW)
     assert found == (None if seconds is None else pytest.approx(seconds, abs=1))
-
-
-def test_a_resolver_out_of_reach_passes() -> None:
-    """EAI_AGAIN is no word about the name."""
-    error = FetchError(IssueCode.DNS, "")
-    error.__cause__ = OSError(socket.EAI_AGAIN, "try again")
-    assert wait_before_retry(error) is True
 
 
 async def test_pauses_double(server: FaultServer) -> None:
@@ -191,17 +182,3 @@ async def test_a_host_that_asks_for_time_gets_it_from_all(server: FaultServer) -
             pass
     first, second = server.requests
     assert second.at - first.at >= 0.99
-
-
-async def test_retry_after_on_other_statuses_means_nothing(server: FaultServer) -> None:
-    """Only 429 and 503 may tell us to wait; a 404 may not."""
-    error = await fail(server, "later?status=404&after=3600")
-    assert (error.code, error.retry_after_seconds) == (IssueCode.HTTP_STATUS, None)
-
-
-async def test_redirects_are_walked_again_from_the_start(server: FaultServer) -> None:
-    """Another try may be sent to another place."""
-    flaky = quote("/flaky?times=1&with=503")
-    assert await fetch(server, f"to?url={flaky}") == DOCUMENT
-    asked = [request.path.split("?")[0] for request in server.requests]
-    assert asked == ["/to", "/flaky"] * 2

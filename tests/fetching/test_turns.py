@@ -13,7 +13,7 @@ from timing import Clock, retried
 
 from sitemapreader.errors import FetchError
 from sitemapreader.fetch import hosts as politeness
-from sitemapreader.fetch.hosts import LENT_AFTER_SECONDS, Host, Hosts, LongWaitError, Slot
+from sitemapreader.fetch.hosts import LENT_AFTER_SECONDS, Host, Hosts, Slot
 from sitemapreader.fetch.http import HttpFetcher
 from sitemapreader.options import FetchOptions
 
@@ -50,17 +50,6 @@ async def test_requests_at_once(per_host: int, server: FaultServer) -> None:
         fetcher.trust(server.base)
         await fetch_many(fetcher, *[server.url("slow")] * 7)
     assert max(request.at_once for request in server.requests) == per_host
-
-
-async def test_a_body_read_to_its_end_gives_its_turn_back(server: FaultServer) -> None:
-    """The next document need not wait for the first one's context to be left."""
-    async with HttpFetcher(FetchOptions(per_host=1)) as fetcher:
-        fetcher.trust(server.base)
-        async with asyncio.timeout(PATIENT), fetcher.open(server.url("ok")) as response:
-            async for _ in response.chunks():
-                pass
-            await fetch(fetcher, server.url("ok"))
-    assert len(server.requests) == 2
 
 
 async def post(fetcher: HttpFetcher, server: FaultServer) -> None:
@@ -244,20 +233,3 @@ async def test_only_so_many_idle_hosts_are_remembered(monkeypatch: pytest.Monkey
         slot.release()
     assert len(hosts._hosts) <= 10
     assert {"busy", "slow", "later"} <= set(hosts._hosts)
-
-
-async def test_a_long_wait_gives_the_slot_back() -> None:
-    """Who does not wait leaves the slot to those who do, and is not held up by them."""
-    host, slot = Hosts(1, 0.1)["a"], Slot()
-    host.defer(30)
-    patient = entering(host)
-    for _ in range(2):
-        async with asyncio.timeout(20):  # not 30
-            with pytest.raises(LongWaitError, match="30 s"):
-                await host.acquire(slot, max_wait=5)
-        patient.cancel()
-        await asyncio.wait([patient])
-    slot.release()
-    host.not_before = 0
-    async with asyncio.timeout(20):
-        await host.acquire(Slot())

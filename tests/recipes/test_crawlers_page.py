@@ -101,19 +101,6 @@ async def test_every_page_is_visited_or_missed(tmp_path: Path) -> None:
     assert served.most_at_once <= 2
 
 
-async def test_a_bug_of_your_own_ends_the_crawl(tmp_path: Path) -> None:
-    """What your code raises comes out, whatever is still to be fetched."""
-    async with serve(make_site) as served:
-        with pytest.raises(AssertionError, match="ZeroDivisionError"):
-            await run_block(
-                PLAIN,
-                served.base,
-                tmp_path,
-                ("visited[entry.loc] = body", "print(1 / 0)"),
-            )
-    assert len(served.requested) < COUNT
-
-
 QUIET = ("import asyncio\n", "import asyncio, logging\nlogging.disable()\n")
 """Crawlee logs each URL that is none."""
 

@@ -9,7 +9,6 @@ import re
 import shutil
 import signal
 import subprocess
-import time
 from collections import Counter
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
@@ -198,9 +197,7 @@ async def test_several_hosts(site: Web, db: Path) -> None:
     ("page", "said", "status"),
     [
         (404, "http-status 404", 404),
-        (503, "http-status 503", 503),
         (b"something else", "holds something else", 200),
-        (f"<!doctype html><p>{KEY}</p>".encode(), "holds something else", 200),
         (KEY.encode() + b" " * 100_000, "too-large", 0),
         ("http://127.0.0.2/k.txt", "blocked-address", 0),
     ],
@@ -225,7 +222,7 @@ async def test_a_key_that_is_not_there(
 # -- what the service answers
 
 
-@pytest.mark.parametrize("status", [400, 403, 422, 429, 503, 301, 0])
+@pytest.mark.parametrize("status", [403, 503, 301, 0])
 async def test_what_was_not_acknowledged_is_sent_again(site: Web, db: Path, status: int) -> None:
     """A refusal ends the run at once, in words; then all comes, one request at most twice."""
     locs = site.publish(count=15_000)
@@ -253,26 +250,6 @@ def check_deliveries(site: Web, locs: list[str]) -> set[str]:
     twice = {loc for loc, count in counts.items() if count > 1}
     assert any(twice <= {*sent["urlList"]} for sent in site.requests)
     return twice
-
-
-async def test_what_is_gone_and_was_refused_comes_again(
-    site: Web, db: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """URLs that are gone are submitted by the next call if this one fails."""
-    site.publish("a", "b")
-    await site.submit(db)
-    site.publish("a")
-    clock = SetClock(monkeypatch, time.time())
-    clock.now += DAY
-    await site.submit(db)
-    clock.now += DAY
-    site.answers = [403]
-    with pytest.raises(IndexNowError, match="403"):
-        await site.submit(db)
-    for sent in (["b"], []):
-        site.accepted.clear()
-        await site.submit(db)
-        assert site.accepted == [f"{site.base}/{name}" for name in sent]
 
 
 # -- the first run, and the shell

@@ -192,8 +192,6 @@ BROKEN_PAGES = {"/a?x=1&y=2", "/relative", "/caf%C3%A9", "/last"}
 PAGES = BROKEN_PAGES | {"/z1", "/z2", "/t1", "/t2", "/f1", "/d1", "/p1"}
 LOST = ["body-cut", "connect", "http-status", "invalid-url", "no-sitemap", "timeout", "too-large"]
 EXPECTED: dict[str, tuple[set[str], dict[str, int] | None, dict[str, int]]] = {
-    # SitemapSpider finds one page of eleven here, and another that is none, and says nothing of it.
-    "theirs": ({"/p1", "/a?x=1=2"}, {}, {}),
     "ours": (
         PAGES,
         {
@@ -212,7 +210,6 @@ EXPECTED: dict[str, tuple[set[str], dict[str, int] | None, dict[str, int]]] = {
     # Rules choose callbacks, follow chooses sitemaps, the filter drops, alternates are taken.
     "ruled": ({"/de/1", "/product/1"}, {}, {"downloader/request_count": 4}),
     "few": ({"/many/0", "/many/1", "/many/2"}, {}, {}),
-    "limited": ({f"/many/{number}" for number in range(5)}, {"too-large": 1}, {}),
     # Next pages of a feed are read, up to a limit and on its host.
     "paged": (
         {f"/post/{number}" for number in (0, 1, 2, 10, 11)},

@@ -22,7 +22,7 @@ import pytest
 import scale_web
 from aiohttp.web import Request, Response
 from clock import DAY, SetClock
-from commands import NAMESPACE, serving, urlset
+from commands import NAMESPACE, serving
 from scale import SCALE
 from scale_processes import make_environment
 from scale_runs import WebServer, check_first_day, read_rows, read_statuses, serve_web
@@ -210,30 +210,6 @@ def test_hosts_that_failed_wait(web: WebServer, tmp_path: Path) -> None:
         before = rows
 
 
-def test_one_failure_costs_one_run(tmp_path: Path) -> None:
-    """A host that answers 503 once is read by the next run, and is not due later than others."""
-    statuses = [503, 503]
-
-    async def answer(request: Request) -> Response:
-        if request.path != "/sitemap.xml":
-            return Response(status=404)
-        status = statuses.pop() if statuses else 200
-        return Response(status=status, body=urlset(1, f"http://{request.host}"))
-
-    output = str(tmp_path)
-    with serving(answer) as urls:
-        ports = (int(urls[0].rpartition(":")[2]),)
-        fetch = FetchOptions(allow_ports=ports, allow_networks=("127.0.0.0/8",), max_attempts=1)
-        found = []
-        for _ in range(3):
-            options = ScaleOptions(fetch=fetch)
-            read_all(tmp_path, begin_run(output, plan(urls, output), options))
-            (row,) = iterate_statuses(output)
-            found.append((row["status"], row["failures"], row["entries"]))
-            statuses.clear()
-    assert found == [("failed", 1, 0), ("complete", 0, 1), ("unchanged", 0, 0)]
-
-
 def run_at_once(
     output: Path, run: ScaleRun, attempts: int, monkeypatch: pytest.MonkeyPatch
 ) -> list[Commit]:
@@ -386,17 +362,6 @@ def test_a_damaged_state_is_read_as_new(web: WebServer, tmp_path: Path, damage: 
     commit = load_commit(Storage(str(tmp_path)), second.folder, 0)
     assert commit is not None
     assert "cannot be used" in commit[0].memory
-
-
-def test_a_run_without_memory_reads_all(web: WebServer, tmp_path: Path) -> None:
-    """With `full`, a run delivers every URL again, and the one after it what has changed since."""
-    read_all(tmp_path, begin(web, tmp_path))
-    full = begin_run(str(tmp_path), None, web.make_options(), full=True, retry=True)
-    read_all(tmp_path, full)
-    check_first_day(tmp_path, full.folder, 2, FEW)
-    last = begin_run(str(tmp_path), None, web.make_options())
-    read_all(tmp_path, last)
-    assert read_rows(tmp_path, last.folder) is None
 
 
 def test_options_of_strangers_open_nothing(web: WebServer, tmp_path: Path) -> None:

@@ -51,18 +51,6 @@ def test_a_host_named_twice_counts_once(tmp_path: Path) -> None:
     assert len(list(chain(*read_all(tmp_path, listed)))) == 4
 
 
-def test_a_file_may_have_comments_and_be_compressed(tmp_path: Path) -> None:
-    """A list is read as the shell reads it, from gzip too."""
-    text = "\ufeff# hosts\n\nexample.org  # the first\nhttps://example.net/#part\n \t\n"
-    path = tmp_path / "hosts.txt.gz"
-    path.write_bytes(gzip.compress(text.encode()))
-    listed = plan(path, str(tmp_path / "out"))
-    assert list(chain(*read_all(tmp_path / "out", listed))) == [
-        "https://example.net/#part",
-        "example.org",
-    ]
-
-
 def test_a_login_is_not_written_into_the_output(tmp_path: Path) -> None:
     """A host with a login is listed without it, under the name that its outcome has."""
     hosts = ["https://u:secret@example.org/", "u:secret@example.net", "http://u:secret@[::1"]

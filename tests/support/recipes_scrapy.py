@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy import Spider
 from scrapy.crawler import CrawlerProcess
-from scrapy.spiders import SitemapSpider
 
 from sitemapreader.options import Limits
 from sitemapreader.recipes.scrapy import SitemapReaderSpider
@@ -54,12 +53,6 @@ class Collector(Spider):
     def closed(self, reason: str) -> None:
         stats = {k: v for k, v in self.crawler.stats.get_stats().items() if isinstance(v, int)}
         RESULTS[self.name] = {"pages": self.pages, "stats": stats, "reason": reason}
-
-
-class Theirs(Collector, SitemapSpider):
-    name = "theirs"
-    sitemap_urls = (f"{BASE}/robots.txt",)
-    sitemap_alternate_links = True
 
 
 class Ours(Collector, SitemapReaderSpider):
@@ -111,12 +104,6 @@ class Prompt(Ours):
 
     def parse_first(self, response: Response) -> None:
         self.collect(str(self.read), response)
-
-
-class Limited(Ours):
-    name = "limited"
-    sitemap_urls = (f"{BASE}/many.xml",)
-    sitemap_limits = Limits(entries=5)
 
 
 class OnDisk(Ours):
@@ -176,7 +163,7 @@ class Paged(Ours):
 
 
 SPIDERS: list[type[Collector]] = [
-    Theirs, Ours, Ruled, Few, Prompt, Limited, OnDisk, Retrying, Obedient, Unlucky, Lossy,
+    Ours, Ruled, Few, Prompt, OnDisk, Retrying, Obedient, Unlucky, Lossy,
     Paged,
 ]  # fmt: skip
 
