@@ -12,7 +12,7 @@ import pytest
 from sitemapreader import walk
 from sitemapreader.fetch import HttpFetcher
 from sitemapreader.issues import IssueCode
-from sitemapreader.options import FetchOptions
+from sitemapreader.options import FetchOptions, Limits
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
