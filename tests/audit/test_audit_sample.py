@@ -93,9 +93,9 @@ def test_exact_coverage(size: int, judged: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("share", [0.001, 0.01, 0.14, 0.5])
+@pytest.mark.parametrize("share", [0.001, 0.14])
 @pytest.mark.parametrize("where", ["all", "first"])
-@pytest.mark.parametrize("number", [100, 400])
+@pytest.mark.parametrize("number", [400])
 @pytest.mark.parametrize("sizes", [[2_000], [1_500, *[20] * 50], [400, 300, 200] * 4])
 def test_coverage(sizes: list[int], share: float, where: str, number: int) -> None:
     """The truth is in the 95 % interval of most samples, however the faults lie.
