@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from math import sqrt
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import attrs
 
@@ -94,26 +94,26 @@ class Category(StrEnum):
 
 
 class Need(StrEnum):
-    """A need of a rule besides the sitemaps."""
+    """A need of a rule besides the sitemaps: its word in a header, and what it is."""
 
-    ROBOTS = "robots"
-    """A robots.txt that was read."""
-    SITE = "site"
-    """A robots.txt whose Sitemap lines were followed: the source is a site."""
-    FETCH = "fetch"
-    """Answers of an HTTP server; a folder has none."""
-    COMPLETE = "complete"
-    """A walk that read all that is listed."""
-    KNOWN = "urls"
-    """A list of known URLs."""
-    PAGES = "pages"
-    """Pages that were visited, half of which could be judged."""
-    WAS = "was"
-    """Old URLs that were visited, half of which could be judged."""
-    FOLDER = "folder"
-    """A built folder, all of whose pages were looked up."""
-    OVERLAP = "overlap"
-    """A list of known URLs that is large enough."""
+    meaning: str
+
+    def __new__(cls, word: str, meaning: str) -> Self:
+        """Make the word the value: it compares, sorts and prints as a plain string."""
+        member = str.__new__(cls, word)
+        member._value_ = word
+        member.meaning = meaning
+        return member
+
+    ROBOTS = "robots", "a robots.txt that was read"
+    SITE = "site", "the URL of a site"  # the Sitemap lines of its robots.txt are followed
+    FETCH = "fetch", "answers of a server"  # a folder has none
+    COMPLETE = "complete", "a walk that read all"
+    KNOWN = "urls", "`--urls`"
+    PAGES = "pages", "`--pages`"  # half of those that were visited could be judged
+    WAS = "was", "`--was`"  # the same of the old URLs
+    FOLDER = "folder", "a built folder"  # all of its pages were looked up
+    OVERLAP = "overlap", "a list that knows most of the URLs"
 
 
 def make_rule(

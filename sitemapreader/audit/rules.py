@@ -265,17 +265,6 @@ def _show_figure(name: str, value: Any) -> str:
     return count_units(value, unit) if unit in _UNITS else f"{value:,}"
 
 
-_NEEDS = {
-    "robots": "a robots.txt that was read",
-    "site": "the URL of a site",
-    "fetch": "answers of a server",
-    "complete": "a walk that read all",
-    "urls": "`--urls`",
-    "pages": "`--pages`",
-    "was": "`--was`",
-    "folder": "a built folder",
-    "overlap": "a list that knows most of the URLs",
-}
 _WIDTH = 88
 
 
@@ -311,7 +300,7 @@ def explain_rule(rule: Row) -> str:
         "hits when": fill_figures(rule.detects, AuditOptions(), named=True),
         "why": rule.meaning,
         "do": rule.advice,
-        "needs": ", ".join(_NEEDS[need] for need in rule.needs),
+        "needs": ", ".join(need.meaning for need in Need if need in rule.needs),
         "Search Console calls it": rule.known_as,
         "source": ", ".join(rule.sources),
     }
