@@ -11,7 +11,7 @@ from functools import cache, lru_cache, wraps
 from ipaddress import ip_address
 from itertools import repeat
 from threading import Lock
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 from urllib.parse import urlsplit
 
 from sitemapreader.issues import IssueCode
@@ -34,6 +34,7 @@ __all__ = [
     "url_key",
 ]
 
+Value = TypeVar("Value")
 Hosts = Literal["host", "site", "any"]
 """Which other hosts belong: the same one, the same registrable domain, or all."""
 
@@ -73,7 +74,7 @@ _NO_BREAKS = dict.fromkeys(map(ord, "\t\r\n"))
 """Removes what parsers of URLs remove."""
 
 
-def cached_by_url(function: Callable[[str], str]) -> Callable[[str], str]:
+def cached_by_url(function: Callable[[str], Value]) -> Callable[[str], Value]:
     """Cache what a function returns for the last 1,024 URLs, but not for long ones.
 
     SECURITY: strangers write these URLs, and 1,024 of 64 KiB are kept for the life of the process.
@@ -81,7 +82,7 @@ def cached_by_url(function: Callable[[str], str]) -> Callable[[str], str]:
     cached = lru_cache(maxsize=1024)(function)
 
     @wraps(function)
-    def call(url: str) -> str:
+    def call(url: str) -> Value:
         return cached(url) if len(url) <= PROTOCOL_MAX_LOC_CHARS else function(url)
 
     return call
@@ -173,6 +174,7 @@ def _remove_dots(path: str) -> str:
     return "/".join([*kept, ""] if segments[-1] in {".", ".."} else kept)
 
 
+@cached_by_url
 def parse_url(url: str) -> URL | None:
     """Parse a URL as the HTTP client will, or return `None` if it cannot be requested.
 
@@ -200,13 +202,7 @@ def url_key(url: str) -> str:
     Query, trailing slash, `www.` and scheme stay: servers tell those apart. A URL that cannot be
     parsed is its own key.
     """
-    return url if _is_normal(url) else _normalise(url)
-
-
-@cached_by_url
-def _normalise(url: str) -> str:
-    parsed = parse_url(url)
-    if parsed is None:
+    if _is_normal(url) or (parsed := parse_url(url)) is None:
         return url
     key = str(parsed.with_fragment(None).with_user(None))
     return key if "/" in key[len("https://") :] else key + "/"
@@ -218,24 +214,18 @@ def _is_normal(url: str) -> bool:
 
 def host_of(url: str) -> str:
     """Return the host of a URL, lower-case and IDNA-encoded, no final dot; or ""."""
-    return _cut_origin(url).partition("://")[2].partition(":")[0] or _parse_host(url)
-
-
-@cached_by_url
-def _parse_host(url: str) -> str:
+    if origin := _cut_origin(url):
+        return origin.partition("://")[2].partition(":")[0]
     parsed = parse_url(url)
     return ((parsed.raw_host or "") if parsed else "").lower().rstrip(".")
 
 
-@cached_by_url
-def _parse_origin(url: str) -> str:
-    parsed = parse_url(url)
-    return str(parsed.origin()) if parsed else ""
-
-
 def origin_of(url: str) -> str:
     """Return scheme, host and port (RFC 6454), or ""."""
-    return _cut_origin(url) or _parse_origin(url)
+    if origin := _cut_origin(url):
+        return origin
+    parsed = parse_url(url)
+    return str(parsed.origin()) if parsed else ""
 
 
 def _cut_origin(url: str) -> str:
