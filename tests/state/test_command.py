@@ -209,8 +209,9 @@ def test_a_signal_near_the_commit(
     assert output.read_text("utf-8") == (both if code else "")
 
 
-@pytest.mark.parametrize("narrow", [["--include", "1$"], ["--exclude", "2$"], ["--limit", "1"]])
-@pytest.mark.parametrize("changes", [[], ["--changes"]])
+@pytest.mark.parametrize(
+    ("narrow", "changes"), [(["--include", "1$"], []), (["--limit", "1"], ["--changes"])]
+)
 def test_what_an_option_hid_comes_without_it(
     site: Path, narrow: list[str], changes: list[str]
 ) -> None:

@@ -150,7 +150,7 @@ def test_damaged_parts(
 
     No error is untyped and no URL is lost.
     """
-    for seed in range(3 * SCALE):
+    for seed in range(2 * SCALE):
         db = copy(whole[0], tmp_path)
         if suffix == "alone":  # the whole of it
             with closing(sqlite3.connect(db)) as connection:
@@ -165,8 +165,6 @@ def test_damaged_parts(
 WRONG: dict[str, Any] = {
     "text that is no UTF-8": "UPDATE document SET final_url = CAST(x'ff' AS TEXT)",
     "a number as text": "UPDATE document SET etag = x'05'",
-    "text as a number": "UPDATE document SET size = 'many'",
-    "a blob as text": "UPDATE document SET url = x'00' WHERE id = 2",
     "children that are no JSON": "UPDATE document SET child_list = '['",
     "a time beyond all": "UPDATE site SET ended = 1e300",
     "URLs of nothing": "UPDATE log SET locs = x'ff00ff'",

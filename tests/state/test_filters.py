@@ -237,7 +237,7 @@ def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_nothing_is_lost_in_any_sequence_of_walks(changes: bool) -> None:
     """After any walks, stopped, failed, filtered, each URL that passes now has been handed over."""
 
-    @settings(max_examples=12 * SCALE)
+    @settings(max_examples=8 * SCALE)
     @given(STEPS)
     def check(steps: list[Step]) -> None:
         asyncio.run(check_sequence(steps, changes=changes))
@@ -284,7 +284,7 @@ async def check_fingerprints(steps: list[Step]) -> None:
                 del known[url]
 
 
-@settings(max_examples=12 * SCALE)
+@settings(max_examples=8 * SCALE)
 @given(STEPS)
 def test_changes_are_told_as_a_model_tells_them(steps: list[Step]) -> None:
     """New, changed and removed are right against what was handed over, whatever the filters."""

@@ -74,7 +74,7 @@ async def run(pages: Pages, db: Path, stop_after: int | None = None, **arguments
 
 
 @pytest.mark.parametrize("changes", [False, True])
-@pytest.mark.parametrize("stop_after", [1, 2, 5, 6, 11, 13])
+@pytest.mark.parametrize("stop_after", [1, 5, 11])
 async def test_it_goes_on_where_it_stopped(db: Path, stop_after: int, changes: bool) -> None:
     """The union of both parts is everything; what comes twice is the batch in hand, and no more."""
     first = await run(site(), db, stop_after, changes=changes)
@@ -123,7 +123,7 @@ async def test_a_body_that_changed_meanwhile_is_read_from_its_start(db: Path) ->
     assert second.locs[: PER_MAP + 1] == ["https://example.org/new", *locs_of(0)]
 
 
-@pytest.mark.parametrize("stop_after", [1, 4, 8])
+@pytest.mark.parametrize("stop_after", [4, 8])
 async def test_unique_holds_across_a_stop(db: Path, stop_after: int) -> None:
     """A URL that was handed over before the stop does not come again from another sitemap."""
     pages = site() | {MAPS[2]: urlset(*locs_of(0), *locs_of(1), *locs_of(2))}
@@ -198,7 +198,7 @@ async def test_cancelling(db: Path) -> None:
             async for batch in entries.batches():
                 came.update(entry.loc for entry in batch)
 
-    for steps in range(1, 400, 7):
+    for steps in range(1, 400, 13):
         task = asyncio.create_task(go())
         for _ in range(steps):
             await asyncio.sleep(0)
