@@ -11,7 +11,7 @@ from __future__ import annotations
 from contextlib import closing
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 import attrs
 
@@ -32,6 +32,8 @@ __all__ = [
     "UnlistedUrl",
     "name_of_sitemaps",
 ]
+
+T = TypeVar("T")
 
 _WEEK = timedelta(days=7)
 _RULES = ListingRules()
@@ -174,49 +176,45 @@ class State:
         left_for: timedelta = _RULES.left_for,
         clock: Callable[[], float] = read_clock,
     ) -> None:
-        for name, value in (
-            ("revalidate_after", revalidate_after),
-            ("distrust_after", distrust_after),
-            ("confirm_after", confirm_after),
-            ("left_for", left_for),
-        ):
-            if not timedelta(0) <= value <= _CENTURY:
-                raise ValueError(f"{name} must be a timedelta from zero to a hundred years")
-        if shrunk_from < 1:
-            raise ValueError("shrunk_from must be a number of URLs, at least 1")
         self.path = Path(path)
         self.revalidate_after = revalidate_after
         self.clock = clock
         self.rules = ListingRules(confirm_after, shrunk_from, left_for, distrust_after)
+        for name, value in (
+            attrs.asdict(self.rules) | {"revalidate_after": revalidate_after}
+        ).items():
+            if name != "shrunk_from" and not timedelta(0) <= value <= _CENTURY:
+                raise ValueError(f"{name} must be a timedelta from zero to a hundred years")
+        if shrunk_from < 1:
+            raise ValueError("shrunk_from must be a number of URLs, at least 1")
 
     def __repr__(self) -> str:
         return f"State({str(self.path)!r})"
 
     def sites(self) -> list[SiteState]:
         """Return what the state holds of each site; raise StateError if there is no file."""
-        rows = self._read(
-            "SELECT name,"
-            " (SELECT count(*) FROM document WHERE document.site = site.id),"
-            " (SELECT ifnull(sum(entries), 0) FROM document"
-            "  WHERE document.site = site.id AND is_saved),"
-            " began, ended, ifnull(complete, 0), unlisted, waiting,"
-            " (SELECT count(*) FROM url WHERE url.site = site.id AND window"
-            "  AND lost_run IS NOT NULL)"
-            " FROM site ORDER BY name",
+        return list(
+            self._read(
+                SiteState,
+                "SELECT name,"
+                " (SELECT count(*) FROM document WHERE document.site = site.id),"
+                " (SELECT ifnull(sum(entries), 0) FROM document"
+                "  WHERE document.site = site.id AND is_saved),"
+                " began, ended, ifnull(complete, 0), unlisted, waiting,"
+                " (SELECT count(*) FROM url WHERE url.site = site.id AND window"
+                "  AND lost_run IS NOT NULL)"
+                " FROM site ORDER BY name",
+            )
         )
-        with wrap_errors(self.path):
-            return [SiteState(*row) for row in rows]
 
     def documents(self) -> Iterator[DocumentState]:
         """Yield what the state holds of each document, sorted by site and URL."""
-        rows = self._read(
+        return self._read(
+            DocumentState,
             "SELECT site.name, url, status, reason, format, entries, children, read_at, lastmod,"
             " lastmods, etag, last_modified FROM document JOIN site ON site.id = document.site"
             " ORDER BY site.name, url",
         )
-        with wrap_errors(self.path):
-            for row in rows:
-                yield DocumentState(*row)
 
     def unlisted(self, site: str | None = None) -> Iterator[UnlistedUrl]:
         """Yield the URLs that no document lists any more, sorted; nothing is requested.
@@ -232,12 +230,13 @@ class State:
 
     def _list_pages(self, what: Told, site: str | None) -> Iterator[Any]:
         make, columns, condition = TELLING[what]
-        rows = self._read(
+        return self._read(
+            make,
             f"SELECT {columns} FROM page JOIN site ON site.id = page.site WHERE {condition}"
             " AND (:key IS NULL OR site.name IN (:key, :site)) ORDER BY site.name, loc",
-            {"key": None if site is None else url_key(site), "site": site},
+            key=None if site is None else url_key(site),
+            site=site,
         )
-        return (make(*row) for row in rows)
 
     def plan(self, number: int, now: float | None = None) -> list[PlannedDocument]:
         """Return the documents that `revisit` would request, most waiting first.
@@ -250,14 +249,12 @@ class State:
         with closing(connect_reader(self.path)) as db, wrap_errors(self.path):
             return plan_documents(db, number, self.clock() if now is None else now)
 
-    def _read(
-        self, sql: str, values: Mapping[str, object] | None = None
-    ) -> Iterator[tuple[Any, ...]]:
-        """Yield the rows of a query."""
+    def _read(self, make: Callable[..., T], sql: str, **values: object) -> Iterator[T]:
+        """Yield the rows of a query as values."""
         with closing(connect_reader(self.path)) as connection, wrap_errors(self.path):
-            cursor = connection.execute(sql, values or {})
+            cursor = connection.execute(sql, values)
             while rows := cursor.fetchmany(_ROWS):
-                yield from rows
+                yield from [make(*row) for row in rows]
 
 
 def name_of_sitemaps(urls: Iterable[str]) -> str:

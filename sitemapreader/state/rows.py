@@ -39,7 +39,7 @@ def as_moment(seconds: float) -> datetime:
     """Return a moment; raise DamageError if there is no such one."""
     try:
         return datetime.fromtimestamp(seconds, UTC)
-    except (OSError, OverflowError, ValueError):
+    except (OSError, OverflowError, TypeError, ValueError):
         raise DamageError(f"{seconds} is not a time") from None
 
 

@@ -167,6 +167,8 @@ WRONG: dict[str, Any] = {
     "a number as text": "UPDATE document SET etag = x'05'",
     "children that are no JSON": "UPDATE document SET child_list = '['",
     "a time beyond all": "UPDATE site SET ended = 1e300",
+    "a time of a page beyond all": "INSERT INTO page (site, key, loc, since, document, why)"
+    " VALUES (1, x'00', 'https://example.org/x', 1e300, '', 'missing')",
     "URLs of nothing": "UPDATE log SET locs = x'ff00ff'",
 }
 

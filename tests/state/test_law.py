@@ -103,7 +103,6 @@ async def test_what_left_is_forgotten_in_the_end(told: Told, db: Path) -> None:
 
 # -- stories of sites: what is served day by day, and the pages that become unlisted then
 
-Day = tuple[Pages, str] | tuple[Pages, str, float]
 THREE = f"{SITE}three.xml"
 
 
@@ -137,7 +136,7 @@ def named(*indexes: bytes, down: bool = False) -> Pages:
 SIX, MISSING = list(range(1, 7)), status(404, TWO)
 HEAD = '<fh:complete xmlns:fh="http://purl.org/syndication/history/1.0"/>'
 WHOLE, HALF = listing(one=[1, 2], two=[3, 4]), DAY / 2
-STORIES: dict[str, list[Day]] = {
+STORIES: dict[str, list[tuple[Any, ...]]] = {
     "a complete feed is a list (RFC 5005, section 2)": [
         ({TOP: atom(1, 2, 3, head=HEAD)}, ""),
         ({TOP: rss(2, 3, head=HEAD)}, ""),
