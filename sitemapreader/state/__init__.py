@@ -21,7 +21,7 @@ from sitemapreader.state.schedule import PlannedDocument, plan_documents
 from sitemapreader.urls import url_key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator
 
 __all__ = [
     "DocumentState",
