@@ -378,7 +378,7 @@ def test_nothing_is_fetched_before_a_mistake_is_said(tmp_path: Path) -> None:
         ([ONE, "two.example"], ValueError, "each of the sites must be a full URL"),
         ([ONE, "ftp://two.example/"], ValueError, "full URL"),
         ([ONE, ""], ValueError, "full URL"),
-        ("", ValueError, "full URL"),
+        ("", ValueError, "nothing to walk: give a site"),
         ([ONE, Path("not-there")], ValueError, "'not-there' is not a folder"),
         (str(file), ValueError, r"is not a folder: read a file with read\(open"),
     ]
