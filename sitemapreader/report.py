@@ -26,7 +26,7 @@ from sitemapreader.outcomes import (
 )
 from sitemapreader.rows import get_column
 from sitemapreader.trees import draw_tree
-from sitemapreader.urls import host_of, origin_of
+from sitemapreader.urls import origin_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -53,8 +53,6 @@ _FIGURES = (
     *("unlisted", "waiting", "left", "gone"),
 )
 """The attributes of a report that are numbers, besides `entries`."""
-_MOST_HOSTS = 100
-"""Hosts of listed URLs that are counted."""
 
 
 class Report:
@@ -288,12 +286,6 @@ class SiteTally:
     """As robots.txt asks for it."""
     address: str = ""
     """The address that was connected to first."""
-    homes: set[str] | None = None
-    """The hosts of the site, without "www."; `None` if no site was named, and as soon as one of
-    its URLs was listed."""
-    elsewhere: Counter[str] = attrs.field(factory=Counter)
-    """How many URLs were listed on which other hosts until then."""
-    _home: str = ""
     _began: float = attrs.field(factory=time.monotonic)
     _seconds: float | None = None
 
@@ -306,29 +298,6 @@ class SiteTally:
     def end(self) -> None:
         """End the walk: its time stands still."""
         self._seconds = time.monotonic() - self._began
-
-    def note_home(self, url: str) -> None:
-        """Record a URL of the site: the one that was named, or where it has moved."""
-        if self.homes is not None and not url.startswith(self._home or "\0"):
-            self._home = f"{origin_of(url)}/"
-            self.homes.add(host_of(url).removeprefix("www."))
-
-    def note_listed(self, rows: Rows) -> None:
-        """Count the hosts of listed URLs, as long as none is on the site."""
-        if self.homes is None:
-            return
-        locs = get_column(rows, "loc")
-        if locs[0].startswith(self._home or "\0"):  # as on nearly all sites
-            self.homes = None
-            return
-        begins = Counter("/".join(loc.split("/", 3)[:3]) for loc in locs)
-        for begin, number in begins.items():
-            host = host_of(begin)
-            if host.removeprefix("www.") in self.homes:
-                self.homes = None
-                return
-            if host in self.elsewhere or len(self.elsewhere) < _MOST_HOSTS:
-                self.elsewhere[host] += number
 
     def note_entries(self, rows: Rows) -> None:
         """Count the changes among URLs that are delivered."""

@@ -234,8 +234,6 @@ class SiteSearch:
         except FetchError as error:  # the budget
             await self._report(error.code)
             return ProbeResult.NOT_FOUND
-        for url in (search.site, robots.url):
-            self.context.report.tally.note_home(url)
         refusal = judge_failures([rules.find_failed(search.site)])
         named = await self.try_entries(robots.sitemaps)
         found, probed = named is ProbeResult.FOUND, ProbeResult.NOT_FOUND

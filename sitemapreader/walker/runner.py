@@ -223,21 +223,11 @@ class WalkRunner:
                 first = urls[0] if urls else None
                 await self.context.report_issue(make_issue(code, url=first, value=said))
 
-    async def _report_other_site(self) -> None:
-        """Report that no URL is on the site: a copy may name the original."""
-        tally, site = self.context.report.tally, self._config.site
-        if site and tally.homes and tally.elsewhere:
-            (host, number), total = tally.elsewhere.most_common(1)[0], tally.elsewhere.total()
-            said = "all" if number == total else f"{number} of"
-            said = f"{said} {total} URLs are on {host}"
-            await self.context.report_issue(make_issue(IssueCode.OTHER_SITE, site, value=said))
-
     async def _end(self) -> None:
         """Give each sitemap without an outcome its own, and report what was not read."""
         if self._sample is not None:
             await deliver_sample(self._parts, self._sample)
         await self._report_unread()
-        await self._report_other_site()
         for _ in self._outcomes:
             await self.context.loop_share.yield_if_due()
 

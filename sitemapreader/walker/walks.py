@@ -338,8 +338,6 @@ class Walk(TaskStream[Batch]):
 
             self._writer = StateWriter(self._config.state, self._config, self._channel)
         self.report.tally.begin(self._find_name(), counts_changes=self._config.changes)
-        if self._config.site:
-            self.report.tally.homes = set()
 
     async def _close(self) -> None:
         await self._lent.aclose()
