@@ -37,15 +37,14 @@ def run(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
         arguments: the words behind `python -m sitemapreader`.
         options: as those of `subprocess.run`.
     """
-    timeout = options.pop("timeout", 60)
-    # a cluster has processes of its own, and an event loop has this thread
-    is_alone = arguments[:1] != ("scale",) and asyncio._get_running_loop() is None
-    if options.keys() <= {"cwd", "errors", "input"} and (is_alone or launcher.IS_POSSIBLE):
-        order = ("", list(arguments), str(options.pop("cwd", Path.cwd())), dict(os.environ))
-        given, errors = options.get("input"), options.get("errors", "strict")
-        begin = run_here if is_alone else Run
-        return launch(order, given, begin=begin, errors=errors, timeout=timeout)
-    options = {"capture_output": True, "encoding": "utf-8", "timeout": timeout} | options
+    order = ("", list(arguments), str(options.get("cwd", Path.cwd())), dict(os.environ))
+    if options.keys() <= {"cwd", "errors", "input", "timeout"}:
+        # a cluster has processes of its own, and an event loop has this thread
+        if arguments[:1] != ("scale",) and asyncio._get_running_loop() is None:
+            return run_here(order, options.get("input"), options.get("errors", "strict"))
+        if launcher.IS_POSSIBLE and not options.get("input"):
+            return launch(order)
+    options = {"capture_output": True, "encoding": "utf-8", "timeout": 60} | options
     return subprocess.run([*COMMAND, *arguments], check=False, **options)
 
 

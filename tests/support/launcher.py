@@ -25,6 +25,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import IO, TYPE_CHECKING, Any, NoReturn, Self, TypeAlias
 
 import attrs
@@ -170,44 +171,67 @@ def open_run(order: Order, kinds: Sequence[int], encoding: str | None = None) ->
     return run
 
 
-@attrs.frozen
-class Ended:
-    """What was run in this process."""
+def launch(order: Order, given: bytes | None = None) -> subprocess.CompletedProcess[str]:
+    """Run something to its end in a process of its own; `given` is its standard input."""
+    code, words, cwd, variables = order
+    with TemporaryDirectory() as folder:
+        write_stand_in(Path(folder), code)
+        done = subprocess.run(
+            [f"{folder}/sitemapreader", *words],
+            cwd=cwd,
+            env=variables,
+            input=given or b"",
+            capture_output=True,
+            timeout=120,
+            check=False,
+        )
+    texts = done.stdout.decode(), done.stderr.decode()
+    return subprocess.CompletedProcess(words, done.returncode, *texts)
 
-    code: int
 
-    def wait(self, _timeout: float | None = None) -> int:
-        """Return the exit code."""
-        return self.code
+def run_here(
+    order: Order, given: str | None = None, errors: str = "strict"
+) -> subprocess.CompletedProcess[str]:
+    """Run the program in this process, and leave it as it was.
 
-    def send_signal(self, _number: int) -> None:
-        """Do nothing."""
-
-
-def run_here(order: Order, streams: Sequence[int]) -> Ended:
-    """Run the program in this process, with these streams, and leave it as it was."""
+    Args:
+        order: what is run.
+        given: its standard input, or None for an empty one that is no pipe.
+        errors: what becomes of bytes that are no UTF-8.
+    """
     folder, variables, words = Path.cwd(), dict(os.environ), sys.argv
     handlers = {number: signal.getsignal(number) for number in _HANDLED}
     objects = {name: getattr(sys, name) for name in _STREAMS}
     kept = [os.dup(number) for number in range(3)]
-    try:
-        for number, stream in enumerate(streams):
-            os.dup2(stream, number)
-        _become(order)
-        with shorten_waits():
-            return Ended(_flush(_run(lambda: sys.exit(main()))))
-    finally:
-        for number, descriptor in enumerate(kept):
-            os.dup2(descriptor, number)
-            os.close(descriptor)
-        for name, stream in objects.items():
-            setattr(sys, name, stream)
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
-        os.chdir(folder)
-        os.environ.clear()
-        os.environ.update(variables)
-        sys.argv = words
+    with ThreadPoolExecutor(3) as threads:
+        streams, texts = [os.open(os.devnull, os.O_RDONLY)], []
+        if given is not None:
+            streams[0], writing = os.pipe()
+            threads.submit(_write, writing, given.encode())
+        for _ in range(2):
+            reading, end = os.pipe()
+            streams.append(end)
+            texts.append(threads.submit(_read, reading, errors))
+        try:
+            for number, stream in enumerate(streams):
+                os.dup2(stream, number)
+                os.close(stream)
+            _become(order)
+            with shorten_waits():
+                code = _flush(_run(lambda: sys.exit(main())))
+        finally:
+            for number, descriptor in enumerate(kept):
+                os.dup2(descriptor, number)
+                os.close(descriptor)
+            for name, stream in objects.items():
+                setattr(sys, name, stream)
+            for number, handler in handlers.items():
+                signal.signal(number, handler)
+            os.chdir(folder)
+            os.environ.clear()
+            os.environ.update(variables)
+            sys.argv = words
+        return subprocess.CompletedProcess(order[1], code, *(text.result() for text in texts))
 
 
 @contextmanager
@@ -221,47 +245,6 @@ def shorten_waits() -> Iterator[None]:
         yield
     finally:
         http._choose_wait = choose_wait
-
-
-def launch(
-    order: Order,
-    given: str | bytes | None = None,
-    *,
-    begin: Callable[[Order, Sequence[int]], Run | Ended] = Run,
-    errors: str = "strict",
-    timeout: float = 120,
-) -> subprocess.CompletedProcess[str]:
-    """Run something to its end, with pipes.
-
-    Args:
-        order: what is run.
-        given: its standard input, or None for an empty one that is no pipe.
-        begin: starts it.
-        errors: what becomes of bytes that are no UTF-8.
-        timeout: seconds until it is killed.
-    """
-    with ThreadPoolExecutor(3) as threads:
-        if given is None:
-            stdin = os.open(os.devnull, os.O_RDONLY)
-        else:
-            stdin, writing = os.pipe()
-            threads.submit(_write, writing, given.encode() if isinstance(given, str) else given)
-        streams, texts = [stdin], []
-        for _ in range(2):
-            reading, end = os.pipe()
-            streams.append(end)
-            texts.append(threads.submit(_read, reading, errors))
-        try:
-            run = begin(order, streams)
-        finally:
-            for stream in streams:
-                os.close(stream)
-        try:
-            code = run.wait(timeout)
-        except subprocess.TimeoutExpired:
-            run.send_signal(signal.SIGKILL)
-            code = run.wait()
-        return subprocess.CompletedProcess(order[1], code, *(text.result() for text in texts))
 
 
 def _write(descriptor: int, data: bytes) -> None:
