@@ -44,8 +44,8 @@ def run(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
             return run_here(order, options.get("input"), options.get("errors", "strict"))
         if launcher.IS_POSSIBLE and not options.get("input"):
             return launch(order)
-    options = {"capture_output": True, "encoding": "utf-8", "timeout": 60} | options
-    return subprocess.run([*COMMAND, *arguments], check=False, **options)
+    given: dict[str, Any] = {"capture_output": True, "encoding": "utf-8", "timeout": 60} | options
+    return subprocess.run([*COMMAND, *arguments], check=False, **given)
 
 
 def start(
