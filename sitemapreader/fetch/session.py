@@ -254,7 +254,7 @@ class Sessions:
             found = await connector.look_up(target.url.raw_host or "", target.port)
         except TimeoutError:
             raise
-        except (OSError, UnicodeError) as error:
+        except (OSError, UnicodeError, aiohttp.InvalidURL) as error:
             code = IssueCode.DNS if isinstance(error, OSError) else IssueCode.INVALID_URL
             said = getattr(error, "strerror", None) or str(error)
             raise FetchError(code, str(target), said.lower()) from error

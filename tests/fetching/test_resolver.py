@@ -275,6 +275,12 @@ async def test_a_private_address_by_leave() -> None:
         assert len(server.requests) == 2
 
 
+async def test_an_address_that_nothing_connects_to() -> None:
+    """One with a final dot is refused in our words, also where its network is allowed."""
+    async with HttpFetcher(FetchOptions(allow_networks=("127.0.0.0/8",))) as fetcher:
+        assert await open_and_fail(fetcher, "http://127.0.0.1./") == IssueCode.INVALID_URL
+
+
 async def test_a_public_start_that_turns_private(monkeypatch: pytest.MonkeyPatch) -> None:
     """DNS rebinding: after a public answer, a private one for the same name is not connected to."""
     answers = {"rebound.test": ["8.8.8.8"]}
