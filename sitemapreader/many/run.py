@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
 
-from sitemapreader.discovery.context import borrow_fetcher
+from sitemapreader.discovery.context import UrlAllowance, borrow_fetcher
 from sitemapreader.errors import StateError
 from sitemapreader.event_loop import contain, find_first, get_result
 from sitemapreader.logs import LOGGER
@@ -231,14 +231,6 @@ class SiteRun(TaskStream[SiteBatch]):
         if self._access is not None:
             self._access.file.commit_held(files)
 
-    async def settle(self) -> None:
-        """Acknowledge what was handed over: the consumer has handled it, and leaves early."""
-        for site in list(self.running):
-            if site.walk is not None:
-                await site.walk.stop()
-                if site.handed is self._last or site.is_handled:
-                    await site.walk.settle()
-
     async def _acknowledge(self) -> None:
         if self._report is None and (self._watcher is not None or self._on_site is not None):
             self.outcomes.clear()
@@ -305,6 +297,8 @@ class SiteRun(TaskStream[SiteBatch]):
         """Yield each site once, as it was given; record an outcome for what is not a URL."""
         seen, number = SeenKeys(), 0
         async for given in iterate_sites(self._sites):
+            if self._has_enough():
+                return
             try:
                 task = check_task(given)
             except InvalidSiteError as error:
@@ -318,11 +312,16 @@ class SiteRun(TaskStream[SiteBatch]):
             else:
                 self.repeated += 1
 
+    def _has_enough(self) -> bool:
+        """Return whether all URLs that the walks may deliver together were delivered."""
+        urls = self._config.max_urls
+        return isinstance(urls, UrlAllowance) and not urls.left
+
     async def _visit_domain(self, domain: str, given: str | SiteTask) -> None:
         """Walk over a site that has a place, then over those that wait for it."""
         await self._visit(given)
         waiting = self._parked[domain]
-        while waiting:
+        while waiting and not self._has_enough():
             self._parking.release()
             await self._room.acquire()
             await self._visit(waiting.popleft())
@@ -362,10 +361,6 @@ class SiteRun(TaskStream[SiteBatch]):
             await self._pass_on(site, walked)
         except StateError:  # of the disk or the file: nothing more can be remembered
             raise
-        except asyncio.CancelledError:
-            if walked.is_stopped and (visit := asyncio.current_task()):
-                visit.cancel()  # by `settle`: the visit ends with its walk, and that is no bug
-            raise
         except UnreadableError as error:
             site.fault = str(error)
         except Exception as error:  # a bug in reading one site must not cost the others
@@ -391,7 +386,7 @@ class SiteRun(TaskStream[SiteBatch]):
                         site.sitemaps.setdefault(url_key(event.loc), event)
                 return
             async for rows in entries.rows():
-                batch = site.handed = SiteBatch(SiteRows([(site.name, rows)]))
+                batch = SiteBatch(SiteRows([(site.name, rows)]))
                 if self._config.state is not None:
                     batch.handled = asyncio.Event()
                 await self._channel.put(batch, len(rows))

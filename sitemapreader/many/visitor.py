@@ -41,8 +41,6 @@ class SiteWalk:
     """What reads it, if it is a file or standard input."""
     walk: Walk | None = None
     """`None` for what is not a URL."""
-    handed: SiteBatch | None = None
-    """The last entries that were given to the consumer."""
     fault: str = ""
     """Why the file cannot be read, or the bug that ended the walk."""
     is_broken: bool = False
@@ -56,12 +54,6 @@ class SiteWalk:
         if self.file is None or self.walk is None:
             return 0
         return sum(document.children for document in self.walk.report.documents)
-
-    @property
-    def is_handled(self) -> bool:
-        """Whether the consumer has handled all entries that it was given."""
-        last = self.handed
-        return last is None or last.handled is None or last.handled.is_set()
 
     def make_outcome(self) -> SiteOutcome:
         """Return the outcome of the site, as it stands."""

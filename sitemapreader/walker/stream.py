@@ -211,16 +211,7 @@ class TaskStream(Generic[B]):
     async def leave(self) -> None:
         """End all tasks as leaving the context does."""
         self.is_left = True
-        await self.stop()
-
-    async def stop(self) -> None:
-        """End all tasks early; what was read can still be taken."""
         await end_task(self._get_task())
-
-    @property
-    def is_stopped(self) -> bool:
-        """Whether `stop` has ended the task, and neither a fault nor the end of its work."""
-        return self._task is not None and self._task.cancelled()
 
     def check_open(self) -> None:
         """Raise TypeError if it was not entered, ValueError if it was left."""

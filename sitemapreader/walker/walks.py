@@ -136,15 +136,6 @@ class Walk(TaskStream[Batch]):
         """Yield entries, found sitemaps and Issues, in the order in which they are met."""
         return self._read(EVENTS)
 
-    async def settle(self) -> None:
-        """End the walk at a limit: the consumer has handled all batches that it was given."""
-        await self.stop()
-        if self._writer is not None:
-            taken = self._channel.taken
-            rest = self._channel.drain()
-            is_all = all(isinstance(batch, tuple) for batch in rest)
-            await self._writer.stop(self._channel.offered if is_all else taken)
-
     async def wait_for_consumer(self) -> None:
         """Wait until the consumer has handled all that there is, and asks for more."""
         await self._channel.wait_until_dry()

@@ -124,7 +124,6 @@ class _UrlPrinter:
         except _LimitReachedError:
             for each in sites.running if self._tells_all else ():
                 await self._write_report(each)
-            await sites.settle()
         if is_held:
             await self._commit(sites, pipe)
         return is_held
@@ -159,7 +158,8 @@ class _UrlPrinter:
         self._summary.printed += len(rows)
         if self._summary.printed == self._limit:
             self._summary.limit_reached = True
-            raise _LimitReachedError
+            if self._run.arguments.state is None:  # else the walks end, and the state has all
+                raise _LimitReachedError
 
 
 # -- the newest ones
