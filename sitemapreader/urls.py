@@ -53,7 +53,7 @@ NORMAL_URL = re.compile(
     re.ASCII,
 )
 
-_FINAL_DOT = re.compile(r"(?<=[^.])\.(?=(:\d*)?\Z)", re.ASCII)
+_FINAL_DOT = re.compile(r"(?<=[^./])\.(?=(:\d*)?\Z)", re.ASCII)
 _TEMPLATE = re.compile(r"\{\{|\{%|\{#|\$\{|<%|<\?")
 _REPLACEMENT_CHARACTER = "\ufffd"
 _MISSING_HOST = re.compile(r"https?://(?:[/?#]|\Z)", re.IGNORECASE)
@@ -70,8 +70,9 @@ _CLIMBING = ("..", "%2e", "%2E", "\t", "\r", "\n")
 _PARTS = re.compile(
     r"([A-Za-z][A-Za-z0-9+.-]*+:)?(//[^/?#]*+)?([^?#]*+)(\?[^#]*+)?(#.*+)?", re.DOTALL
 )
+_BLANKS = "".join(map(chr, range(33)))
 _NO_BREAKS = dict.fromkeys(map(ord, "\t\r\n"))
-"""Removes what parsers of URLs remove."""
+"""Removes what parsers of URLs remove, as the blanks before them."""
 
 
 def cached_by_url(function: Callable[[str], Value]) -> Callable[[str], Value]:
@@ -153,8 +154,9 @@ def _split(url: str) -> tuple[str, ...]:
 
     Unlike those of `urlsplit`, an empty query is not lost, and no long URL is kept in a cache.
     """
-    match = _PARTS.match(url.translate(_NO_BREAKS))
-    return match.groups("") if match else ("",) * 5
+    match = _PARTS.match(url.lstrip(_BLANKS).translate(_NO_BREAKS))
+    scheme, host, *rest = match.groups("") if match else ("",) * 5
+    return (scheme, "" if host == "//" else host, *rest)
 
 
 def _remove_dots(path: str) -> str:
@@ -188,7 +190,7 @@ def parse_url(url: str) -> URL | None:
         parsed = URL(url)
         parsed.raw_host  # noqa: B018 (parsed on first use, where a bad IDN host raises)
         parsed.port  # noqa: B018
-    except (ValueError, UnicodeError):
+    except (ValueError, IndexError):  # of `https://[@/` yarl takes the first letter of no host
         return None
     host = parsed.raw_host
     # No name and no public address has a "%"; the parser would keep it in several spellings.

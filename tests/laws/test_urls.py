@@ -294,6 +294,7 @@ def test_a_url_that_passes_a_quick_check_has_no_issue(place: str) -> None:
 @example("http://\ud800/")
 @example("https://example.org/\ud800")
 @example("http://[v1.a]/")
+@example("[@/")
 @example("http://a:b@c:d@e/")
 def test_no_text_raises(text: str) -> None:
     """Any text has a key, a host and a scope, be it "" or itself."""
