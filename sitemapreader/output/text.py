@@ -94,7 +94,8 @@ def make_json_writer(columns: Sequence[Column], end: str) -> Callable[[OutputRow
         for column, key in zip(columns, keys, strict=True):
             values = column.read(rows)
             if column.always:
-                parts += repeat(key), _write_all(column, values, to_json)
+                write = _encode if column.base is str else to_json
+                parts += repeat(key), _write_all(column, values, write)
             elif not has_nothing(values):
                 parts.append(["" if each in ABSENT else key + to_json(each) for each in values])
         return "".join(chain.from_iterable(zip(*parts, repeat(f"}}{end}"), strict=False)))
