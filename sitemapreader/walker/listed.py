@@ -80,8 +80,10 @@ class Children:
                 self._skip(entry, IssueCode.BUDGET_CHILDREN)
             elif not self._is_held:
                 await self._add(entry)
+            elif self._parts.frontier.reserve(entry.loc):
+                self._held.append(entry)
             else:
-                self._hold(entry)
+                self._skip(entry, IssueCode.BUDGET_MEMORY)
 
     async def end(self, digest: bytes | None) -> None:
         """Add the children that were held, and report what was skipped.
@@ -119,17 +121,12 @@ class Children:
         issue = make_issue(code, self._document.final_url, url=url, value=value)
         await self._parts.context.report_issue(issue, self._document)
 
-    def _hold(self, entry: SitemapEntry) -> None:
-        frontier = self._parts.frontier
-        if not frontier.reserve(entry.loc):
-            self._skip(entry, IssueCode.BUDGET_MEMORY)
-            return
-        self._held.append(entry)
-
     async def _add(self, entry: SitemapEntry) -> None:
         """Put a child in the frontier, or skip it with its reason."""
         frontier, job = self._parts.frontier, self._job
-        entry = await self._without_userinfo(entry)
+        if (bare := without_userinfo(entry.loc)) != entry.loc:
+            await self.report(IssueCode.USERINFO_REMOVED, bare)
+            entry = attrs.evolve(entry, loc=bare)
         is_page = entry.via is Via.PAGE
         if is_page:
             entry = _find_at_home(entry)
@@ -157,13 +154,6 @@ class Children:
             return False
         feed.pages += 1
         return True
-
-    async def _without_userinfo(self, entry: SitemapEntry) -> SitemapEntry:
-        bare = without_userinfo(entry.loc)
-        if bare == entry.loc:
-            return entry
-        await self.report(IssueCode.USERINFO_REMOVED, bare)
-        return attrs.evolve(entry, loc=bare)
 
     def _find_skip_reason(self, entry: SitemapEntry) -> str:
         config = self._parts.config

@@ -235,7 +235,7 @@ class StateWriter:
     ) -> Findings | None:
         """Wait until the consumer has all; then end the run, and return what is missing."""
         await self.settle(await self._channel.wait_until_dry())
-        if self.round is not None:
+        if self.round is not None and not self.is_resumed:  # else it may have been asked before
             # What is not named or not wanted any more rests as if it had failed.
             for url in self.round.chosen - self.seen.askings.keys():
                 self.seen.askings[url] = schedule.Asking(self.clock(), is_failed=True)

@@ -87,15 +87,6 @@ async def test_a_since_that_moves_on_reads_nothing_anew(db: Path, changes: bool)
     assert "a" in await come(pages, db, **(first | {"since": date("2019-01-01")}))
 
 
-async def test_what_a_limit_left_comes(db: Path) -> None:
-    """Who takes five URLs and leaves gets all others from the next walk."""
-    pages = site(*(f"{HOME}{number}" for number in range(2_000)))
-    async with walk(sitemaps=[TOP], state=db, fetcher=MemoryFetcher(pages)) as entries:
-        taken = [(await anext(aiter(entries))).loc for _ in range(5)]
-    rest = await come(pages, db)
-    assert {loc.removeprefix(HOME) for loc in taken} | set(rest) == set(map(str, range(2_000)))
-
-
 FILTERS: list[dict[str, Any]] = [
     {},
     {"include": "[abc]$"},

@@ -98,22 +98,6 @@ async def test_finished_documents_are_not_fetched_again(db: Path) -> None:
     assert {each.url: each.listed for each in second.report.documents}[MAPS[0]] == PER_MAP
 
 
-async def test_many_stops(db: Path) -> None:
-    """A walk that is stopped again and again comes to its end, and loses nothing on the way."""
-    rng = random.Random(6)
-    came: list[str] = []
-    stops = 0
-    while stops < 99:
-        part = await run(site(), db, rng.randint(2, 4), options=FetchOptions(concurrency=3))
-        came += part.locs
-        if part.is_over:
-            break
-        stops += 1
-    assert 2 < stops < 99
-    assert set(came) == set(ALL)
-    assert len(came) - len(ALL) <= ACK_ENTRIES * stops
-
-
 async def test_a_body_that_changed_meanwhile_is_read_from_its_start(db: Path) -> None:
     """The entries that were handed over are passed over only if the bytes are the same."""
     first = await run(site(), db, 2)
