@@ -239,9 +239,8 @@ _PROTECTIONS = (
 
 RETRY_AFTER_STATUSES = frozenset({429, 503})
 """The statuses whose Retry-After is an order (RFC 6585, section 4; RFC 9110, section 15.6.4)."""
-_SECONDS = re.compile(r"[0-9]+", re.ASCII)
-_MAX_DIGITS = 10
-"""Three hundred years; more digits mean "never" and are not worth reading."""
+_MOST_SECONDS = 9_999_999_999.0
+"""Three hundred years: what is longer means "never"."""
 
 
 def find_protection(status: int, headers: Mapping[str, str]) -> str:
@@ -277,8 +276,8 @@ def parse_retry_after(text: str, now: datetime) -> float | None:
     A date in the past is 0. Anything else, such as a negative or non-ASCII number, is ignored.
     """
     text = text.strip(" \t")
-    if _SECONDS.fullmatch(text):
-        return float(text if len(text) <= _MAX_DIGITS else "9" * _MAX_DIGITS)
+    if text.isascii() and text.isdigit():
+        return min(float(text), _MOST_SECONDS)
     moment = parse_date(text)
     return None if moment is None else max(0.0, (moment - now).total_seconds())
 
