@@ -149,6 +149,8 @@ LAST_CHUNK = b"0\r\n\r\n"
 ANSWERS: dict[str, bytes] = {
     # in order
     "chunked": CHUNKED + chunk(DOCUMENT[:HALF]) + chunk(DOCUMENT[HALF:]) + LAST_CHUNK,
+    "stale": head(length=len(DOCUMENT)) + DOCUMENT,  # a promise to keep the connection
+    "chunks-of-one": CHUNKED + chunk(b"x") * 20_000 + LAST_CHUNK,
     "until-close": head("200 OK", "Connection: close") + DOCUMENT,
     "early-hints": b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"
     + head(length=len(DOCUMENT))
@@ -200,6 +202,9 @@ PIECES: dict[str, tuple[bytes, ...]] = {
     "headers-then-silence": (head(length=1000),),
     "half-then-silence": (head(length=len(DOCUMENT)) + DOCUMENT[:HALF],),
     "silence": (),
+    "headers-drip": tuple(
+        bytes([byte]) for byte in head("200 OK", *(f"X-{n}: a" for n in range(100)), length=0)
+    ),
 }
 """After the last piece the connection stays open, and silent."""
 
@@ -228,14 +233,6 @@ ROUTES.update(dict.fromkeys(PIECES, serve_pieces))
 async def serve_document(line: Line, request: Request) -> None:
     del request
     await line.answer()
-
-
-@route("stale")
-async def serve_and_close(line: Line, request: Request) -> None:
-    """Promise by silence to keep the connection, and close it."""
-    del request
-    await line.answer()
-    line.keeps_open = False
 
 
 @route("status")
@@ -269,14 +266,6 @@ async def serve_drops(line: Line, request: Request) -> None:
     await line.send(head(length=len(DOCUMENT)), *pieces, pause=BEAT)
 
 
-@route("headers-drip")
-async def serve_header_drops(line: Line, request: Request) -> None:
-    """Send the head one byte a beat."""
-    del request
-    whole = head("200 OK", *(f"X-{n}: a" for n in range(100)), length=0)
-    await line.send(*(bytes([byte]) for byte in whole), pause=BEAT)
-
-
 @route("continue-for-ever")
 async def serve_promises(line: Line, request: Request) -> None:
     del request
@@ -290,12 +279,6 @@ async def promise_and_serve(line: Line, request: Request) -> None:
     for _ in range(int(request.query["times"]) // 1_000):
         await line.send(b"HTTP/1.1 100 Continue\r\n\r\n" * 1_000)
     await line.answer()
-
-
-@route("chunks-of-one")
-async def serve_crumbs(line: Line, request: Request) -> None:
-    del request
-    await line.send(CHUNKED, chunk(b"x") * 20_000, LAST_CHUNK)
 
 
 @route("endless")
