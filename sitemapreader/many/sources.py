@@ -79,23 +79,15 @@ def find_source(
     text: str, kind: SiteKind = "auto", base_url: str | None = None, *, trusted: bool | None = None
 ) -> SiteTask:
     """Return the task of standard input, a folder, a file, else of a URL."""
-    if folder := find_folder(text, base_url):
-        return folder
     path = path_of(text)
+    if os.path.isdir(path):  # noqa: PTH112 (pathlib's raises for a URL of some length)
+        folder = FolderFetcher(path, base_url)
+        return SiteTask(folder.base_url, "site", fetcher=folder, name=text)
     if text == STANDARD_INPUT or os.path.exists(path):  # noqa: PTH110 (as below)
         file = FileFetcher(path, base_url or "")
         return SiteTask(file.url, "sitemap", fetcher=file, name=file.name)
     checked = check_task(text)
     return SiteTask(checked.login or checked.url, kind, trusted)
-
-
-def find_folder(text: str, base_url: str | None = None) -> SiteTask | None:
-    """Return the task of a folder; `None` if there is none."""
-    path = path_of(text)
-    if not os.path.isdir(path):  # noqa: PTH112 (pathlib's raises for a URL of some length)
-        return None
-    folder = FolderFetcher(path, base_url)
-    return SiteTask(folder.base_url, "site", fetcher=folder, name=text)
 
 
 @attrs.frozen

@@ -23,7 +23,6 @@ from sitemapreader import (
     SiteStatus,
     SiteTask,
     State,
-    StateError,
     walk_many,
     walk_many_sync,
 )
@@ -143,24 +142,6 @@ async def test_a_site_named_twice_is_read_once() -> None:
     async with walk_many(names, fetcher=fetcher) as run:
         assert sum([len(entries) async for _, entries in run.batches()]) == URLS
     assert (len(run.outcomes), run.repeated) == (1, 3)
-
-
-async def test_sources_may_be_asynchronous() -> None:
-    """An async generator of URLs and tasks is as good as a list."""
-
-    async def many() -> AsyncIterator[str | SiteTask]:
-        yield "s0.example"
-        await asyncio.sleep(0)
-        yield SiteTask("https://s1.example/a.xml", kind="sitemap")
-        yield "https://s2.example/b.xml"
-
-    found, outcomes = await read(many(), make_web(*HOSTS[:3]))
-    assert found == {
-        "s0.example": URLS,
-        "https://s1.example/a.xml": URLS // 2,
-        "https://s2.example/b.xml": URLS // 2,
-    }
-    assert {outcome.status for outcome in outcomes.values()} == {SiteStatus.COMPLETE}
 
 
 async def test_sites_of_one_domain_wait_for_each_other() -> None:
@@ -347,30 +328,6 @@ async def test_files_and_rows_of_a_run(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="named twice"):
         async with walk_many([], fetcher=MemoryFetcher({})) as run:
             await run.write(output, report=tmp_path / "." / output.name)
-
-
-def list_names(folder: Path) -> set[str]:
-    return {path.name for path in folder.iterdir()}
-
-
-async def test_two_runs_are_written_with_one_state(tmp_path: Path) -> None:
-    """The second one is told to wait; the state is not taken for a damaged one."""
-    db = tmp_path / "all.db"
-
-    async def write(hosts: list[str], name: str) -> None:
-        fetcher = MemoryFetcher(make_web(*hosts))
-        async with walk_many(hosts, state=db, fetcher=fetcher) as run:
-            await run.write(tmp_path / name)
-
-    done = await asyncio.gather(
-        write(HOSTS[:2], "a.csv"), write(HOSTS[2:4], "b.csv"), return_exceptions=True
-    )
-    assert done[0] is None
-    with pytest.raises(StateError, match="another run is writing it"):
-        raise done[1] or AssertionError
-    assert list_names(tmp_path) == {"a.csv", "all.db", "all.db-lock"}
-    await write(HOSTS[2:4], "b.csv")
-    assert len((tmp_path / "b.csv").read_text("utf-8").splitlines()) == 2 * URLS + 1
 
 
 async def test_a_run_that_is_left_while_it_is_written(tmp_path: Path) -> None:

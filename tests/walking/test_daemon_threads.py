@@ -10,17 +10,6 @@ import pytest
 from sitemapreader.event_loop import run_in_daemon
 
 
-async def test_a_fault_is_raised_where_it_is_awaited() -> None:
-    """Also one that would end the thread."""
-
-    def fail() -> None:
-        raise OSError("full")
-
-    with pytest.raises(OSError, match="full"):
-        await run_in_daemon(fail)
-    assert await run_in_daemon(lambda: 1) == 1
-
-
 def test_work_that_is_left_holds_up_nothing() -> None:
     """What was cancelled goes on alone, past the end of the event loop, and says nothing."""
     end, ended = threading.Event(), threading.Event()

@@ -15,7 +15,6 @@ from sitemapreader import (
     IssueCode,
     SiteRun,
     Walk,
-    discover_sync,
     walk,
     walk_many,
     walk_many_sync,
@@ -104,14 +103,6 @@ class TestAnExit:
         assert not is_left_over()
 
 
-@pytest.mark.parametrize("error", ERRORS, ids=repr)
-def test_an_exit_in_a_discovery(error: BaseException) -> None:
-    """The fetcher of a discovery may exit as well."""
-    with pytest.raises(type(error)) as caught:
-        discover_sync(SITE, fetcher=Raising(ROBOTS, error))
-    assert caught.value is error
-
-
 @pytest.mark.parametrize(
     "error",
     [
@@ -167,20 +158,6 @@ async def test_a_cancellation_comes_out() -> None:
             await task
         assert task.cancelled()
         assert {asyncio.current_task()} == asyncio.all_tasks()
-
-
-async def test_a_time_out_stays_a_time_out() -> None:
-    """A deadline around a walk comes out as the TimeoutError that it is."""
-
-    async def consume() -> None:
-        async with asyncio.timeout(0.001):
-            async with walk(SITE, fetcher=MemoryFetcher(PAGES)) as w:
-                async for _ in w:
-                    await asyncio.sleep(0.001)
-
-    with pytest.raises(TimeoutError):
-        await consume()
-    assert {asyncio.current_task()} == asyncio.all_tasks()
 
 
 async def drain(made: Walk | SiteRun) -> None:

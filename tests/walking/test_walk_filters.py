@@ -8,14 +8,9 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from walking import ROBOTS, Pages, Walked, index, urlset, walk_all
 
-from sitemapreader.models import UrlEntry
-from sitemapreader.urls import url_key
-from sitemapreader.walker.config import WalkConfig
-from sitemapreader.walker.filters import EntryFilter, SeenKeys
+from sitemapreader.walker.filters import SeenKeys
 
 if TYPE_CHECKING:
     from sitemapreader.models import SitemapEntry
@@ -73,14 +68,6 @@ async def test_prune(lastmod: str, passes: bool) -> None:
     assert (await walk_top(pages)).locs == [page("x")]
 
 
-async def test_undated() -> None:
-    """Without a lastmod, or with one that nobody can read, an entry is kept or dropped as asked."""
-    pages: Pages = {TOP: urlset(page("x"), (page("y"), "soon"), (page("z"), "2020"))}
-    assert (await walk_top(pages, since=MARCH)).locs == [page("x"), page("y")]
-    assert (await walk_top(pages, since=MARCH, undated="drop")).locs == []
-    assert len((await walk_top(pages, undated="drop")).locs) == 3
-
-
 async def test_follow() -> None:
     """`follow` is asked of each child, with what its index says; what it refuses is not read."""
     asked: list[SitemapEntry] = []
@@ -135,22 +122,6 @@ async def test_scope(loc: str, inside: bool) -> None:
     walked = await walk_all({top: urlset(loc)}, None, sitemaps=[top], scope="drop")
     assert walked.locs == [loc] * inside
     assert walked.codes == ["out-of-scope"] * (not inside)
-
-
-@given(
-    st.from_regex(r"(https?|HTTPS)://(u@)?[ae]xample\.(org|ORG)(:443|:80)?", fullmatch=True),
-    st.text(alphabet="mMaps/.%612é #?", max_size=9),
-    st.sampled_from(
-        ["https://example.org/", "https://example.org/m/", "https://example.org/%C3%A9/"]
-    ),
-)
-def test_scope_is_that_of_the_key(start: str, path: str, folder: str) -> None:
-    """What is outside is told quickly, and as the URL's key would tell it."""
-    loc = f"{start}/{path}"
-    sieve = EntryFilter(WalkConfig(sitemaps=["https://example.org/a.xml"]))
-    inside = loc.startswith(folder) or url_key(loc).startswith(folder)
-    entry = UrlEntry(loc)
-    assert sieve.select([entry], (folder,)) == ([entry], not inside)
 
 
 async def test_robots_speaks_for_its_host() -> None:

@@ -11,8 +11,6 @@ from serving import serve
 from walking import walk_all
 
 from sitemapreader import UrlEntry, walk
-from sitemapreader.walker.config import WalkConfig
-from sitemapreader.walker.filters import covers, mark_filters
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -120,16 +118,6 @@ async def test_expand_and_filters(arguments: dict[str, Any], names: list[str]) -
     read = walked.document(TOP)
     if "max_urls" not in arguments:
         assert read.listed == read.entries + read.filtered
-
-
-def test_a_state_knows_languages() -> None:
-    """A document that is unchanged is read again if another language is wanted now."""
-    marks = [
-        mark_filters(WalkConfig(site=SITE, language=codes), ()) for codes in ("", "en", "de,en")
-    ]
-    assert [[covers(one, other) for other in marks] for one in marks] == [
-        [one == other for other in marks] for one in marks
-    ]
 
 
 def test_in_the_shell() -> None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from walking import ROBOTS, SITE, Pages, index, urlset, walk_all
 
-from sitemapreader import SitemapEntry, Via, walk
+from sitemapreader import walk
 from sitemapreader.fetch.local import MemoryFetcher
 from sitemapreader.options import FetchOptions, Limits
 from sitemapreader.outcomes import Status
@@ -54,19 +53,6 @@ async def test_newest_first() -> None:
     """The newest child comes first, equal ones as they are listed; of undated ones the last."""
     order = ["top", "2026a", "2026b", "2026c", "2024", "2019", "odd", "undated"]
     assert await requested(MIXED, order="newest") == order
-
-
-async def test_what_no_index_lists_comes_first() -> None:
-    """Roots lead to the rest, so they come before all children; those given with a date do not."""
-    new, old = "https://example.org/new.xml", "https://example.org/old.xml"
-    pages: Pages = {
-        old: index((child("a"), "2020-01-01"), (child("b"), "2022-01-01")),
-        new: index((child("c"), "2026-01-01"), (child("d"), "2021-01-01"), child("e")),
-        **{child(name): urlset(f"https://example.org/{name}/") for name in "abcdef"},
-    }
-    given = SitemapEntry(child("f"), datetime(2023, 1, 1, tzinfo=UTC), Via.INDEX, new)
-    order = ["old", "new", "c", "f", "b", "d", "a", "e"]
-    assert await requested(pages, sitemaps=[given, old, new], order="newest") == order
 
 
 async def test_an_index_inside_an_index() -> None:

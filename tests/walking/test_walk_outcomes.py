@@ -18,7 +18,6 @@ from sitemapreader import (
     walk,
     walk_many,
 )
-from sitemapreader.discovery import WELL_KNOWN_PATHS
 from sitemapreader.fetch import MemoryFetcher
 from sitemapreader.fetch.local import StoredResponse
 from sitemapreader.issues import Severity
@@ -26,7 +25,6 @@ from sitemapreader.models import Format, SitemapEntry, Via
 from sitemapreader.outcomes import Role
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
 
@@ -171,17 +169,6 @@ async def test_events_have_the_sitemaps_too() -> None:
 # -- the search inside a walk
 
 
-async def test_a_probe_that_leads_to_a_dead_end_goes_on() -> None:
-    """A probed path that redirects to a page that was judged already does not end the search."""
-    home = b"<html></html>"
-    pages: Pages = {SITE + path: moved(SITE, home) for path in WELL_KNOWN_PATHS}
-    pages[SITE + "sitemap.txt"] = b"https://example.org/a\n"
-    walked = await walk_all(pages)
-    assert walked.locs == ["https://example.org/a"]
-    assert walked.outcome(MAP) == ("skipped", "html-not-sitemap")
-    assert walked.outcome(SITE + "sitemap_index.xml") == ("skipped", "already-read")
-
-
 async def test_a_probe_that_leads_to_a_sitemap_ends_the_search() -> None:
     """A probed path that redirects to a sitemap that is read already is as good as one."""
     pages: Pages = {ROBOTS: b"Sitemap: /all.xml", MAP: moved("https://example.org/all.xml", b"")}
@@ -237,10 +224,6 @@ PAGES: Pages = {
 }
 
 
-class DeliberateError(Exception):
-    """The test's own."""
-
-
 async def collect(pages: Pages, **arguments: Any) -> tuple[list[Document], list[Document]]:
     """Walk to the end; return the outcomes that were announced, and those of the report."""
     seen: list[Document] = []
@@ -268,28 +251,6 @@ async def test_every_outcome_comes_once(way: str, tmp_path: Path) -> None:
         found = {document.url: str(document.status) for document in seen}
         assert found[ROBOTS] == found[TOP] == found[CHILDREN[0]] == "complete"
         assert (found[CHILDREN[4]], found[GONE]) == ("skipped", "failed")
-
-
-async def test_leaving_early_announces_the_rest() -> None:
-    """A consumer that goes away still has an outcome of each document, and an error then counts."""
-    many = urlset(*(f"{SITE}{number}" for number in range(30_000)))
-    pages: Pages = {TOP: many, ROBOTS: f"Sitemap: {TOP}".encode()}
-    seen: list[Document] = []
-
-    async def leave(see: Callable[[Document], object]) -> None:
-        async with walk(SITE, fetcher=MemoryFetcher(pages), on_document=see) as entries:
-            async for _ in entries:
-                break
-
-    await leave(seen.append)
-    assert [(each.url, each.reason) for each in seen] == [(ROBOTS, ""), (TOP, "left-early")]
-
-    def fail(document: Document) -> None:
-        if document.reason:
-            raise DeliberateError
-
-    with pytest.raises(DeliberateError):
-        await leave(fail)
 
 
 @pytest.mark.parametrize(

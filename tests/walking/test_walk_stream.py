@@ -246,17 +246,6 @@ async def test_a_bug_comes_out_as_it_is() -> None:
     assert caught.value.__context__ is None
 
 
-async def test_a_bug_comes_out_at_the_end() -> None:
-    """A bug that the consumer did not wait for comes out when the walk is left."""
-
-    def follow(entry: SitemapEntry) -> bool:
-        raise ZeroDivisionError(entry.loc)
-
-    with pytest.raises(ZeroDivisionError):
-        async with start({TOP: index("https://example.org/a.xml")}, follow=follow):
-            await asyncio.sleep(0.05)
-
-
 async def test_a_bug_of_the_fetcher() -> None:
     """What a fetcher raises besides FetchError is a bug, and not an outcome."""
     with pytest.raises(KeyError):
@@ -276,29 +265,3 @@ async def test_the_users_exception_wins() -> None:
         await fail()
     assert caught.value is mine
     assert caught.value.__context__ is None
-
-
-@pytest.mark.parametrize("site", [None, "https://example.org/"])
-async def test_what_was_asked_for_when_the_consumer_left_is_skipped(site: str | None) -> None:
-    """A sitemap or robots.txt that had not answered is skipped, and the walk is not complete."""
-
-    class Silent(MemoryFetcher):
-        def open(self, url: str, **_: Any) -> Any:
-            self.requested.append(url)
-            return _Silence()
-
-    fetcher = Silent({})
-    async with walk(site, sitemaps=[] if site else [TOP], fetcher=fetcher) as entries:
-        with pytest.raises(TimeoutError):
-            await asyncio.wait_for(anext(aiter(entries)), 0.05)
-    (document,) = entries.report.documents
-    assert (document.status, document.reason) == ("skipped", "left-early")
-    assert document.is_lost
-    assert not entries.report.complete
-
-
-class _Silence:
-    async def __aenter__(self) -> None:
-        await asyncio.sleep(3_600)
-
-    async def __aexit__(self, *_: object) -> None: ...
