@@ -229,7 +229,7 @@ class BatchReader:
     def _read_gap(self, end: int) -> Iterator[list[Event]]:
         """Read text between two records that is neither blank nor a comment."""
         gap = self._pending[self._position : end]
-        is_sound = self.prolog.closed or self._tree.is_well_formed_gap(gap)
+        is_sound = self.prolog.closed or self._tree.is_well_formed_around(gap, is_tail=False)
         yield from self._mend(self._position, end, is_sound=is_sound)
 
     def _mend(self, start: int, end: int, *, is_sound: bool) -> Iterator[list[Event]]:
@@ -305,7 +305,7 @@ class BatchReader:
         if self._scanner.name and last >= 0 and _PARTIAL_TAG.match(text, last):
             text = text[:last]
         is_second = self.prolog.closed or self.prolog.has_nested_root
-        is_sound = is_second or self._tree.is_well_formed_tail(text)
+        is_sound = is_second or self._tree.is_well_formed_around(text, is_tail=True)
         said = self._count_faults()
         yield from self._read_mended(self._position, text, why)
         if not self.prolog.closed:

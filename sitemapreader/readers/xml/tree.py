@@ -1,8 +1,8 @@
 """The reader of well-formed records by the standard library's tree builder.
 
 A batch of records is parsed behind a start tag of our making, which binds the namespaces that are
-bound where it stands: so no parser ever sees a DOCTYPE, and no state outlives a batch. A record
-that it refuses is mended, as text, and given to the same tree builder.
+bound where it stands: so no parser ever sees a DOCTYPE (the armed one would refuse it), and no
+state outlives a batch. What it refuses, the mender tells to the same tree builder.
 """
 
 from __future__ import annotations
@@ -12,11 +12,10 @@ from bisect import bisect_right
 from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING
-from xml.etree.ElementTree import Element, ParseError, TreeBuilder, XMLParser
+from xml.etree.ElementTree import Element, ParseError, TreeBuilder
 
 from defusedxml.ElementTree import DefusedXMLParser
 
-from sitemapreader.issues import IssueCode
 from sitemapreader.readers.records.context import Record, find_errors, is_deep
 from sitemapreader.readers.records.vocabulary import MAX_NAMESPACE_CHARS
 from sitemapreader.readers.xml.boundaries import count_lines
@@ -29,8 +28,9 @@ from sitemapreader.readers.xml.markup import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping, Sequence
+    from collections.abc import Generator, Sequence
 
+    from sitemapreader.issues import IssueCode
     from sitemapreader.models import Event
     from sitemapreader.options import Limits
     from sitemapreader.readers.xml.prolog import Prolog
@@ -48,9 +48,7 @@ _MARKUP = re.compile(r"<!--.*?-->|<!\[CDATA\[.*?\]\]>|(<\?.*?\?>|<[^/])", re.DOT
 """A comment, a section or, with a group, what becomes an element: a PI, the start of a tag."""
 
 
-_COMMON_FAULT = re.compile(
-    rf"{HIDDEN}|{ODD_REFERENCE.pattern}|<(?P<prefix>[^\W\d][\w.\xb7-]*+):", re.DOTALL
-)
+_REFERENCE = re.compile(rf"{HIDDEN}|{ODD_REFERENCE.pattern}", re.DOTALL)
 _MOST_CHARS, _MOST_REFERENCES = 131_072, 4_096
 """Of a batch that is mended in one step, in 8 ms."""
 
@@ -65,19 +63,22 @@ class TreeReader:
         self._start_tag = ""
         self._long_tag, self._many_attributes = _write_tag_patterns(limits.attributes)
 
-    def parse(
-        self, text: str, line: int, unbound: Mapping[str, str] | None = None
-    ) -> Generator[list[Event], None, list[Record] | None]:
+    def parse(self, text: str, line: int) -> Generator[list[Event], None, list[Record] | None]:
         """Return the records of a batch whose first line is `line`; with pauses.
-
-        `unbound` is what prefixes mean that the document does not declare.
 
         `None` if they are not well-formed, or too much to be built: mending reports it.
         """
         if self._is_too_much(text):
             return None
+        parser = DefusedXMLParser(target=TreeBuilder(insert_pis=True), forbid_dtd=True)
         try:
-            root = yield from self._feed(TreeBuilder(insert_pis=True), text, unbound or {})
+            parser.feed(self.start_tag)
+            for start in range(0, len(text), _STEP_CHARS):
+                if start:
+                    yield []
+                parser.feed(text[start : start + _STEP_CHARS])
+            parser.feed(_END_TAG)
+            root: Element = parser.close()
         except (ParseError, ValueError):  # ValueError: a byte that is not UTF-8
             return None
         find_line = _LineFinder(text, line, root)
@@ -91,29 +92,28 @@ class TreeReader:
     def parse_mended(
         self, text: str, starts: Sequence[int], line: int
     ) -> Generator[list[Event], None, list[Record] | None]:
-        """Return the records of a batch that has the commonest faults, as `parse` does."""
-        if (mended := _mend_common(text, starts, self._prolog)) is None:
+        """Return the records that begin at `starts`, with mended references.
+
+        References that XML does not know, and each bare `&`, are written as it knows them.
+        """
+        repairs: list[set[IssueCode]] = [set() for _ in starts]
+
+        def write(match: re.Match[str]) -> str:
+            if match[0][0] == "<":
+                return match[0]
+            codes = repairs[bisect_right(starts, match.start()) - 1]
+            # One that is removed may join two parts of a tag: the parser has to refuse it
+            return "".join(f"&#{ord(one)};" for one in resolve_reference(codes, match)) or match[0]
+
+        if len(text) > _MOST_CHARS or not 0 < text.count("&") <= _MOST_REFERENCES:
             return None
-        text, unbound, repairs = mended
-        records = yield from self.parse(text, line, unbound)
+        mended = _REFERENCE.sub(write, text)
+        records = (yield from self.parse(mended, line)) if any(repairs) else None
         if records is None or len(records) != len(starts):
             return None
         for record, codes in zip(records, repairs, strict=True):
             record.repairs = codes
         return records
-
-    def _feed(
-        self, builder: TreeBuilder, text: str, unbound: Mapping[str, str]
-    ) -> Generator[list[Event], None, Element]:
-        parser = XMLParser(target=builder)  # noqa: S314 (a DTD cannot stand behind a start tag)
-        parser.feed(self.start_tag.removesuffix(">") + declare(unbound) + ">")
-        for start in range(0, len(text), _STEP_CHARS):
-            if start:
-                yield []
-            parser.feed(text[start : start + _STEP_CHARS])
-        parser.feed(_END_TAG)
-        root: Element = parser.close()
-        return root
 
     @property
     def start_tag(self) -> str:
@@ -127,31 +127,18 @@ class TreeReader:
         """Return whether records are well-formed."""
         return is_well_formed(f"{self.start_tag}{text}{_END_TAG}", in_namespaces=True)
 
-    def is_well_formed_gap(self, text: str) -> bool:
-        """Return whether the text between two records is well-formed so far.
+    def is_well_formed_around(self, text: str, *, is_tail: bool) -> bool:
+        """Return whether text between two records, or behind the last, is well-formed.
 
-        It may open and close elements around records, but not the root.
+        It may open and close elements around records; a tail also ends the document, which is
+        assumed where a parser could be made to take a lot of memory.
         """
-        wrappers = "".join(f"<{name}>" for name in self._prolog.wrappers)
-        # A gap is any text: a whole second document with its own DOCTYPE, say. That is refused
-        # behind a start tag; the armed parser refuses it regardless.
-        parser = DefusedXMLParser(target=_Nothing(), forbid_dtd=True)
-        try:
-            parser.feed(f"{self.start_tag}{wrappers}{text}<r/>")  # the next record
-        except (ParseError, ValueError):  # ValueError: what defusedxml refuses, too
-            return False
-        return True
-
-    def is_well_formed_tail(self, text: str) -> bool:
-        """Return whether the text behind the last record ends a well-formed document.
-
-        That is assumed where a parser could be made to take a lot of memory.
-        """
-        if text.count("<") > self._limits.record_elements:
+        if is_tail and text.count("<") > self._limits.record_elements:
             return True
         wrappers = "".join(f"<{name}>" for name in self._prolog.wrappers)
-        start_tag = f"<{self._prolog.root}{self.start_tag.removeprefix('<r')}"
-        return is_well_formed(f"{start_tag}{wrappers}{text}", in_namespaces=True)
+        start_tag = f"<{self._prolog.root}{self.start_tag.removeprefix('<r')}{wrappers}"
+        next_tag = "" if is_tail else "<r/>"
+        return is_well_formed(f"{start_tag}{text}{next_tag}", in_namespaces=True, final=is_tail)
 
     # -- limits
 
@@ -200,46 +187,7 @@ class _LineFinder:
 
 def parse_element(start_tag: str, text: str) -> Element:
     """Parse well-formed elements behind a start tag; return their parent."""
-    parser = XMLParser()  # noqa: S314 (a DTD cannot stand behind a start tag)
+    parser = DefusedXMLParser(forbid_dtd=True)
     parser.feed(f"{start_tag}{text}{_END_TAG}")
     element: Element = parser.close()
     return element
-
-
-class _Nothing:
-    """A builder that builds nothing, to check only whether a text is well-formed."""
-
-    def close(self) -> None:
-        """Build nothing."""
-
-
-def _mend_common(
-    text: str, starts: Sequence[int], prolog: Prolog
-) -> tuple[str, dict[str, str], list[set[IssueCode]]] | None:
-    """Mend the commonest faults of records that begin at `starts`.
-
-    References that XML does not know, and each bare `&`, are written as it knows them. Returns the
-    text, what prefixes mean that nothing declares, and what was repaired in each record; `None` if
-    there is nothing of that.
-    """
-    if len(text) > _MOST_CHARS or text.count("&") > _MOST_REFERENCES:
-        return None
-    repairs: list[set[IssueCode]] = [set() for _ in starts]
-    unbound: set[str] = set()
-
-    def write(match: re.Match[str]) -> str:
-        codes, prefix = repairs[bisect_right(starts, match.start()) - 1], match["prefix"]
-        if prefix and prefix not in prolog.namespaces and prefix != "xml":
-            unbound.add(prefix)
-            codes.add(IssueCode.UNBOUND_PREFIX)
-            if match.start() in starts:
-                prolog.own_prefix = prefix
-        if match[0][0] == "<":
-            return match[0]
-        # One that is removed may join two parts of a tag: the parser has to refuse it
-        return "".join(f"&#{ord(one)};" for one in resolve_reference(codes, match)) or match[0]
-
-    mended = _COMMON_FAULT.sub(write, text)
-    if not any(repairs) or any(f"xmlns:{prefix}" in text for prefix in unbound):
-        return None
-    return mended, {prefix: prolog.guess_uri(prefix) for prefix in sorted(unbound)}, repairs
