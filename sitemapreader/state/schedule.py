@@ -186,7 +186,7 @@ def _find_turns(
         moments | {"names": json.dumps([*names])} | values,
     )
     return [
-        PlannedDocument(url, site, due, math.sqrt(waiting) / 2, *rest)
+        PlannedDocument(url, site, due, math.sqrt(abs(waiting or 0)) / 2, *rest)  # damaged rates
         for url, site, due, waiting, *rest in rows
     ]
 

@@ -85,7 +85,7 @@ async def make_state(db: Path) -> set[str]:
 def look(db: Path) -> None:
     """Read all that a state can tell; only StateError may come of it."""
     state = State(db)
-    for read in (state.sites, state.documents, state.unlisted, state.gone):
+    for read in (state.sites, state.documents, state.unlisted, state.gone, lambda: state.plan(9)):
         with suppress(StateError):
             list(read())
 
@@ -166,6 +166,7 @@ WRONG: dict[str, Any] = {
     "text that is no UTF-8": "UPDATE document SET final_url = CAST(x'ff' AS TEXT)",
     "a number as text": "UPDATE document SET etag = x'05'",
     "children that are no JSON": "UPDATE document SET child_list = '['",
+    "rates below zero": "UPDATE document SET rate = iif(id = 2, 1.0, -5.0)",
     "a time beyond all": "UPDATE site SET ended = 1e300",
     "a time of a page beyond all": "INSERT INTO page (site, key, loc, since, document, why)"
     " VALUES (1, x'00', 'https://example.org/x', 1e300, '', 'missing')",
