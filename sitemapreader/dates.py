@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, date, datetime, time, timedelta, timezone
-from enum import StrEnum
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
@@ -223,68 +222,3 @@ def as_until(value: When) -> datetime:
     """Return the end of what a `When` means: the last moment of a day."""
     is_day = isinstance(value, date) and not isinstance(value, datetime)
     return as_since(value) + (_DAY - timedelta.resolution if is_day else timedelta())
-
-
-# -- what the lastmods of a document are worth
-
-
-class LastmodKind(StrEnum):
-    """What the lastmods of a document look like."""
-
-    NONE = "none"
-    EQUAL = "equal"  # ten or more, all of one moment
-    FUTURE = "future"  # the last is more than a day ahead
-    NOW = "now"  # nine in ten are of the moment of the request
-    REBUILT = "rebuilt"  # nine in ten known records are others, and no URL is new or gone
-    VARIED = "varied"
-
-    def confirm(self, before: str) -> str:
-        """Return it, with a question mark if it may be true once, and is not seen twice."""
-        is_sure = self not in _MAYBE_TRUE or before.rstrip("?") == self
-        return str(self) if is_sure else f"{self}?"
-
-
-STAMPED = frozenset({LastmodKind.EQUAL, LastmodKind.NOW, LastmodKind.REBUILT})
-"""Such dates are those of the file, and say nothing of its pages."""
-_MAYBE_TRUE = STAMPED - {LastmodKind.EQUAL}
-_MOMENT = timedelta(minutes=2)
-_LEAST_RECORDS = 10
-
-
-class LastmodTally:
-    """The lastmods of one document, counted as they are read."""
-
-    def __init__(self, asked_at: float) -> None:
-        self.number = self._dated = self._recent = 0
-        self.last, self._first = datetime.min.replace(tzinfo=UTC), _END_OF_TIME
-        self._asked_at = datetime.fromtimestamp(asked_at, UTC)
-        self._day = self._asked_at.toordinal() - 2
-
-    def add(self, lastmods: list[datetime | None]) -> None:
-        """Count the next records, dated or not."""
-        dates = list(filter(None, lastmods))
-        self.number += len(lastmods)
-        self._dated += len(dates)
-        is_equal = self.last - self._first <= _MOMENT  # so far
-        if dates and not is_equal and dates[0].tzinfo is not dates[-1].tzinfo:
-            # These take five times as long to compare, and old ones tell no more.
-            dates = [date for date in dates if date.toordinal() >= self._day]
-        self.last = max(self.last, max(dates, default=self.last))
-        if is_equal:
-            self._first = min(self._first, min(dates, default=self._first))
-        if self.last >= (limit := self._asked_at - _MOMENT):
-            self._recent += sum(date >= limit for date in dates)
-
-    def judge(self, changed: int = 0) -> LastmodKind:
-        """Return what they look like; so many `changed`, if no URL is new or gone."""
-        most = 0.9 * self.number
-        if not self._dated:
-            return LastmodKind.NONE
-        if self._dated >= _LEAST_RECORDS and self.last - self._first <= _MOMENT:
-            return LastmodKind.EQUAL
-        if self.last > self._asked_at + TOLERANCE:
-            return LastmodKind.FUTURE
-        if self._recent >= most:
-            return LastmodKind.NOW
-        is_rebuilt = self.number >= _LEAST_RECORDS and changed >= most
-        return LastmodKind.REBUILT if is_rebuilt else LastmodKind.VARIED

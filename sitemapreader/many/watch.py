@@ -16,7 +16,7 @@ from sitemapreader.many.visitor import SiteBatch
 from sitemapreader.models import Change
 from sitemapreader.rows import SiteRows
 from sitemapreader.state import State
-from sitemapreader.state.schedule import find_stamped, find_unscheduled, plan_sites
+from sitemapreader.state.schedule import find_unscheduled, plan_sites
 from sitemapreader.urls import url_key
 from sitemapreader.walker.config import refuse_unknown
 from sitemapreader.walker.state_writer import StateAccess
@@ -62,9 +62,8 @@ def watch(
         pace: requests an hour for each site, on average over all: those in which more news is
             expected get more. What was not spent is saved for an hour at most.
         tick_seconds: how long to wait between two rounds.
-        kinds: which changes are delivered: "new", "gone", "unlisted", "changed"; the last not of
-            sitemaps whose dates are those of the file, as `DocumentState.lastmods` says. Without
-            "gone" no page is asked; else they are an eighth of all requests at most.
+        kinds: which changes are delivered: "new", "gone", "unlisted", "changed". Without "gone"
+            no page is asked; else they are an eighth of all requests at most.
         initial: whether all URLs of a site are delivered when it is read for the first time.
         arguments: those of `walk_many`, without `changes`, `unlisted`, `gone` and `revisit`;
             `max_time` is for how long to watch, and `on_site` is called for each site of each
@@ -212,8 +211,6 @@ class Watch(TaskStream[SiteBatch]):
         chosen = {name: self._sites[name] for name in {**due, **unread}}
         if not chosen:
             return
-        doubtful = chosen if Change.CHANGED in self._kinds else ()
-        stamped = await self._access.ask(find_stamped, doubtful)
         silent = {
             check_task(self._sites[name]).name
             for name, was_read in unread.items()
@@ -226,12 +223,7 @@ class Watch(TaskStream[SiteBatch]):
             **{**self._arguments, "gone": pages},
         ) as run:
             async for site, entries in run.batches():
-                wanted = [
-                    entry
-                    for entry in entries
-                    if str(entry.change) in self._kinds
-                    and not (entry.change is Change.CHANGED and entry.sitemap in stamped)
-                ]
+                wanted = [entry for entry in entries if str(entry.change) in self._kinds]
                 if wanted and site not in silent:
                     yield site, wanted
         self._pages_left -= _REQUESTS_A_PAGE * (most - pages.left)

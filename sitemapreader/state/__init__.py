@@ -83,9 +83,6 @@ class DocumentState:
         children: how many sitemaps it listed.
         read_at: when it was last read or revalidated.
         lastmod: what its index said of it then.
-        lastmods: what those of its records look like: "none", "equal" (ten or more), "future" (more
-            than a day ahead), "now" (the moment of the request), "rebuilt" (all others, and nothing
-            new or gone), "varied"; "now?" and "rebuilt?" until that was seen twice; "" of an index.
         etag: validator, as sent.
         last_modified: the other validator, as sent.
     """
@@ -99,7 +96,6 @@ class DocumentState:
     children: int
     read_at: datetime | None = attrs.field(converter=attrs.converters.optional(as_moment))
     lastmod: str | None
-    lastmods: str
     etag: str | None
     last_modified: str | None
 
@@ -212,7 +208,7 @@ class State:
         return self._read(
             DocumentState,
             "SELECT site.name, url, status, reason, format, entries, children, read_at, lastmod,"
-            " lastmods, etag, last_modified FROM document JOIN site ON site.id = document.site"
+            " etag, last_modified FROM document JOIN site ON site.id = document.site"
             " ORDER BY site.name, url",
         )
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-VERSION = 9
+VERSION = 10
 """Of a state's tables. Files of earlier versions are replaced, those of later ones refused."""
 _APPLICATION_ID = 0x534D5244
 """In the header of our files: https://www.sqlite.org/fileformat.html, 1.3.12."""

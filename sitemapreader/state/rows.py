@@ -111,7 +111,6 @@ class DocumentRow:
     read_at: float | None = None
     filters: str | None = None
     window: int = 0
-    lastmods: str = ""
     validators: int = 0
     dates: int = 0
     body_run: int = 0

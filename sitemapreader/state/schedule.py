@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from sitemapreader.dates import STAMPED
 from sitemapreader.state.database import read_script
 from sitemapreader.state.law import IS_INDEX, has_pending
 from sitemapreader.state.rows import DocumentRow, Run, as_moment, load_document, update_document
@@ -157,7 +156,6 @@ class PlannedDocument:
             site.
         rate: how many URLs an hour it is expected to publish or to drop.
         asked_at: when it last answered.
-        lastmods: what its own dates look like: see `DocumentState`.
     """
 
     url: str
@@ -166,7 +164,6 @@ class PlannedDocument:
     waiting: float
     rate: float
     asked_at: datetime = attrs.field(converter=as_moment)
-    lastmods: str
 
 
 def _find_turns(
@@ -182,7 +179,7 @@ def _find_turns(
     moments = {"now": now, "far": now + _LONGEST_RETRY_AFTER}
     rows = db.execute(
         f"{read_script('turns.sql')}"
-        f" SELECT url, name, due, waiting, rate, asked_at, lastmods FROM turn WHERE {where}",
+        f" SELECT url, name, due, waiting, rate, asked_at FROM turn WHERE {where}",
         moments | {"names": json.dumps([*names])} | values,
     )
     return [
@@ -259,13 +256,6 @@ def find_unscheduled(db: sqlite3.Connection, names: Iterable[str], now: float) -
         if not _has_turns(db, site) and _find_rested(db, name, now) <= now:
             found[name] = bool(was_read)
     return found
-
-
-def find_stamped(db: sqlite3.Connection, names: Iterable[str]) -> frozenset[str]:
-    """Return the final URLs of documents whose lastmods say nothing of their pages."""
-    sql = "SELECT final_url, lastmods FROM document JOIN site ON site.id = site WHERE name = ?"
-    rows = (row for name in names for row in db.execute(sql, (name,)))
-    return frozenset(url for url, kind in rows if kind in STAMPED)
 
 
 # -- one walk

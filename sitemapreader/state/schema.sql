@@ -44,7 +44,6 @@ CREATE TABLE document (
     read_at REAL,               -- when it was asked for, the time that the server vouches for it
     filters TEXT,               -- those that kept something of it back; NULL if nothing was
     window INTEGER NOT NULL DEFAULT 0,    -- whether it lists recent items only
-    lastmods TEXT NOT NULL DEFAULT '',     -- what those of its records look like: see `LastmodKind`; or ''
     validators INTEGER NOT NULL DEFAULT 0,    -- 1: they changed with its bytes once; -1: they did not; or 0
     dates INTEGER NOT NULL DEFAULT 0,     -- the same of the lastmod in its index
     -- what it proves about URLs that are missing: see law.py

@@ -286,7 +286,6 @@ class DocumentReading:
     is_window: bool
     was_dated: bool
     """Its index said that it had not changed."""
-    lastmods: str
 
 
 def save_outcome(
@@ -345,7 +344,6 @@ def save_outcome(
             "child_list": json.dumps(children) if children else None,
             "filters": reading.filters,
             "window": int(reading.is_window),
-            "lastmods": reading.lastmods,
         }
     update_document(db, row, found)
 

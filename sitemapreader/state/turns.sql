@@ -15,7 +15,7 @@ observed AS (
     WHERE rate > 0
 ),
 turn AS (
-    SELECT url, name, rate, asked_at, lastmods,
+    SELECT url, name, rate, asked_at,
         max(:now, rested, iif(not_before > :far, 0, not_before),
             iif(site_rested > :far, 0, site_rested)) AS due,
         -- its square, because not every SQLite knows roots

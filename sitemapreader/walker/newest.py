@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from operator import attrgetter
 from typing import TYPE_CHECKING, Unpack
 
 import attrs
 
-from sitemapreader.dates import TOLERANCE, LastmodKind, LastmodTally, latest_moment
+from sitemapreader.dates import TOLERANCE, latest_moment
 from sitemapreader.event_loop import without_await
 from sitemapreader.models import SitemapEntry, UrlEntry
 from sitemapreader.outcomes import NOT_NEWER, OVER_LIMIT
@@ -24,6 +23,10 @@ _OWN = ("state", "changes", "unlisted", "gone", "max_urls", "order", "sample", "
 """Arguments of a walk by which this one would not see every URL in its own order."""
 _SPARE = 1_000
 """Entries that may wait to be compared."""
+_MOMENT = timedelta(minutes=2)
+"""A file is made in less; dates of its making do not differ by more."""
+_LEAST_RECORDS = 10
+"""Fewer may be of one moment by chance."""
 
 
 @attrs.frozen(eq=False)
@@ -37,7 +40,7 @@ class Newest:
             in the index.
         reason: why it is not proven: "dates-exceeded", "undated-sitemaps", "equal-dates" (of all
             sitemaps), "documents-limit", "equal-lastmods", "now-lastmods" or "future-lastmods" (of
-            the URLs of a sitemap: see `DocumentState`), "undated-urls" (there are fewer with a date
+            the URLs of a sitemap), "undated-urls" (there are fewer with a date
             than were asked for), or the reason of the walk's outcome; "" if it is.
         documents: how many sitemaps were asked for.
         undated: how many URLs had no date, and are not among the entries.
@@ -52,6 +55,36 @@ class Newest:
     undated: int
     future: int
     report: Report
+
+
+@attrs.define
+class _Dates:
+    """The lastmods of the records of one sitemap."""
+
+    first: datetime | None = None
+    last: datetime | None = None
+    number: int = 0
+    dated: int = 0
+    recent: int = 0
+
+    def add(self, lastmod: datetime | None, began: datetime) -> None:
+        """Count a record, dated or not."""
+        self.number += 1
+        if lastmod is not None:
+            self.first = min(self.first or lastmod, lastmod)
+            self.last = max(self.last or lastmod, lastmod)
+            self.dated += 1
+            self.recent += lastmod >= began
+
+    def find_doubt(self, horizon: datetime) -> str:
+        """Return why they are dates of the file, and not of its pages; or ""."""
+        if self.first is None or self.last is None:
+            return ""
+        if self.dated >= _LEAST_RECORDS and self.last - self.first <= _MOMENT:
+            return "equal-lastmods"
+        if self.last > horizon:
+            return "future-lastmods"
+        return "now-lastmods" if self.recent >= 0.9 * self.number else ""
 
 
 class _Search:
@@ -69,10 +102,10 @@ class _Search:
         """No URL of the sitemap that is read is newer, if its index is right."""
         self._is_exceeded = self._has_skipped = False
         self._unread: list[datetime | None] = []
-        self._tally = LastmodTally(time.time())
-        self._lastmods: list[datetime | None] = []
-        self._doubtful: list[tuple[datetime, LastmodKind]] = []
-        """The sitemaps whose dates prove nothing: the last date, and what they look like."""
+        self._began = datetime.now(UTC) - _MOMENT
+        self._dates = _Dates()
+        self._doubtful: list[tuple[datetime, str]] = []
+        """The sitemaps whose dates prove nothing: the last date, and why."""
 
     async def gate(self, entry: SitemapEntry) -> str:
         """Return why a sitemap is not read, or ""."""
@@ -95,10 +128,7 @@ class _Search:
         """Compare an entry with the newest."""
         date = entry.date
         self._compare(date)
-        self._lastmods.append(entry.lastmod)
-        if len(self._lastmods) == _SPARE:
-            self._tally.add(self._lastmods)
-            self._lastmods.clear()
+        self._dates.add(entry.lastmod, self._began)
         if date is None:
             self.undated += 1
         elif date > self._horizon:
@@ -118,10 +148,9 @@ class _Search:
 
     def end_sitemap(self) -> None:
         """Sort what a sitemap had, and judge its dates."""
-        self._tally.add(self._lastmods)
-        if (kind := self._tally.judge()) not in (LastmodKind.NONE, LastmodKind.VARIED):
-            self._doubtful.append((self._tally.last, kind))
-        self._tally, self._lastmods = LastmodTally(time.time()), []
+        if self._dates.last and (doubt := self._dates.find_doubt(self._horizon)):
+            self._doubtful.append((self._dates.last, doubt))
+        self._dates, self._began = _Dates(), datetime.now(UTC) - _MOMENT
         self.sort()
 
     def sort(self) -> None:
@@ -145,9 +174,9 @@ class _Search:
             return "equal-dates" if is_one else "documents-limit"
         if not report.complete:
             return report.outcome.reason or "incomplete"
-        for last, kind in self._doubtful:
+        for last, doubt in self._doubtful:
             if last >= (self._floor or self._horizon):
-                return f"{kind}-lastmods"
+                return doubt
         return "undated-urls" if self._floor is None and self.undated else ""
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self
 
 import attrs
 
-from sitemapreader.dates import LastmodTally, is_since, parse_lastmod
+from sitemapreader.dates import is_since, parse_lastmod
 from sitemapreader.discovery.download import PriorVersion
 from sitemapreader.fetch.local import StoredResponse
 from sitemapreader.issues import without_userinfo
@@ -62,9 +62,7 @@ class DocumentTracker:
         self._index = job.parent.key if is_child and job.parent else ""
         self._is_doubtful = job.entry.via.is_guess and row.read_run is None
         self._asked_at = writer.clock()
-        self._news = self._changed = 0
-        self._lastmods = LastmodTally(self._asked_at)
-        self._listed = 0
+        self._news = 0
         self._withheld = False
         self._children: list[tuple[str, str | None]] = []
         self._batches = deque(known.batches)
@@ -257,7 +255,6 @@ class DocumentTracker:
                 self._has_changed = True
                 break
             del self._waiting[:size]
-            self._listed += size
             self._withheld |= filters is not None
         return [] if self._batches else self.take_rest()
 
@@ -274,7 +271,6 @@ class DocumentTracker:
         keys = [hash_url(entry.loc) for entry in entries]
         records = [hash_record(entry) for entry in entries]
         changes = await self._writer.ask(store.compare, self.row, keys, records)
-        self._changed += changes.count(Change.CHANGED)
         # What a record says of itself happened since some day; this, since the last walk.
         for entry, change in zip(entries, changes, strict=True):
             entry.change = change
@@ -289,8 +285,6 @@ class DocumentTracker:
         `passed` are those that passed the filters; `unique` may have dropped some of them.
         """
         entries, offered, row = compared.entries, compared.offered, self.row
-        self._listed += len(entries)
-        self._lastmods.add([entry.lastmod for entry in entries])
         self._news += [entry.change for entry in sent].count(Change.NEW)
         is_withheld = len(sent) < len(offered)
         self._withheld |= is_withheld
@@ -315,15 +309,6 @@ class DocumentTracker:
         keys, records = compared.keys, compared.records
         await self._writer.commit_on_ack(store.log, row, keys, records, locs, "".join(marks))
 
-    def _judge_lastmods(self, document: Document) -> str:
-        """Return what the lastmods look like; what they did if not all of them were seen."""
-        row, tally = self.row, self._lastmods
-        if document.status is not Status.COMPLETE or tally.number != self._listed:
-            return row.lastmods
-        has_news = self._news or document.listed != row.entries
-        kind = tally.judge(0 if has_news else self._changed)
-        return kind.confirm(row.lastmods) if tally.number else ""
-
     # -- after the visit
 
     async def finish(
@@ -346,7 +331,6 @@ class DocumentTracker:
                 children=self._children,
                 is_window=is_window,
                 was_dated=self._is_dated,
-                lastmods=self._judge_lastmods(document),
             )
         )
         await self._writer.commit_on_ack(

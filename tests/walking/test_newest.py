@@ -241,3 +241,33 @@ def test_in_the_shell(tmp_path: Path) -> None:
     assert run("newest", str(tmp_path), "-n", "0").returncode == 2
     shown = run("newest", str(tmp_path), "--include", "nothing")
     assert (shown.returncode, "newest" in shown.stderr) == (0, False)
+
+
+STAMP = [(page(f"a/{n}"), "2024-05-01") for n in range(12)]
+DATED = [(page(n), f"2024-01-{n:02}") for n in range(1, 20)]
+
+
+@pytest.mark.parametrize(
+    ("stamped", "number", "reason"),
+    [
+        (STAMP, 5, "equal-lastmods"),
+        (STAMP[:9], 5, ""),  # so few may be of one day
+        ([(page(n), f"2024-05-01T00:00:{n:02}Z") for n in range(12)], 5, "equal-lastmods"),
+        ([(loc, "2023-05-01") for loc, _ in STAMP], 5, ""),  # older ones are no matter
+        (STAMP, 50, ""),  # all are given
+        ([*STAMP, (page("b"), "2024-05-02")], 5, ""),
+    ],
+)
+async def test_dates_of_a_file_prove_nothing(stamped: Listed, number: int, reason: str) -> None:
+    """Which of twelve URLs with one date are the newest is unknown; older ones matter not."""
+    found = await find(make_site({"a": stamped, "dated": DATED}), number)
+    assert (found.proven, found.reason) == (not reason, reason)
+
+
+async def test_the_moment_of_the_request_is_no_date() -> None:
+    """A sitemap that dates all its URLs with the present does not say which is the newest."""
+    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    few = [(page(n), now) for n in range(5)]
+    assert (await find(make_site({"a": few}), 2)).reason == "now-lastmods"
+    mixed = [*few, *DATED[:1]]
+    assert (await find(make_site({"a": mixed}), 2)).proven

@@ -55,12 +55,11 @@ def run_state(arguments: argparse.Namespace) -> int:
 def format_plan(planned: Iterable[PlannedDocument], now: datetime) -> Iterator[str]:
     """Yield a line for each document: its URL, from when it is due, and why."""
     for each in planned:
-        lastmods = f", lastmods {each.lastmods}" if each.lastmods else ""
         due = "" if each.due <= now else f"not before {each.due:%Y-%m-%d %H:%M} UTC, "
         yield (
             f"{escape_urls([each.url])[0]}: {due}{each.waiting:.2g} waiting,"
             f" {24 * each.rate:.2g} URLs new or gone a day,"
-            f" asked {each.asked_at:%Y-%m-%d %H:%M} UTC{lastmods}\n"
+            f" asked {each.asked_at:%Y-%m-%d %H:%M} UTC\n"
         )
 
 
