@@ -198,7 +198,7 @@ async def discover(
         probe: whether the well-known paths are tried: "auto", if no sitemap that the site names
             answers; "few", then only `/sitemap.xml` and `/sitemap_index.xml`, for long lists of
             sites of which many have no sitemap; "always"; "deep", always, and then the paths of the
-            platform that the start page or a sitemap's name shows (docs/behaviour.md names them);
+            platform that the start page or robots.txt shows (docs/behaviour.md names them);
             or "never".
         extra_paths: paths to try before the well-known ones.
         feeds: also accept the feeds that the start page links to.

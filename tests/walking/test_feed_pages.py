@@ -147,8 +147,7 @@ async def test_another_host_is_not_asked() -> None:
     ("answer", "reason"),
     [
         (Answer(status=404), "http-status"),
-        (Answer(status=410), "http-status"),
-        (Answer(status=500), "http-status"),
+        (Answer(b"<!doctype html><html><body>Page 2</body></html>"), "html-not-sitemap"),
         (Answer(b"not found"), "not-a-sitemap"),
     ],
 )
