@@ -6,7 +6,9 @@ import json
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Self
 
-from sitemapreader.audit.database import read_queries
+import attrs
+
+from sitemapreader.audit.database import AuditDatabase, read_queries
 from sitemapreader.audit.models import SCHEMA, Row, read_json
 from sitemapreader.audit.report import find_audit_format, find_hits_suffix
 from sitemapreader.issues import Severity
@@ -18,7 +20,6 @@ if TYPE_CHECKING:
 
     import duckdb
 
-    from sitemapreader.audit.database import AuditDatabase
     from sitemapreader.report import Report
 
 _ROWS_AT_ONCE = 20_000
@@ -68,17 +69,19 @@ def _list_hits(content: Any) -> list[tuple[str, str, str | None, int | None]]:
     for code, documents in content["hits"].items():
         for document, hits in documents.items():
             for hit in hits:
-                if not isinstance(hit, str) and not (type(hit) is int and 0 <= hit < _TOO_MANY):
+                if isinstance(hit, str):
+                    rows.append((code, document, hit, None))
+                elif type(hit) is int and 0 <= hit < _TOO_MANY:
+                    rows.append((code, document, None, hit))
+                else:
                     raise TypeError(hit)
-                rows.append(
-                    (code, document, *((hit, None) if isinstance(hit, str) else (None, hit)))
-                )
     return rows
 
 
 # -- the result
 
 
+@attrs.define(repr=False, eq=False)
 class Audit:
     """The result of an audit; a context manager that closes its database.
 
@@ -97,17 +100,10 @@ class Audit:
         report: of the walk.
     """
 
-    def __init__(
-        self,
-        findings: list[Row],
-        facts: Row,
-        database: AuditDatabase,
-        report: Report,
-    ) -> None:
-        self.findings = findings
-        self.facts = facts
-        self.report = report
-        self._database = database
+    findings: list[Row]
+    facts: Row
+    _database: AuditDatabase
+    report: Report
 
     def __repr__(self) -> str:
         rules = f"{len(self.findings)} rules hit, {len(self.facts.passed)} passed"
