@@ -78,6 +78,11 @@ def is_end(text: str, names: list[str]) -> bool:
     return text.strip(" \t\r\n") == tags or _NOTHING.sub("", text) == tags
 
 
+def _has_end(text: str) -> bool:
+    """Return whether a record ends with a tag that may end it, and is not cut off."""
+    return text.startswith("</", text.rfind("<")) or text.rstrip().endswith("/>")
+
+
 class BatchReader:
     """Reader of everything behind the root's start tag, which ends on `line`.
 
@@ -205,7 +210,9 @@ class BatchReader:
             if not self.finished and not (yield from self._read_tree([(start, end)])):
                 text = self._pending[start:end]
                 # SECURITY: a parser could be made to take a lot of memory
-                is_sound = len(text) > _MANY_CHARS or self._tree.is_well_formed(text)
+                is_sound = len(text) > _MANY_CHARS or (
+                    _has_end(text) and self._tree.is_well_formed(text)
+                )
                 yield from self._mend(start, end, is_sound=is_sound)
 
     def _read_tree(self, batch: Sequence[Span]) -> Generator[list[Event], None, bool]:
@@ -213,7 +220,8 @@ class BatchReader:
         start, end = batch[0][0], batch[-1][1]
         text = self._pending[start:end]
         # A section with more beginnings than ends may be well-formed, but not as it was meant.
-        if text.count(SECTION_START) > text.count(CLOSINGS[SECTION_START]):
+        is_odd = text.count(SECTION_START) > text.count(CLOSINGS[SECTION_START])
+        if is_odd or not _has_end(text):
             return False
         line = self._count_lines(start)
         records = yield from self._tree.parse(text, line)
@@ -242,7 +250,7 @@ class BatchReader:
         self._position = end
 
     def _count_faults(self) -> int:
-        return sum(self._stats.counts[code] for code in _OF_MARKUP)
+        return sum(map(self._stats.counts.__getitem__, _OF_MARKUP))
 
     def _read_mended(
         self, start: int, text: str, why: IssueCode | None = None

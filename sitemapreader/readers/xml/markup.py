@@ -109,14 +109,11 @@ def _resolve(name: str) -> str:
     return _XML.get(name) or chr(int(name[1:].replace("x", "0x"), 0))
 
 
-def is_well_formed(text: str, *, in_namespaces: bool = False, final: bool = True) -> bool:
-    """Return whether a text is a well-formed document, or begins one.
-
-    No DOCTYPE can begin in it, or only where the parser refuses it.
-    """
+def is_well_formed(text: str, *, in_namespaces: bool = False) -> bool:
+    """Return whether a text, in which no DOCTYPE begins, is a well-formed document."""
     try:
         # The separator must be a character that no namespace may have
-        expat.ParserCreate(namespace_separator="\1" if in_namespaces else None).Parse(text, final)
+        expat.ParserCreate(namespace_separator="\1" if in_namespaces else None).Parse(text, True)
     except (expat.ExpatError, ValueError):  # ValueError: a byte that is not UTF-8
         return False
     return True

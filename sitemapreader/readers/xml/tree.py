@@ -1,8 +1,8 @@
 """The reader of well-formed records by the standard library's tree builder.
 
 A batch of records is parsed behind a start tag of our making, which binds the namespaces that are
-bound where it stands: so no parser ever sees a DOCTYPE (the armed one would refuse it), and no
-state outlives a batch. What it refuses, the mender tells to the same tree builder.
+bound where it stands: so no parser ever sees a DOCTYPE, and no state outlives a
+batch. What it refuses, the mender tells to the same tree builder.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from bisect import bisect_right
 from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING
-from xml.etree.ElementTree import Element, ParseError, TreeBuilder
+from xml.etree.ElementTree import Element, ParseError, TreeBuilder, XMLParser
 
 from defusedxml.ElementTree import DefusedXMLParser
 
@@ -70,7 +70,8 @@ class TreeReader:
         """
         if self._is_too_much(text):
             return None
-        parser = DefusedXMLParser(target=TreeBuilder(insert_pis=True), forbid_dtd=True)
+        builder = TreeBuilder(insert_pis=True)
+        parser = XMLParser(target=builder)  # noqa: S314 (a DTD cannot stand behind a start tag)
         try:
             parser.feed(self.start_tag)
             for start in range(0, len(text), _STEP_CHARS):
@@ -137,8 +138,16 @@ class TreeReader:
             return True
         wrappers = "".join(f"<{name}>" for name in self._prolog.wrappers)
         start_tag = f"<{self._prolog.root}{self.start_tag.removeprefix('<r')}{wrappers}"
-        next_tag = "" if is_tail else "<r/>"
-        return is_well_formed(f"{start_tag}{text}{next_tag}", in_namespaces=True, final=is_tail)
+        if is_tail:
+            return is_well_formed(f"{start_tag}{text}", in_namespaces=True)
+        # A gap is any text: a whole second document with its own DOCTYPE, say. That is refused
+        # behind a start tag; the armed parser refuses it regardless.
+        parser = DefusedXMLParser(target=_Nothing(), forbid_dtd=True)
+        try:
+            parser.feed(f"{start_tag}{text}<r/>")  # the next record
+        except (ParseError, ValueError):  # ValueError: what defusedxml refuses, too
+            return False
+        return True
 
     # -- limits
 
@@ -187,7 +196,14 @@ class _LineFinder:
 
 def parse_element(start_tag: str, text: str) -> Element:
     """Parse well-formed elements behind a start tag; return their parent."""
-    parser = DefusedXMLParser(forbid_dtd=True)
+    parser = XMLParser()  # noqa: S314 (a DTD cannot stand behind a start tag)
     parser.feed(f"{start_tag}{text}{_END_TAG}")
     element: Element = parser.close()
     return element
+
+
+class _Nothing:
+    """A builder that builds nothing, to check only whether a text is well-formed."""
+
+    def close(self) -> None:
+        """Build nothing."""
