@@ -212,15 +212,7 @@ class SitemapReader:
             yield from self._decompress(self._unread)
         if self._decompressor and not self.finished:
             yield from self._read_pieces(self._decompressor.close())
-        if self._decompressor is None:
-            is_usual = not cut and self._charset in (None, "utf-8") and not self._extra_formats
-            if is_usual and (whole := read_whole(self._unread, self.stats, self.limits)):
-                self._whole_format, events = whole
-                self.finished = True
-                yield events
-                return
-            yield from self._decompress(self._unread)
-        if self._decompressor and not self.finished:
+        if not self.finished:
             yield from self._finish(IssueCode.TRUNCATED if cut else None)
 
     def salvage(self, answer: FeedparserAnswer) -> None:

@@ -54,8 +54,11 @@ _MAX_BASES = 4
 
 _HTML = frozenset({"html", "head", "body", "title", "meta", "script"})
 
+_CONTROLS = "\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff"
+_COMMENT = rf"<!--(?>(?:[^-{_CONTROLS}]++|-(?!-))*)-->"
 _COMMON = re.compile(
-    r"""(?:<\?xml version="1\.0"(?: encoding="(?ai:utf-8)")? ?\?>\s*+)?"""
+    r"""(?:<\?xml version="1\.0"(?: encoding="(?ai:utf-8)")? ?\?>)?"""
+    rf"(?>(?:[ \t\r\n]++|{_COMMENT}|<\?xml-stylesheet [^?<>{_CONTROLS}]*+\?>)*)"
     rf"<(urlset|sitemapindex|rss|feed)(?=[\s>])({ATTRIBUTES})>"
 )
 """How most documents begin."""
