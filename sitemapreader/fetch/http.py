@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import time
 from base64 import b64encode
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from math import inf
@@ -361,11 +362,17 @@ class Exchange:
             same_origin=chain.same_origin and is_home,
             authorization=f"Basic {b64encode(userinfo.encode()).decode()}" if userinfo else "",
         )
-        with log_request(str(chain.name)) as request:
+        began, result = time.monotonic(), "cancelled"
+        try:
             sent = fetcher.sessions.get(chain.place, headers, trust)
             left = fetcher.options.headers_seconds - (self._clock.waited - self._began)
             answer = await self._wait(sent, chain.place, left)
-            request.status = answer.status
+            result = str(answer.status)
+        except FetchError as error:
+            result = str(error.code)
+            raise
+        finally:
+            log_request(str(chain.name), time.monotonic() - began, result)
         return answer
 
     async def _wait(self, work: Awaitable[T], place: RequestUrl, seconds: float) -> T:
