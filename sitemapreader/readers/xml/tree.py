@@ -1,8 +1,8 @@
 """The reader of well-formed records by the standard library's tree builder.
 
 A batch of records is parsed behind a start tag of our making, which binds the namespaces that are
-bound where it stands: so no parser ever sees a DOCTYPE, and no state outlives a
-batch. What it refuses, the mender tells to the same tree builder.
+bound where it stands: so no parser ever sees a DOCTYPE, and no state outlives a batch. What it
+refuses, the mender tells to the same tree builder.
 """
 
 from __future__ import annotations
