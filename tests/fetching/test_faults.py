@@ -263,3 +263,13 @@ async def test_nothing_of_a_body_that_comes_with_304_is_read(server: FaultServer
             assert [issue.code for issue in response.issues] == [IssueCode.SURPLUS_BYTES]
         async with fetcher.open(server.url("ok")) as response:
             assert b"".join([piece async for piece in response.chunks()]) == DOCUMENT
+
+
+async def test_a_body_of_just_the_limit_is_whole(server: FaultServer) -> None:
+    """The limit itself is allowed; one byte more is not."""
+    size = len(DOCUMENT)
+    assert await read(server.url("ok"), PATIENT, Limits(raw_bytes=size)) == (DOCUMENT, None)
+    delivered, error = await read(server.url("ok"), PATIENT, Limits(raw_bytes=size - 1))
+    assert delivered == DOCUMENT[:-1]
+    assert error is not None
+    assert error.code == IssueCode.TOO_LARGE

@@ -201,3 +201,15 @@ async def test_redirects_that_lead_nowhere_count_as_documents() -> None:
         assert [entry async for entry in entries] == []
         assert IssueCode.BUDGET_DOCUMENTS in codes_of(entries.report)
     assert 60 <= len(site.requested) < 100
+
+
+async def test_a_length_that_is_too_long() -> None:
+    """What has arrived is read, and each child says that it is cut."""
+    body = list_urls("http://127.0.0.1/page")
+    site = Site(child=write_answer(body, length=len(body) + 5), children=2)
+    async with site.serve():
+        options = attrs.evolve(PAUSES, idle_seconds=0.2)
+        async with HttpFetcher(options) as fetcher, walk(site.base, fetcher=fetcher) as entries:
+            found = [entry.loc async for entry in entries]
+    assert found == ["http://127.0.0.1/page"] * 2
+    assert not entries.report.complete

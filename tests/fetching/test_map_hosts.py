@@ -10,7 +10,7 @@ from commands import run
 from serving import listen, serve
 from walking import index, urlset
 
-from sitemapreader import FetchOptions, walk, walk_sync
+from sitemapreader import FetchOptions, discover, walk, walk_sync
 from sitemapreader.fetch import MemoryFetcher
 
 if TYPE_CHECKING:
@@ -150,3 +150,31 @@ def test_maps_that_make_no_sense(given: str) -> None:
     assert REFUSED[given] in shown.stderr
     assert "map_hosts" not in shown.stderr
     assert "pw" not in shown.stderr or "pw@" not in shown.stderr
+
+
+async def test_discovery() -> None:
+    """What is found there has the names of production, too."""
+    async with serve(make_staging) as staging:
+        found = await discover(LIVE, map_hosts={LIVE: staging.base})
+    assert [(each.loc, each.sitemap) for each in found.sitemaps] == [
+        (at("top.xml"), at("robots.txt"))
+    ]
+
+
+async def test_a_host_that_is_down() -> None:
+    """A mapped host that fails is paused and given up by its name, like any other."""
+
+    def make_pages(_: str) -> Mapping[str, Page]:
+        return {"/top.xml": index(*(at(f"{n}.xml") for n in range(40)))} | {
+            f"/{n}.xml": 500 for n in range(40)
+        }
+
+    options = FetchOptions(
+        retry_wait_seconds=0.001, host_pause_seconds=0.01, host_trials=1, concurrency=2
+    )
+    async with serve(make_pages) as staging:
+        arguments: dict[str, Any] = {"map_hosts": {LIVE: staging.base}, "options": options}
+        async with walk(sitemaps=[at("top.xml")], **arguments) as entries:
+            assert [entry async for entry in entries] == []
+    assert entries.report.left_out["host-down"] > 20
+    assert len(staging.requested) < 25

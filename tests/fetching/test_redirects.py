@@ -335,3 +335,27 @@ async def test_what_a_callers_fetcher_followed_is_not_read(to: str, reason: str)
     walked = await walk_all(pages, None, sitemaps=[top])
     assert walked.locs == []
     assert walked.outcome(child) == ("skipped", reason)
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+async def test_every_redirect_status_is_followed(status: int, server: FaultServer) -> None:
+    """All five lead on, and the response tells where it came from."""
+    async with HttpFetcher() as fetcher:
+        fetcher.trust(server.base)
+        url = server.url(f"to?status={status}&url=/ok%23part")
+        assert await fetch(fetcher, url) == (DOCUMENT, server.url("ok"), [])
+
+
+async def test_the_callers_word_counts_on_the_origin_that_it_names(ours: Site, other: Site) -> None:
+    """A given sitemap may lead to any path of its origin, but not of another one."""
+    fill(ours)
+    ours.pages |= {
+        "/a.xml": move("/private/a.xml"),
+        "/b.xml": move(f"{elsewhere(other)}/private/map.xml"),
+    }
+    given = [f"{ours.base}/a.xml", f"{ours.base}/b.xml"]
+    read = await read_site(None, sitemaps=given, options=allow(other))
+    assert len(read.locs) == 1
+    assert read.document("/b.xml").reason == "robots-disallowed"
+    assert "/robots.txt" not in ours.requested
+    assert other.requested == ["/robots.txt"]

@@ -323,3 +323,25 @@ async def test_secrets_in_a_url_stay_out_of_the_message() -> None:
 
 if __name__ == "__main__":
     print(json.dumps(asyncio.run(try_all())))  # noqa: T201 (the report that the tests read)
+
+
+async def test_addresses_are_counted_apart(server: Server) -> None:
+    """Each of two servers gets as many at once."""
+    resolver = NamedAddresses(lambda name: f"127.0.0.{2 + int(name[5:-5]) % 2}")
+    async with open_fetcher(server, resolver, per_address=2) as fetcher:
+        assert await read_all(server, fetcher, NAMES) == len(NAMES)
+    assert server.most.keys() == {"127.0.0.2", "127.0.0.3"}
+    assert max(server.most.values()) <= 2
+
+
+async def test_a_literal_counts_with_the_names_of_its_address(server: Server) -> None:
+    """So does a name in a redirect, and one host by itself gets no more than before."""
+    async with open_fetcher(server, NamedAddresses(), per_address=3) as fetcher:
+        assert await read_all(server, fetcher, ["127.0.0.1", *NAMES[:9]]) == 10
+    assert server.most["127.0.0.1"] <= 3
+    server.most.clear()
+    async with open_fetcher(server, NamedAddresses()) as fetcher:
+        await asyncio.gather(
+            *(open_status(fetcher, f"http://a.test:{server.port}/{n}") for n in range(9))
+        )
+    assert server.most["127.0.0.1"] <= FetchOptions().per_host

@@ -182,3 +182,9 @@ async def test_a_host_that_asks_for_time_gets_it_from_all(server: FaultServer) -
             pass
     first, second = server.requests
     assert second.at - first.at >= 0.99
+
+
+async def test_retry_after_on_other_statuses_means_nothing(server: FaultServer) -> None:
+    """Only 429 and 503 may tell us to wait; a 404 may not."""
+    error = await fail(server, "later?status=404&after=3600")
+    assert (error.code, error.retry_after_seconds) == (IssueCode.HTTP_STATUS, None)

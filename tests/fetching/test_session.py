@@ -11,16 +11,20 @@ import package
 import pytest
 from certificates import believe, make_server_context, write_certificate
 from faults import DOCUMENT, ROUTES, FaultServer, Line, Request, head
+from serving import Answer, Site, serve_site
+from walking import urlset
 
 from sitemapreader.errors import FetchError
 from sitemapreader.fetch.http import HttpFetcher
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import FetchOptions
+from sitemapreader.walker import discover, walk
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
+    from aiohttp import web
 
 ONCE = FetchOptions(max_attempts=1)
 
@@ -219,3 +223,44 @@ def test_aiohttp_is_imported_by_its_transport_alone(module: str, expected: str) 
     """The seam and the other fetchers do without it."""
     run = run_python("-c", f"import sys, {module}; print('aiohttp' in sys.modules)")
     assert (run.stdout.strip(), run.stderr) == (expected, "")
+
+
+RULES = b"User-agent: named\nDisallow: /sitemap.xml\n"
+
+
+@pytest.fixture
+async def site() -> AsyncIterator[Site]:
+    async with serve_site() as site:
+        site.pages |= {
+            "/sitemap.xml": Answer(urlset(f"{site.base}/1")),
+        }
+        yield site
+
+
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [
+        (FetchOptions(), None),
+        (FetchOptions(user_agent="other/1"), "other/1"),
+        (FetchOptions(user_agent="named/1"), "named/1"),
+        (FetchOptions(headers={"user-agent": "named/2"}), "named/2"),
+    ],
+    ids=["default", "other", "named", "header"],
+)
+async def test_the_name_is_what_servers_see(
+    options: FetchOptions, name: str | None, site: Site
+) -> None:
+    """The fetcher's, or the header that replaces it; the rules for it are kept, and no others."""
+    seen = []
+
+    async def note(request: web.Request) -> Answer:
+        seen.append(request.headers["User-Agent"])
+        return Answer(RULES)
+
+    site.pages["/robots.txt"] = note
+    async with HttpFetcher(options) as fetcher:
+        async with walk(site.base, fetcher=fetcher, probe="few") as entries:
+            number = len([entry async for entry in entries])
+        found = await discover(site.base, fetcher=fetcher, probe="few")
+        assert set(seen) == {fetcher.user_agent} == {name or fetcher.user_agent}
+    assert number == len(found.sitemaps) == (not (name or "").startswith("named"))

@@ -233,3 +233,38 @@ async def test_only_so_many_idle_hosts_are_remembered(monkeypatch: pytest.Monkey
         slot.release()
     assert len(hosts._hosts) <= 10
     assert {"busy", "slow", "later"} <= set(hosts._hosts)
+
+
+async def test_hosts_do_not_wait_for_one_another(server: FaultServer) -> None:
+    """The bound is one of each host."""
+    async with HttpFetcher(FetchOptions(per_host=1)) as fetcher:
+        other = server.url("slow").replace("127.0.0.1", "localhost")
+        fetcher.trust(server.base)
+        fetcher.trust(other)
+        await fetch_many(fetcher, server.url("slow"), other)
+    assert max(request.at_once for request in server.requests) == 2
+
+
+async def test_requests_of_ones_own_take_their_turn(server: FaultServer) -> None:
+    """Inside `turn`, other requests count among those of the fetcher at a host."""
+    async with HttpFetcher(FetchOptions(per_host=2)) as fetcher, asyncio.TaskGroup() as group:
+        fetcher.trust(server.base)
+        for _ in range(4):
+            group.create_task(post(fetcher, server))
+            group.create_task(fetch(fetcher, server.url("slow")))
+    assert len(server.requests) == 8
+    assert max(request.at_once for request in server.requests) == 2
+
+
+@retried
+async def test_turns_keep_the_crawl_delay(server: FaultServer) -> None:
+    """The Crawl-delay lies between two turns, and between a turn and a request of the fetcher."""
+    server.requests.clear()
+    async with HttpFetcher(FetchOptions(delay_seconds=0)) as fetcher:
+        fetcher.trust(server.base)
+        fetcher.set_crawl_delay(server.base, 0.2)
+        await post(fetcher, server)
+        await fetch(fetcher, server.url("ok"))
+        await post(fetcher, server)
+    assert len(server.requests) == 3
+    assert min(gaps(server)) >= 0.15

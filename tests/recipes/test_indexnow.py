@@ -9,6 +9,7 @@ import re
 import shutil
 import signal
 import subprocess
+import time
 from collections import Counter
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
@@ -372,3 +373,23 @@ async def test_kills(site: Web, tmp_path: Path) -> None:
         assert (await submit(site, db, code=SMALL_REQUESTS))[0] == 0
         assert not check_deliveries(site, locs[:1_000]) or number
     assert total > 10
+
+
+async def test_what_is_gone_and_was_refused_comes_again(
+    site: Web, db: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """URLs that are gone are submitted by the next call if this one fails."""
+    site.publish("a", "b")
+    await site.submit(db)
+    site.publish("a")
+    clock = SetClock(monkeypatch, time.time())
+    clock.now += DAY
+    await site.submit(db)
+    clock.now += DAY
+    site.answers = [403]
+    with pytest.raises(IndexNowError, match="403"):
+        await site.submit(db)
+    for sent in (["b"], []):
+        site.accepted.clear()
+        await site.submit(db)
+        assert site.accepted == [f"{site.base}/{name}" for name in sent]

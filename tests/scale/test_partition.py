@@ -22,7 +22,7 @@ import pytest
 import scale_web
 from aiohttp.web import Request, Response
 from clock import DAY, SetClock
-from commands import NAMESPACE, serving
+from commands import NAMESPACE, serving, urlset
 from scale import SCALE
 from scale_processes import make_environment
 from scale_runs import WebServer, check_first_day, read_rows, read_statuses, serve_web
@@ -377,3 +377,53 @@ def test_options_of_strangers_open_nothing(web: WebServer, tmp_path: Path) -> No
     rows = read_statuses(tmp_path, run.folder, run.listed.partitions)
     assert len(rows) == len(sites)
     assert {row["status"] for row in rows.values()} == {"failed"}
+
+
+def test_pages_are_asked_whether_they_are_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With `gone`, a daily run asks the pages of unlisted URLs: one that is gone has a row."""
+    listed, clock = 4, SetClock(monkeypatch, time.time())
+
+    async def answer(request: Request) -> Response:
+        if request.path == "/sitemap.xml":
+            return Response(body=urlset(listed, f"http://{request.host}"))
+        is_page = request.path[1:].isdecimal() and request.path != "/3"  # 2 is alive, 3 is gone
+        return Response(status=200 if is_page else 404)
+
+    with serving(answer) as urls:
+        ports = (int(urls[0].rpartition(":")[2]),)
+        fetch = FetchOptions(allow_ports=ports, allow_networks=("127.0.0.0/8",), max_attempts=1)
+        for listed in (4, 2, 2, 2):
+            clock.now += DAY
+            options = ScaleOptions(fetch=fetch, gone=5)
+            run = begin_run(str(tmp_path), plan(urls, str(tmp_path)), options)
+            read_all(tmp_path, run)
+            if listed == 2 and (rows := read_rows(tmp_path, run.folder)):
+                break
+    changes = {(row["change"], row["loc"][-2:]) for row in rows.to_pylist()}
+    assert changes == {("unlisted", "/2"), ("unlisted", "/3"), ("gone", "/3")}
+    assert (status(str(tmp_path)).unlisted, status(str(tmp_path)).gone) == (2, 1)
+
+
+def test_any_order_and_repetition_gives_the_same(web: WebServer, tmp_path: Path) -> None:
+    """Partitions may be run in any order, and again; who joins begins where nobody has begun."""
+    run = begin(web, tmp_path, partitions=4)
+    for number in (0, 2):
+        begin_tries(tmp_path, run, number)
+    assert find_missing(str(tmp_path), run) == [1, 3, 0, 2]
+    for each in (3, 1, 3, 0, 2, 0):
+        run_partition(str(tmp_path), run.folder, each)
+    finish(str(tmp_path), run)
+    check_first_day(tmp_path, run.folder, 4, FEW)
+
+
+def test_a_run_without_memory_reads_all(web: WebServer, tmp_path: Path) -> None:
+    """With `full`, a run delivers every URL again, and the one after it what has changed since."""
+    read_all(tmp_path, begin(web, tmp_path))
+    full = begin_run(str(tmp_path), None, web.make_options(), full=True, retry=True)
+    read_all(tmp_path, full)
+    check_first_day(tmp_path, full.folder, 2, FEW)
+    last = begin_run(str(tmp_path), None, web.make_options())
+    read_all(tmp_path, last)
+    assert read_rows(tmp_path, last.folder) is None

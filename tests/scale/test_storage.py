@@ -136,3 +136,22 @@ def test_an_answer_that_is_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     commit = run_partition(output, run.folder, 0)
     assert finish(output, run).hosts == 1
     assert (tmp_path / commit.name_state(run.folder)).exists()
+
+
+def test_a_full_disk_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that cannot be written whole does not replace the one that is there."""
+    storage, local = Storage(str(tmp_path / "output")), tmp_path / "local"
+    storage.create("a", b"old")
+    local.write_bytes(b"new")
+
+    def refuse(descriptor: int) -> None:
+        del descriptor
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", refuse)
+    with pytest.raises(OSError, match="No space"):
+        storage.upload(local, "a")
+    with pytest.raises(OSError, match="No space"):
+        storage.create("b", b"new")
+    assert [path.name for path in (tmp_path / "output").iterdir()] == ["a"]
+    assert storage.read("a") == b"old"
