@@ -64,6 +64,8 @@ def test_the_short_help_fits_a_terminal(name: str) -> None:
     every = run(*name.split(), "--all", "--help").stdout
     shown = {line.split()[0] for line in lines if line.startswith("  -")}
     assert all(flag.rstrip(",") in every for flag in shown)
+    hidden = len(re.findall(r"^  -", every, re.MULTILINE)) - len(shown)
+    assert ("more options" in lines[-1]) == (hidden > 0)
 
 
 def test_help_is_cheap() -> None:

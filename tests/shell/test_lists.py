@@ -156,6 +156,21 @@ def test_a_site_may_take_so_long(tmp_path: Path, *, is_list: bool) -> None:
     assert "raise --site-timeout" in done.stderr
 
 
+def test_a_run_may_take_so_long(tmp_path: Path) -> None:
+    """`--max-time` ends a list in the middle, and says that there was more."""
+
+    async def answer(_: web.Request) -> web.StreamResponse:
+        await asyncio.sleep(60)
+        raise web.HTTPNotFound
+
+    with serving(answer, ["127.0.0.1", "127.0.0.2"]) as places:
+        (tmp_path / "sites.txt").write_text("\n".join(places), "utf-8")
+        words = ("-i", "sites.txt", "--parallel", "1", "--max-time", "0.5s")
+        done = run(*words, *allow(*places), cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (4, "")
+    assert "not read: further sources of the list, because --max-time was over" in done.stderr
+
+
 @pytest.mark.parametrize("size", [1, 7, 1_000])
 async def test_comments_in_a_list(size: int) -> None:
     """A comment begins a line or stands behind a blank; the fragment of a URL is none."""
