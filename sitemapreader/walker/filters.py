@@ -2,8 +2,7 @@
 
 The filters are `scope`, `include`, `exclude`, `since`, `until` and `unique`. A document that has
 not changed stays unread only if all entries that pass now were delivered before: if no filter kept
-any of them back then, or if the filters of that time pass all that the present ones pass
-(docs/state.md).
+any of them back then, or if the filters are the same ones (docs/state.md).
 """
 
 from __future__ import annotations
