@@ -144,6 +144,7 @@ class IssueCode(StrEnum):
     # -- the walk
     HOST_MAPPED = ("host-mapped", INFO, "what is named on a host was asked for at another one", "nothing needs to be done; `map_hosts` asks for it")
     SITE_MOVED = ("site-moved", WARNING, "the site's start page has moved to another host; its sitemaps were searched for there", "pass the new address")
+    OTHER_SITE = ("other-site", WARNING, "none of the listed URLs is on the site that was named", "pass the site that they are on; or read the copy, whose robots.txt or sitemaps name the original, with `map_hosts`")
     NO_SITEMAP = ("no-sitemap", ERROR, "no sitemap was found", "name it in robots.txt, or pass its URL with `sitemaps=`")
     FEED_NOT_READ = ("feed-not-read", WARNING, "no sitemap was found; the start page links to a feed, which was not read", "use `feeds=True` to read it")
     CYCLE = ("cycle", INFO, "a sitemap lists one that was read already", "list each sitemap once")

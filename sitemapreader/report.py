@@ -26,7 +26,7 @@ from sitemapreader.outcomes import (
 )
 from sitemapreader.rows import get_column
 from sitemapreader.trees import draw_tree
-from sitemapreader.urls import origin_of
+from sitemapreader.urls import host_of, origin_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -286,6 +286,10 @@ class SiteTally:
     """As robots.txt asks for it."""
     address: str = ""
     """The address that was connected to first."""
+    home: str = ""
+    """The host of the site without "www.", until URLs are listed on it, or on two hosts."""
+    hosts: dict[str, str] = attrs.field(factory=dict)
+    """Where URLs were listed until then: a host without "www." -> as it was written."""
     _began: float = attrs.field(factory=time.monotonic)
     _seconds: float | None = None
 
@@ -298,6 +302,14 @@ class SiteTally:
     def end(self) -> None:
         """End the walk: its time stands still."""
         self._seconds = time.monotonic() - self._began
+
+    def note_listed(self, rows: Rows) -> None:
+        """Record where URLs are listed: those of a copy are all on the original."""
+        if self.home:
+            begins = {"/".join(loc.split("/", 3)[:3]) for loc in get_column(rows, "loc")}
+            self.hosts |= {host.removeprefix("www."): host for host in map(host_of, begins)}
+            if self.home in self.hosts or len(self.hosts) > 1:
+                self.home = ""
 
     def note_entries(self, rows: Rows) -> None:
         """Count the changes among URLs that are delivered."""

@@ -6,6 +6,7 @@ import argparse
 import os
 import re
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import attrs
@@ -16,7 +17,7 @@ from sitemapreader.issues import excerpt
 from sitemapreader.options import Limits
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
 ALL_READ, NO_URL, USAGE, PARTIAL, NOTHING_FETCHED, FOUND, LOCKED, DIFFERENT = range(8)
 SIGNALLED = 128
@@ -155,6 +156,11 @@ def _show_option(action: argparse.Action) -> str:
 _STANDARD = ("-", os.devnull)
 _UPDATED = ("--baseline", "--write-baseline")
 """A file that is read whole before it is written."""
+_DOCUMENT = re.compile(r"robots\.txt|sitemap.*\.txt|.*\.(x?html?|xml)(\.gz)?", re.IGNORECASE)
+"""Names that a walk over a folder may read."""
+_REPORTS = (b"\n<testsuites ", b"default-src 'none'; style-src 'sha256-")
+_HEAD_BYTES = 4_096
+"""What stands at the beginning of a report in XML or HTML, and where."""
 
 
 def check_files(command: str, arguments: argparse.Namespace) -> None:
@@ -172,7 +178,21 @@ def check_files(command: str, arguments: argparse.Namespace) -> None:
                 what = other if other.startswith("-") else "what is read"
                 said = f"{option.name} {path}: {what} is the same file; name another one"
                 raise UsageError(said)
+            if option.file == "written" and _is_document(Path(path), known.keys()):
+                what = "it is a document of the folder that is read"
+                raise UsageError(f"{option.name} {path}: {what}; name a file outside of it")
             known[file] = option.name
+
+
+def _is_document(path: Path, known: Collection[object]) -> bool:
+    """Return whether a folder that is read has a file, no report, as a document."""
+    if not _DOCUMENT.fullmatch(path.name) or not path.is_file():
+        return False
+    if not any(_identify(str(folder)) in known for folder in path.resolve().parents):
+        return False
+    with path.open("rb") as file:
+        head = file.read(_HEAD_BYTES)
+    return not any(mark in head for mark in _REPORTS)
 
 
 def _identify(path: str) -> object:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from sitemapreader.fetch.client import Trust
 
 _END_OF_HEAD = re.compile(rb"\r?\n\r?\n")
+_LENGTH = re.compile(rb"^content-length[ \t]*:([^\r\n]*)\r?\n", re.IGNORECASE | re.MULTILINE)
 _TIMED_OUT = re.compile(rb"HTTP/1\.[01] 408")
 _MOST_HOSTS = 1_000
 """How many hosts are remembered that are out of step."""
@@ -64,7 +65,7 @@ class OneAnswer(ResponseHandler):
         """Give to the parser what belongs to the answer."""
         # Heads apart from the body: the parser forgets an answer if anything after it is no HTTP.
         while self._awaits_head and self.uses and (end := _END_OF_HEAD.search(data)):
-            super().data_received(data[: end.end()])
+            super().data_received(_merge_lengths(data[: end.end()]))
             data = data[end.end() :]
             if not data or self.exception() is not None:
                 return
@@ -127,6 +128,15 @@ class OneAnswer(ResponseHandler):
         poll = select.poll()
         poll.register(line.fileno(), _BYTES | _END)
         return sum(mask for _, mask in poll.poll(0))
+
+
+def _merge_lengths(head: bytes) -> bytes:
+    """Write equal Content-Lengths as one (RFC 9110, section 8.6)."""
+    values = [value.strip(b" \t") for value in b",".join(_LENGTH.findall(head)).split(b",")]
+    if len(values) == 1 or len(set(values)) > 1:
+        return head
+    status, rest = _LENGTH.sub(b"", head).split(b"\n", 1)
+    return b"%b\nContent-Length: %b\r\n%b" % (status, values[0], rest)
 
 
 class CleanConnector(aiohttp.TCPConnector):

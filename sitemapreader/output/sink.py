@@ -5,12 +5,14 @@ An encoder turns records into bytes; an output writes the bytes where they belon
 
 from __future__ import annotations
 
+import errno
 import os
 import select
 import stat
 import sys
 import zlib
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -18,7 +20,8 @@ if TYPE_CHECKING:
     from sitemapreader.models import UrlEntry
     from sitemapreader.rows import OutputRows, SiteRows
 
-_NAME_BYTES = 255 - len(".01234567.part")
+_PART = ".part"
+_NAME_BYTES = 255 - len(_PART)
 """What file systems leave of a name."""
 _ATOMIC_BYTES = getattr(select, "PIPE_BUF", 512)
 """What a pipe takes in one piece (POSIX, write); 512 at least."""
@@ -68,9 +71,9 @@ class GzipEncoder(Encoder):
 class Output:
     """A file or stream for entries, made by `open_output` and entered with `with`.
 
-    A file is written as `FILE.RANDOM.part` beside it, renamed when the context is left, and removed
-    if it is left with an exception. Pipes and devices are written to directly. Methods raise
-    OSError.
+    A file is written as `FILE.part` beside it, renamed when the context is left, and removed if it
+    is left with an exception. What a killed run has left there is replaced; a second run into the
+    same file is refused. Pipes and devices are written to directly. Methods raise OSError.
 
     Args:
         path: of the file; `None` is standard output.
@@ -129,16 +132,17 @@ class Output:
         if self._temporary is None or self._path is None:
             return []
         os.fsync(self.descriptor)  # the content must be on the disk before the name
-        self._close()  # Windows renames no open file
+        if os.name == "nt":  # which renames no open file; elsewhere the lock lasts until the end
+            self._close()
         return [(self._temporary, self._path)]
 
     def keep(self) -> Path | None:
-        """Keep what was written, if it is text, as `FILE.part`; return where that is."""
+        """Keep what was written, if it is text; return where that is."""
         if self._temporary is None or self._end is None or not self.written:
             return None
         self._close()
         temporary, self._temporary = self._temporary, None
-        return temporary.replace(temporary.with_suffix("").with_suffix(".part"))
+        return temporary
 
     def discard(self) -> None:
         """Leave the file of this name as it is, or as absent as it is."""
@@ -148,12 +152,14 @@ class Output:
     def rollback(self) -> None:
         """Close the file, and remove it unless it was renamed."""
         self._encoder.close()
+        # what was renamed has another name, and the old one may be that of the next run by now
+        temporary, self._temporary = self._temporary, None
+        is_there = temporary and _is_at(temporary, self.descriptor)
         try:
             self._close()
         finally:
-            if self._temporary:
-                self._temporary.unlink(missing_ok=True)
-                self._temporary = None
+            if temporary and is_there:
+                temporary.unlink(missing_ok=True)
 
     def write(self, entries: UrlEntry | Iterable[UrlEntry] | SiteRows) -> None:
         """Write one entry or several; text formats write whole lines.
@@ -203,9 +209,46 @@ class Output:
     def _open_temporary(self, path: Path, mode: int = 0o666) -> None:
         """Open a new file beside `path`, with the rights of `mode` less the umask."""
         name = os.fsdecode(os.fsencode(path.name)[:_NAME_BYTES])
-        temporary = path.with_name(f"{name}.{os.urandom(4).hex()}.part")
+        temporary = path.with_name(f"{name}{_PART}")
+        if os.path.lexists(temporary):
+            _remove_abandoned(temporary)
         self.descriptor = os.open(temporary, _WRITE | os.O_CREAT | os.O_EXCL, mode)
         self._temporary = temporary
+        _lock(self.descriptor, temporary)
+
+
+def _remove_abandoned(path: Path) -> None:
+    """Remove what a killed run has left; raise BlockingIOError if a run is writing it."""
+    with suppress(FileNotFoundError):
+        if os.name == "nt" or not stat.S_ISREG(path.lstat().st_mode):
+            path.unlink()  # Windows does so only if nobody has it open
+            return
+        with path.open("rb") as file:
+            _lock(file.fileno(), path)
+            path.unlink()
+
+
+def _lock(descriptor: int, path: Path) -> None:
+    """Lock an open file; raise BlockingIOError if it is that of another run."""
+    try:
+        import fcntl  # noqa: PLC0415 (Windows has none)
+
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        is_ours = _is_at(path, descriptor)
+    except BlockingIOError:
+        is_ours = False
+    except (ImportError, OSError):  # Windows, or a file system without locks
+        is_ours = True
+    if not is_ours:
+        raise BlockingIOError(errno.EAGAIN, "another run is writing it")
+
+
+def _is_at(path: Path, descriptor: int) -> bool:
+    """Return whether an open file still has its name."""
+    try:
+        return os.path.samestat(path.stat(), os.fstat(descriptor))
+    except OSError:  # or it is closed
+        return False
 
 
 def find_encoding(path: str | None) -> str:

@@ -213,6 +213,7 @@ class DocumentEntries:
         Return whether there may be more.
         """
         self._document.listed += len(entries)
+        self._parts.context.report.tally.note_listed(entries)
         if self._tracker is None:
             return await self._deliver_all(entries)
         fresh = self._tracker.drop_repeated(list(entries))

@@ -19,6 +19,7 @@ from sitemapreader.errors import FetchError
 from sitemapreader.event_loop import contain, find_first
 from sitemapreader.issues import IssueCode, make_issue
 from sitemapreader.outcomes import LEFT_EARLY, Role, Status, make_document
+from sitemapreader.urls import host_of
 from sitemapreader.walker.filters import EntryFilter
 from sitemapreader.walker.frontier import Frontier
 from sitemapreader.walker.listed import WalkParts, deliver_sample
@@ -223,11 +224,22 @@ class WalkRunner:
                 first = urls[0] if urls else None
                 await self.context.report_issue(make_issue(code, url=first, value=said))
 
+    async def _report_other_site(self) -> None:
+        """Report that all URLs are on one other host: a copy may name the original."""
+        report, site = self.context.report, self._config.site
+        asked = (each.final_url for each in report.documents if each.role is not Role.SITEMAP)
+        homes = {host_of(url or "").removeprefix("www.") for url in asked}  # where it has moved
+        for plain, host in report.tally.hosts.items():
+            if report.tally.home and plain not in homes:
+                said = f"all URLs are on {host}"
+                await self.context.report_issue(make_issue(IssueCode.OTHER_SITE, site, value=said))
+
     async def _end(self) -> None:
         """Give each sitemap without an outcome its own, and report what was not read."""
         if self._sample is not None:
             await deliver_sample(self._parts, self._sample)
         await self._report_unread()
+        await self._report_other_site()
         for _ in self._outcomes:
             await self.context.loop_share.yield_if_due()
 

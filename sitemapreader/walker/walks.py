@@ -15,6 +15,7 @@ from sitemapreader.fetch.client import Fetcher, make_client
 from sitemapreader.issues import IssueCode, make_issue, show_url
 from sitemapreader.models import Change, Event, UrlEntry, Via
 from sitemapreader.report import Report
+from sitemapreader.urls import host_of
 from sitemapreader.walker.runner import WalkRunner
 from sitemapreader.walker.stream import (
     ENTRIES,
@@ -329,6 +330,7 @@ class Walk(TaskStream[Batch]):
 
             self._writer = StateWriter(self._config.state, self._config, self._channel)
         self.report.tally.begin(self._find_name(), counts_changes=self._config.changes)
+        self.report.tally.home = host_of(self._config.site or "").removeprefix("www.")
 
     async def _close(self) -> None:
         await self._lent.aclose()

@@ -66,6 +66,8 @@ CASES = [
     Case("links", None, b"ok"),
     Case("length-small-late", None, DOCUMENT[:HALF]),
     Case("length-small", None, DOCUMENT[:HALF]),
+    Case("length-again", None, DOCUMENT),
+    Case("length-list", None, DOCUMENT),
     Case("hops/5", None, DOCUMENT),
     Case("redirect-with-endless-body", None, DOCUMENT),
     Case("to?url=/ok", None, DOCUMENT),
@@ -92,7 +94,6 @@ CASES = [
     # no HTTP
     Case("length-negative", IssueCode.BAD_HTTP),
     Case("length-twice", IssueCode.BAD_HTTP),
-    Case("length-again", IssueCode.BAD_HTTP),
     Case("length-and-chunks", IssueCode.BAD_HTTP),
     Case("garbage", IssueCode.BAD_HTTP),
     Case("http-0.9", IssueCode.BAD_HTTP),

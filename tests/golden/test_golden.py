@@ -73,6 +73,7 @@ NOT_RAISED_BY_READERS = frozenset(
         IssueCode.HOST_REFUSES,
         IssueCode.CHILD_URL_TOO_LONG,
         IssueCode.SITE_MOVED,
+        IssueCode.OTHER_SITE,
     }
 )
 

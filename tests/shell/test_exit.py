@@ -110,16 +110,19 @@ def test_a_file_after_a_signal(
 
 
 def test_what_a_killed_run_leaves(endless: str, tmp_path: Path) -> None:
-    """A run that is killed, or another one into the same file, hinders nobody."""
-    file = tmp_path / "urls.csv"
+    """The next run into the file replaces it; one that runs meanwhile is refused."""
+    file, part = tmp_path / "urls.csv", tmp_path / "urls.csv.part"
     with start(endless, "-o", str(file)) as process:
         assert SERVED.wait(60)
-        assert run(str(SITE), "-o", str(file), "-q").returncode == 0
+        beside = run(str(SITE), "-o", str(file), "-q")
         process.send_signal(signal.SIGKILL)
         process.wait(60)
+    assert beside.returncode == 1
+    assert beside.stderr == f"sitemapreader: cannot write to {file}: another run is writing it\n"
+    assert part.exists()
     assert run(str(SITE), "-o", str(file), "-q").returncode == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["urls.csv"]
     assert len(file.read_text("utf-8").splitlines()) > 40
-    assert len([*tmp_path.glob("urls.csv.*.part")]) == 1
 
 
 @pytest.mark.parametrize(

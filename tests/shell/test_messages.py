@@ -13,7 +13,7 @@ import package
 import pytest
 from aiohttp import web
 from certificates import make_server_context, write_certificate
-from commands import answer_for, run, run_shell, serving
+from commands import allow, answer_for, run, run_shell, serving, urlset
 
 from sitemapreader.cli.commands import COMMANDS
 from sitemapreader.cli.parser import _NAMES, name_options
@@ -143,6 +143,21 @@ def test_a_site_with_only_a_feed(command: str, *, in_header: bool) -> None:
     assert (done.returncode, done.stdout.count("post")) == (1, 0)
     assert fed.returncode == 0
     assert ("post" if command == "urls" else "feed.xml") in fed.stdout
+
+
+def test_a_robots_txt_that_leads_to_another_host() -> None:
+    """One line says that all URLs are those of the other host, as on a copied staging site."""
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        if request.path == "/robots.txt":
+            return web.Response(text=f"Sitemap: {served[1]}/map.xml")
+        return web.Response(body=urlset(3, served[1]))
+
+    with serving(answer, ("127.0.0.1", "127.0.0.2")) as served:
+        staging, production = (run(url, *allow(*served)) for url in served)
+    assert "[all URLs are on 127.0.0.2]" in staging.stderr
+    assert "--map-host" in staging.stderr
+    assert len(production.stderr.splitlines()) == 1
 
 
 # -- failures of the network

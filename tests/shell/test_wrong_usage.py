@@ -100,6 +100,8 @@ WRONG = [
     ("site -o a.csv --report a.csv", "--report a.csv: --output is the same file"),
     ("-i sites.txt -o sites.txt", "--output sites.txt: --input-file is the same file"),
     ("read site/sitemap_index.xml -o site/sitemap_index.xml --format urls", "what is read is"),
+    ("tree site -o site/robots.txt", "it is a document of the folder that is read"),
+    ("audit site --hits a.csv -o site/sitemap_index.xml", "name a file outside of it"),
     ("audit site -o a.html -o ./a.html", "--output ./a.html: --output is the same file"),
     ("audit site -o a.json --write-baseline a.json", "--write-baseline is the same file"),
     ("audit site --hits a.csv --database a.csv", "is the same file"),

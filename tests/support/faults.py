@@ -170,6 +170,8 @@ ANSWERS: dict[str, bytes] = {
     "length-negative": head(length=-5) + DOCUMENT,
     "length-again": head("200 OK", f"content-length: {len(DOCUMENT)}", length=len(DOCUMENT))
     + DOCUMENT,
+    "length-list": head("200 OK", "Content-Length: " + ", ".join([str(len(DOCUMENT))] * 3))
+    + DOCUMENT,
     "length-twice": head("200 OK", "Content-Length: 5", length=len(DOCUMENT)) + DOCUMENT,
     "length-and-chunks": head("200 OK", "Transfer-Encoding: chunked", length=5)
     + chunk(DOCUMENT)

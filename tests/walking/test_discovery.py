@@ -392,9 +392,38 @@ async def test_misuse(arguments: Any, error: type[Exception], words: str) -> Non
     assert fetcher.requested == []
 
 
-# -- sitemaps elsewhere
+# -- copies of a site, and sitemaps elsewhere
 
-LIVE, CDN = "https://www.acme.example", "https://maps.cdn.example"
+STAGING, LIVE, CDN = (
+    "https://staging.acme.example/",
+    "https://www.acme.example",
+    "https://maps.cdn.example",
+)
+MANY = [f"{LIVE}/{number}" for number in range(8)]
+
+
+@pytest.mark.parametrize(
+    ("site", "locs", "arguments", "said"),
+    [
+        (STAGING, MANY, {}, ["all URLs are on www.acme.example"]),
+        ("https://acme.example/", [f"{LIVE}/1"], {}, []),
+        ("https://www.acme.example/", ["http://acme.example/1"], {}, []),
+        ("https://acme.example:8443/", ["https://ACME.example/1"], {}, []),
+        (STAGING, [*MANY, f"{STAGING}own"], {"exclude": "own"}, []),
+        (STAGING, [], {}, []),
+    ],
+    ids=["a copy", "www", "scheme", "port", "one of its own is left out", "no URL"],
+)
+async def test_a_copy_that_names_the_original(
+    site: str, locs: list[str], arguments: Any, said: list[str]
+) -> None:
+    """Where all URLs of a site are another's, a warning says so; a spelling makes no other site."""
+    pages: Pages = {f"{site}robots.txt": f"Sitemap: {site}s.xml".encode()}
+    pages[f"{site}s.xml"] = urlset(*locs)
+    walked = await walk_all(pages, site, **arguments)
+    assert [each.value for each in walked.report.issues if each.code == "other-site"] == said
+    named = await walk_all(pages, None, sitemaps=[f"{site}s.xml"])
+    assert "other-site" not in named.codes
 
 
 @pytest.mark.parametrize("lists", [True, False])
