@@ -268,3 +268,33 @@ async def test_turns_keep_the_crawl_delay(server: FaultServer) -> None:
         await post(fetcher, server)
     assert len(server.requests) == 3
     assert min(gaps(server)) >= 0.15
+
+
+async def test_turns_beside_a_walk_come_in_the_order_of_asking(server: FaultServer) -> None:
+    """None of 30 starves where a walk asks for ever, in several requests at once."""
+    served: list[int | str] = []
+
+    async def ask(fetcher: HttpFetcher) -> None:
+        while True:
+            await fetch(fetcher, server.url("ok"))
+            served.append("walk")
+
+    async def visit(fetcher: HttpFetcher, number: int) -> None:
+        async with fetcher.turn(server.base):
+            served.append(number)
+
+    async with HttpFetcher(FetchOptions(delay_seconds=0, per_host=1)) as fetcher:
+        fetcher.trust(server.base)
+        fetcher.set_crawl_delay(server.base, 0.01)
+        walk = [asyncio.create_task(ask(fetcher)) for _ in range(4)]
+        await asyncio.sleep(0.1)
+        async with asyncio.timeout(PATIENT), asyncio.TaskGroup() as group:
+            served.clear()
+            for number in range(30):
+                group.create_task(visit(fetcher, number))
+        between = served.count("walk")
+        for task in walk:
+            task.cancel()
+        await asyncio.gather(*walk, return_exceptions=True)
+    assert [each for each in served if each != "walk"][:30] == list(range(30))
+    assert between <= 40
