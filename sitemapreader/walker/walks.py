@@ -228,7 +228,7 @@ class Walk(TaskStream[Batch]):
     async def _run(self) -> None:
         try:
             await contain(self._begin)
-        except Exception:
+        except Exception:  # a bug, or what a function of the caller raised: it is not complete
             self.report.note_fault()
             raise
         finally:
