@@ -103,7 +103,7 @@ class IssueCode(StrEnum):
     UNSUPPORTED_SCHEME = ("unsupported-scheme", WARNING, "a URL is neither http nor https; it was dropped", "list http and https URLs only")
     URL_CHARACTERS = ("url-characters", WARNING, "a URL contains blanks or control characters", "percent-encode these characters")
     LONG_LOC = ("long-loc", INFO, "a URL has 2,048 characters or more", "shorten it; the protocol allows 2,047")
-    DELETED = ("deleted", INFO, "a record says that its URL was deleted; it was dropped", "nothing needs to be done")
+    DELETED = ("deleted", INFO, "a record says that its URL was deleted; it was dropped", "nothing needs to be done; a walk with `changes=True` calls such URLs unlisted")
     NOT_A_URL = ("not-a-url", WARNING, "a line is not an http(s) URL; it was dropped", "write one absolute URL on each line")
     UNTIDY_LINE = ("untidy-line", WARNING, "a line holds more than one bare URL; the URLs in it were taken", "write one absolute URL on each line, without quotes, brackets or other columns")
     REPEATED_FIELD = ("repeated-field", WARNING, "a record has a field more than once; the last value was used", "write each field once")

@@ -219,7 +219,7 @@ class Change(StrEnum):
     NEW = "new"
     CHANGED = "changed"
     UNLISTED = "unlisted"
-    """No document lists it any more."""
+    """No document lists it any more, or its record says that it was deleted."""
     GONE = "gone"
     """It is unlisted, and its page answered 404 or 410."""
 

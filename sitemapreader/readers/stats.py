@@ -28,6 +28,8 @@ class ReadStats:
     raw_bytes: int = 0
     inflated_bytes: int = 0
     counts: Counter[IssueCode] = attrs.field(factory=Counter)
+    keeps_deleted: bool = False
+    """Whether a record that says that its URL was deleted is an entry, with `Change.UNLISTED`."""
 
     @property
     def has_errors(self) -> bool:

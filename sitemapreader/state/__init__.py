@@ -108,8 +108,8 @@ class UnlistedUrl:
         loc: the URL.
         since: when the first reading without it began.
         document: the last document that listed it.
-        why: "missing" (the document was read without it) or "unnamed" (nothing names the document
-            any more).
+        why: "missing" (the document was read without it), "unnamed" (nothing names the document any
+            more) or "deleted" (its record says so).
     """
 
     loc: str

@@ -1,10 +1,10 @@
 -- What was judged; what left long ago; pages that are listed again, or were told; documents that
 -- nothing names.
-DELETE FROM url WHERE site = :site AND (key, document) IN (SELECT key, document FROM judged);
+DELETE FROM url WHERE site = :site AND window < 2 AND (key, document) IN (SELECT key, document FROM judged);
 
 DELETE FROM url INDEXED BY url_lost
 WHERE site = :site AND lost_run IS NOT NULL AND window
-    AND (lost_run < :before OR key IN (SELECT key FROM judged));
+    AND (lost_run < :before OR window < 2 AND key IN (SELECT key FROM judged));
 
 DELETE FROM judged;
 

@@ -15,6 +15,7 @@ Everything else follows:
   until it was read on two days itself.
 - A window (a feed, a record with `news:news`) lists recent items. What it no longer lists has left,
   and is known until `left_for` has passed, so that it is not new when it comes back.
+- What says of itself that it was deleted (ResourceSync) is lost, and so judged at once.
 """
 
 # Days are counted in numbers of runs, which only grow: a clock that is set back would make a
@@ -150,7 +151,7 @@ def judge(
     unlisted = _execute(db, "unlist.sql", values)
     _execute(db, "forget.sql", values)
     left, waiting = db.execute(
-        "SELECT count(DISTINCT iif(window AND lost_run >= :run, key, NULL)),"
+        "SELECT count(DISTINCT iif(window = 1 AND lost_run >= :run, key, NULL)),"
         " count(DISTINCT iif(window, NULL, key)) FROM url AS lost INDEXED BY url_lost"
         " WHERE site = :site AND lost_run IS NOT NULL AND NOT EXISTS"
         "  (SELECT 1 FROM url WHERE site = :site AND key = lost.key AND lost_run IS NULL)",

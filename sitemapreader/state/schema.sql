@@ -74,7 +74,7 @@ CREATE TABLE url (
     record BLOB,                -- a hash of the record that was delivered; NULL: none ever; '': another
     loc TEXT NOT NULL,
     seen_run INTEGER NOT NULL,
-    window INTEGER NOT NULL,    -- whether it may leave: it is not unlisted for that
+    window INTEGER NOT NULL,    -- 1: it may leave, and is not unlisted for that; 2: it was deleted
     lost_run INTEGER,           -- the first reading without it since; NULL while it is listed
     PRIMARY KEY (site, key, document)
 ) WITHOUT ROWID;
@@ -91,7 +91,8 @@ CREATE TABLE log (
     records BLOB NOT NULL,
     locs BLOB NOT NULL,         -- JSON: an array; compressed
     marks BLOB NOT NULL         -- a letter each: s, it was sent with this record, now or before; o, it
-                                -- was sent with another one; u, it never was; capital: it may leave
+                                -- was sent with another one; u, it never was; capital: it may leave;
+                                -- d, its record says that it was deleted; n, and it was not known
 );
 CREATE INDEX log_site ON log (site);
 
@@ -127,7 +128,7 @@ CREATE TABLE page (
     loc TEXT NOT NULL,
     since REAL NOT NULL,        -- all moments are in seconds
     document TEXT NOT NULL,     -- the URL of the last one that listed it
-    why TEXT NOT NULL,          -- missing or unnamed
+    why TEXT NOT NULL,          -- missing, unnamed or deleted
     status INTEGER,             -- what the page answered last; NULL before, and for no answer
     asked_at REAL,
     due REAL,                   -- when to ask it again; NULL once it is gone

@@ -205,7 +205,9 @@ def compare(
         return [Change.NEW] * len(keys)
     known: dict[bytes, dict[int, bytes | None]] = {}
     marks = ", ".join("?" * len(keys))
-    find = f"SELECT key, document, record FROM url WHERE site = ? AND key IN ({marks})"
+    # What was deleted has a negative number: only another record of it is new.
+    own = "iif(window = 2, -document, document)"
+    find = f"SELECT key, {own}, record FROM url WHERE site = ? AND key IN ({marks})"
     for key, document, record in db.execute(find, (run.site, *keys)):
         known.setdefault(key, {})[document] = record
     return [
@@ -220,7 +222,8 @@ def _compare(known: dict[int, bytes | None], document: int, record: bytes) -> Ch
     own = known.get(document)
     if own == record or (not own and record in known.values()):
         return None
-    return Change.CHANGED if any(each is not None for each in known.values()) else Change.NEW
+    is_known = any(known[number] is not None for number in known if number > 0)
+    return Change.CHANGED if is_known else Change.NEW
 
 
 def log(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from datetime import UTC, datetime
+from itertools import compress
 from typing import TYPE_CHECKING, Self
 
 import attrs
@@ -271,10 +272,12 @@ class DocumentTracker:
         keys = [hash_url(entry.loc) for entry in entries]
         records = [hash_record(entry) for entry in entries]
         changes = await self._writer.ask(store.compare, self.row, keys, records)
-        # What a record says of itself happened since some day; this, since the last walk.
-        for entry, change in zip(entries, changes, strict=True):
+        # What a record says of itself happened since some day; this, since the last walk. What it
+        # says was deleted is told at the end of the walk.
+        listed = [entry.change is not Change.UNLISTED for entry in entries]
+        for entry, change in compress(zip(entries, changes, strict=True), listed):
             entry.change = change
-        offered = [entry for entry in entries if entry.change is not None]
+        offered = [entry for entry in compress(entries, listed) if entry.change is not None]
         return Compared(entries, keys, records, changes, offered)
 
     async def record(
@@ -297,6 +300,9 @@ class DocumentTracker:
             )
             return
         marks = ["S" if entry.news else "s" for entry in entries]
+        for n, entry in enumerate(entries):
+            if entry.change is Change.UNLISTED:
+                marks[n] = "n" if compared.changes[n] is Change.NEW else "d"
         if is_withheld:
             given, met = set(map(id, sent)), set(map(id, passed))
             held = set(map(id, offered)) - given

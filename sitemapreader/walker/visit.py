@@ -219,6 +219,7 @@ class Visit:
             codings=read_codings(response.headers),
             extra_formats=await self._choose_extra_formats(),
         )
+        reader.stats.keeps_deleted = self._parts.config.changes
         stream = read_events(chunks, reader, self._record_chunk, self._context.loop_share)
         async with aclosing(stream):
             async for events in stream:

@@ -92,6 +92,7 @@ class Site:
         self.believed = math.inf
         """The hour of the last walk that could see all of it, in truth."""
         self._changed: dict[str, tuple[bytes, float]] = {}
+        self._varied: set[str] = set()
         self.mood = "truth"
         """What pages answer: see `_MOODS`."""
         self._sizes = sizes or choose.choice(((2, 12), (20, 45)))
@@ -136,6 +137,11 @@ class Site:
     def children(self) -> list[str]:
         """The names of its sitemaps."""
         return self._children
+
+    @property
+    def has_steady(self) -> bool:
+        """Whether a sitemap never changed, so that no word of it was seen to tell of a change."""
+        return not self._varied.issuperset(self._children)
 
     @property
     def emptied(self) -> set[str]:
@@ -303,6 +309,8 @@ class Site:
     def _date(self, child: str, body: bytes, now: float) -> tuple[str, str]:
         before, since = self._changed.get(child, (b"", now))
         if before != body:
+            if before:
+                self._varied.add(child)
             self._changed[child] = body, (since := now)
         moment = {"none": 0.0, "honest": since, "constant": START - 1e6, "now": now}[self.dates]
         return f"{self.base}{child}", write_moment(moment) if moment else ""

@@ -10,7 +10,8 @@ from reading import check_ways
 from serving import Answer, Reading, Site, read_site, serve_site
 from walking import walk_all
 
-from sitemapreader import Change, IssueCode, Limits, UrlEntry
+from sitemapreader import Change, IssueCode, Limits, UrlEntry, walk
+from sitemapreader.fetch.local import MemoryFetcher
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -267,3 +268,34 @@ def test_a_deleted_url_is_none_of_the_site(prefix: str) -> None:
     assert told(events) == [("a", Change.NEW), ("b", Change.CHANGED)]
     issues = [event for event in events if not isinstance(event, UrlEntry)]
     assert [getattr(issue, "code", "") for issue in issues] == [IssueCode.DELETED] * 2
+
+
+@pytest.mark.parametrize("unique", [False, True])
+async def test_what_says_that_it_was_deleted(db: Path, *, unique: bool) -> None:
+    """A walk with changes calls it unlisted at once and once; another record makes it new again."""
+    pages: dict[str, bytes] = {}
+
+    async def come(*changes: tuple[str, str]) -> tuple[dict[str, Any], list[tuple[str, str]]]:
+        pages[HOME + "c.xml"] = change_list(*changes)
+        async with walk(
+            sitemaps=[HOME + "c.xml", HOME + "all.txt"],
+            fetcher=MemoryFetcher(pages),
+            state=db,
+            changes=True,
+            unique=unique,
+        ) as entries:
+            found = dict(told([entry async for entry in entries]))
+            return found, [(row.loc.removeprefix(HOME), row.why) for row in entries.unlisted()]
+
+    first = ("a", "created"), ("b", "created"), ("never", "deleted"), ("b", "deleted")
+    pages[HOME + "all.txt"] = f"{HOME}d\n{HOME}e".encode()
+    assert await come(*first) == (dict.fromkeys("abde", Change.NEW), [])  # nothing to compare
+    assert await come(*first, ("d", "deleted")) == ({}, [("b", "deleted")])
+    pages[HOME + "all.txt"] = f"{HOME}f".encode()  # e waits for a second day
+    both = await come(*first, ("d", "deleted"), ("g", "updated"))
+    assert both == ({"f": Change.NEW, "g": Change.NEW}, [("d", "deleted")])
+    assert await come(*first[:2]) == ({}, [])
+    again = ("x", "created"), ("b", "created")
+    assert await come(*first[:2], *again) == ({"x": Change.NEW, "b": Change.NEW}, [])
+    both = await come(first[0], ("y", "updated"), *again, ("b", "deleted"))
+    assert both == ({"y": Change.NEW}, [("b", "deleted")])

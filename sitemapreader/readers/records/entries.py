@@ -350,21 +350,20 @@ def _make_url_entry(context: RecordContext, url: str, part: _Part) -> None:
         part.others.clear()
         _make_sitemap_entry(context, url, part)
         return
-    said_change = metadata.get("change", "").strip().lower()
-    if said_change == "deleted":
+    change = _CHANGES.get(metadata.get("change", "").strip().lower())
+    if change is Change.UNLISTED and not context.stats.keeps_deleted:
         context.drop_record(IssueCode.DELETED, url)
         return
     lastmod, changefreq, priority, text = part.read(context, url, 3)
     entry = UrlEntry(url, lastmod, changefreq, priority)
-    entry.sitemap, entry.lastmod_text = context.stats.sitemap, text
-    entry.change = _CHANGES.get(said_change)
+    entry.sitemap, entry.lastmod_text, entry.change = context.stats.sitemap, text, change
     if part.others:
         for slot, value in read_parts(context, part.others, url).items():
             setattr(entry, slot, value)
     context.deliver(entry)
 
 
-_CHANGES = {"created": Change.NEW, "updated": Change.CHANGED}
+_CHANGES = {"created": Change.NEW, "updated": Change.CHANGED, "deleted": Change.UNLISTED}
 _PARSERS: tuple[tuple[str, Callable[[str], Any], IssueCode], ...] = (
     ("lastmod", parse_lastmod, IssueCode.LASTMOD),
     ("changefreq", parse_changefreq, IssueCode.CHANGEFREQ),
