@@ -19,12 +19,11 @@ from sitemapreader.audit.models import AuditOptions, Row
 from sitemapreader.errors import name_extra
 
 if TYPE_CHECKING:
-    from sitemapreader.audit.api import AuditArguments, audit, audit_sync
+    from sitemapreader.audit.api import audit, audit_sync
     from sitemapreader.audit.result import Audit
 
 __all__ = [
     "Audit",
-    "AuditArguments",
     "AuditOptions",
     "Row",
     "Trend",
@@ -36,7 +35,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Load what needs DuckDB on first use (PEP 562): a list of the rules needs none."""
-    if name not in ("Audit", "AuditArguments", "audit", "audit_sync"):
+    if name not in ("Audit", "audit", "audit_sync"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     with name_extra("an audit needs", "audit"):
         return getattr(import_module(f"{__name__}.{'result' if name == 'Audit' else 'api'}"), name)

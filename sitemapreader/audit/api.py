@@ -32,13 +32,12 @@ from sitemapreader.audit.sources import (
     open_walk,
 )
 from sitemapreader.audit.visits import SiteVisits, describe_pages
-from sitemapreader.event_loop import run_blocking
+from sitemapreader.event_loop import without_await
 from sitemapreader.fetch import FolderFetcher
 from sitemapreader.models import Via
 from sitemapreader.options import FetchOptions, Limits
 from sitemapreader.outcomes import Status
 from sitemapreader.version import __version__
-from sitemapreader.walker.config import WalkArguments
 
 if TYPE_CHECKING:
     import os
@@ -49,6 +48,7 @@ if TYPE_CHECKING:
     from sitemapreader.issues import Severity
     from sitemapreader.many.sources import SiteTask
     from sitemapreader.report import Report
+    from sitemapreader.walker.config import WalkArguments
 
 
 @attrs.define
@@ -165,24 +165,6 @@ _HIDING = frozenset(
 """Arguments of a walk that would keep URLs from the rules."""
 
 
-class AuditArguments(WalkArguments, total=False):
-    """The keyword arguments of `audit`, which explains them."""
-
-    urls: Known | None
-    select: Sequence[str]
-    ignore: Sequence[str]
-    severities: Mapping[str, Severity] | None
-    figures: AuditOptions
-    rules: str | os.PathLike[str] | None
-    baseline: str | os.PathLike[str] | None
-    database: str | os.PathLike[str] | None
-    base_url: str | None
-    is_sitemap: bool | None
-    pages: int | Literal["all"] | None
-    was: Known | None
-    since_audit: str | os.PathLike[str] | None
-
-
 async def audit(
     source: str | Path,
     *,
@@ -279,14 +261,4 @@ async def audit(
         raise
 
 
-def audit_sync(source: str | Path, **arguments: Unpack[AuditArguments]) -> Audit:
-    """Judge the sitemaps of a site as `audit` does, but without `await`.
-
-    ```python
-    with audit_sync("https://example.org/") as result:
-        print(result.format("text"))
-    ```
-
-    It works inside a running event loop as well, as in a notebook. Raises what `audit` raises.
-    """
-    return run_blocking(audit(source, **arguments))
+audit_sync = without_await(audit)

@@ -67,11 +67,6 @@ class RunConfig:
         """All of them as keyword arguments of `walk`."""
         return {**self.walk, "options": self.options, "limits": self.limits}
 
-    def with_login(self, user: str | None, password: str | None) -> FetchOptions:
-        """Return the options for a source whose URL contains a user and a password."""
-        headers = self.options.headers | _basic_auth_header(f"{user or ''}:{password or ''}")
-        return attrs.evolve(self.options, headers=headers)
-
 
 def _make_follow(given: dict[str, Any]) -> dict[str, Any]:
     wanted, unwanted = given.get("wanted", ()), given.get("unwanted", ())

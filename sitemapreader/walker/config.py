@@ -20,6 +20,7 @@ from sitemapreader.discovery.context import Deadline, UrlAllowance
 from sitemapreader.errors import suggest
 from sitemapreader.fetch.client import Fetcher, find_settings
 from sitemapreader.fetch.urls import HostMap
+from sitemapreader.issues import without_userinfo
 from sitemapreader.models import SitemapEntry, Via
 from sitemapreader.options import FetchOptions, Limits, one_of
 from sitemapreader.outcomes import Document
@@ -332,6 +333,12 @@ def make_config(
     """Check the arguments of a walk, or fields of `WalkConfig`."""
     known, used = find_settings(fetcher, limits, options)
     config = WalkConfig(site=site, **arguments)
+    named = [config.site or "", *(e.loc for e in config.sitemaps if e.via is Via.GIVEN)]
+    if logins := [url for url in named if url != without_userinfo(url)]:
+        bare = [attrs.evolve(each, loc=without_userinfo(each.loc)) for each in config.sitemaps]
+        config = attrs.evolve(  # a login is sent, and stands in no outcome
+            config, site=without_userinfo(named[0]), sitemaps=bare, logins=tuple(logins)
+        )
     if config.revisit is not None:  # what fails is due again later: see `schedule.pause`
         used = attrs.evolve(
             used,

@@ -217,7 +217,7 @@ LISTS: dict[str, bytes] = {
     "mixed.ndjson.gz": gzip.compress(
         f'{{"URL ": "{HOST}/a"}}\n[1]\n{{"x": 2}}\n\n"{HOST}/b"\n{{"Page": "{HOST}/b"}}\n'.encode()
     ),
-    "list": f"{HOST}/a\r\n\t{HOST}/b\r\n{HOST}/b#c\r\n".encode(),
+    "list": f"{HOST}/a\r\n\t{HOST}/b\n\n{HOST}/b#c\r\n".encode(),  # of two systems
 }
 
 

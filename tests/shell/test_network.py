@@ -64,6 +64,19 @@ class Watch:
         return {(host, value) for host, key, value in self.headers if key == name}
 
 
+@pytest.mark.parametrize("path", ["", "/map.xml"])
+def test_a_login_in_the_url_of_an_audit(path: str) -> None:
+    """It is sent, and stands in no report."""
+    watch = Watch()
+    with serving(watch.answer) as (url,):
+        watch.key = "reader:s3cr3t"
+        named = f"{url.replace('//', f'//{watch.key}@')}{path}"
+        done = run("audit", named, "--format", "json", "-v", "--fail-on", "never")
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["facts"]["urls"] == URLS
+    assert "s3cr3t" not in done.stdout + done.stderr
+
+
 def test_one_host_is_asked_by_one_source_at_a_time(tmp_path: Path) -> None:
     """Sources at the same host wait for each other, and each of them is read."""
     watch = Watch()

@@ -1,8 +1,8 @@
 -- Lists of URLs. A line `-- name:` begins a query.
 
--- text:
-read_csv($path, columns = {'url': 'VARCHAR'}, auto_detect = false, header = false,
-    delim = chr(1), quote = '', escape = '', max_line_size = $limit, encoding = $encoding)
+-- text: without strict mode a list may mix line ends
+read_csv($path, columns = {'url': 'VARCHAR'}, auto_detect = false, header = false, delim = chr(1),
+    quote = '', escape = '', strict_mode = false, max_line_size = $limit, encoding = $encoding)
 
 -- table:
 read_csv($path, header = true, all_varchar = true, null_padding = true, strict_mode = false,

@@ -6,10 +6,11 @@ import json
 import re
 from base64 import b64encode
 from collections import defaultdict
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
+from operator import itemgetter
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,7 @@ with name_extra("a report needs", "audit"):
     from markupsafe import Markup
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
 
 _FILES = {
@@ -108,6 +109,7 @@ def _load_environment() -> Environment:
         "moment": _show_moment,
         "kibibytes": lambda count: f"{count / 1024:,.1f}",
         "host": _find_host,
+        "years": _group_years,
         "shell": quote,
     }
     environment.globals |= {
@@ -116,7 +118,6 @@ def _load_environment() -> Environment:
         "rate": words.show_rate,
         "rank": words.rank_findings,
         "shorten": _shorten_url,
-        "chart_months": chart_months,
         "asset": _read_asset,
     }
     environment.tests["probe"] = _is_failed_probe
@@ -177,83 +178,10 @@ def _is_failed_probe(document: Row) -> bool:
     return is_unlisted and document.status == "skipped" and not document.format
 
 
-# -- the chart of months
-
-_YEARS_BACK, _YEARS_AHEAD = 5, 1
-"""Years around this month in which each month has a bar; older and later ones share one each."""
-_COUNTS = ("urls", "alike", "future")
-_BAR_SHARE = 0.82
-"""How much of its slot a bar fills."""
-_MIN_HEIGHT = 1.0
-"""Per cent: a bar of one URL beside one of a million can still be seen."""
-_CROWDED = 13
-"""Per cent of the axis beside the label of a shared bar in which a phone has no room for one."""
-_UNITS = ((1_000_000_000, "bn"), (1_000_000, "M"), (1_000, "k"), (1, ""))
-
-
-def chart_months(months: Sequence[Row], today: str) -> Row:
-    """Lay out a bar for each month, from at most five years ago to a year ahead.
-
-    Its `columns` are in per cent from the upper left corner; so are `ticks` on the upright axis,
-    and `labels` below the other one.
-    """
-    numbers, now = [_number_month(each.month) for each in months], _number_month(today)
-    first = min(max(min(numbers), now - 12 * _YEARS_BACK), now - 11)
-    last = max(min(max(numbers), now + 12 * _YEARS_AHEAD), now)
-    bars: defaultdict[int, Row] = defaultdict(lambda: Row(dict.fromkeys(_COUNTS, 0)))
-    for number, month in zip(numbers, months, strict=True):
-        # a shared bar stands apart from the months
-        bar = bars[first - 2 if number < first else last + 2 if number > last else number]
-        bar |= {name: bar[name] + month[name] for name in _COUNTS}
-    begin, end = min(first, *bars), max(last, *bars)
-    most, slot = max(bar.urls for bar in bars.values()), 100 / (end + 1 - begin)
-    shared = {first - 2: "older", last + 2: "later"}
-    labels = [
-        (slot * (number - begin), str(number // 12))
-        for number in range(first, last + 1)
-        if number % 12 == 0
-    ]
-    free = range(_CROWDED * (begin < first), 101 - _CROWDED * (end > last))
-    return Row(
-        columns=[
-            Row(column, x=slot * (number - begin), width=slot * _BAR_SHARE)
-            for number, bar in bars.items()
-            for column in _stack_columns(
-                most, shared.get(number) or f"{date(number // 12, number % 12 + 1, 1):%B %Y}", bar
-            )
-        ],
-        ticks=[(100 - 50 * part, _show_short(most * part / 2)) for part in range(3)],
-        labels=[
-            *[(0, "older")] * (begin < first),
-            *((at, text) for at, text in labels if round(at) in free),
-            *[(100, "later")] * (end > last),
-        ],
-    )
-
-
-def _number_month(day: str) -> int:
-    return int(day[:4]) * 12 + int(day[5:7]) - 1
-
-
-def _show_short(count: float) -> str:
-    """Write a number for an axis: 500, 20k, 1.5M."""
-    size, unit = next((each for each in _UNITS if count >= each[0]), (1, ""))
-    return f"{count / size:.3g}{unit}"
-
-
-def _stack_columns(most: int, name: str, bar: Row) -> Iterator[Row]:
-    """Lay out the parts of one bar above each other."""
-    future = min(bar.future, bar.urls)
-    # a URL can be stamped alike and lie in the future: that is the graver of both
-    alike = min(bar.alike, bar.urls - future)
-    title, bottom = f"{name}: {bar.urls:,} URLs", 100.0
-    parts = (
-        ("alike", alike, f"{title}, of these {alike:,} in sitemaps stamped alike"),
-        ("plain", bar.urls - alike - future, title),
-        ("future", future, f"{title}, of these {future:,} in the future"),
-    )
-    for kind, count, said in parts:
-        if count:
-            height = max(100 * count / most, _MIN_HEIGHT)
-            bottom = max(bottom - height, 0)
-            yield Row(kind=kind, y=bottom, height=height, title=said)
+def _group_years(months: Iterable[Row]) -> dict[str, dict[int, Row]]:
+    """Return months by their year, the latest first, and their number in it."""
+    years = defaultdict[str, dict[int, Row]](dict)
+    for month in sorted(months, key=itemgetter("month"), reverse=True):
+        year, number, _ = month.month.split("-")
+        years[year][int(number)] = month
+    return years

@@ -39,7 +39,7 @@ from sitemapreader.many.sources import (
     check_task,
     open_pieces,
 )
-from sitemapreader.urls import parse_url, path_of
+from sitemapreader.urls import path_of
 
 if TYPE_CHECKING:
     import argparse
@@ -197,10 +197,10 @@ class _AuditCommand:
             "ignore": arguments.ignore or (),
             **{name: getattr(arguments, name) for name in names},
         }
-        self._source = self._find_source(config)
+        self._source = self._find_source()
 
-    def _find_source(self, config: RunConfig) -> str | Path:
-        """Return the URL or path; a login in a URL becomes a header."""
+    def _find_source(self) -> str | Path:
+        """Return the URL or path."""
         text = self._arguments.source
         path = Path(path_of(text))
         if text == STANDARD_INPUT or path.exists():
@@ -209,11 +209,9 @@ class _AuditCommand:
             checked = check_task(text)
         except InvalidSiteError as error:
             raise UsageError(f"{str(error)!r} {NO_SOURCE}") from None
-        if login := parse_url(checked.login):
-            self._passed["options"] = config.with_login(login.user, login.password)
         if self._arguments.kind:
             self._passed["is_sitemap"] = self._arguments.kind == "sitemap"
-        return checked.url
+        return checked.login or checked.url
 
     async def run(self) -> int:
         """Audit, write, and return the exit code."""
