@@ -177,7 +177,7 @@ PUBLIC = {
     "For extensions": """
         urls dates event_loop errors.advise_extra errors.name_extra errors.suggest
         issues.excerpt issues.show_url outcomes.show_bytes many.name_site options.MAX_URL_CHARS
-        version.__version__ options.ROBOTS_MAX_BYTES
+        __version__ options.ROBOTS_MAX_BYTES
     """,
 }
 """Heading -> the names below it, in `sitemapreader`: modules stand for all that they export."""

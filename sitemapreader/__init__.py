@@ -32,7 +32,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from sitemapreader.version import __version__ as __version__
+__version__ = "0.3.0"
 
 if TYPE_CHECKING:
     from sitemapreader.errors import FetchError, SitemapReaderError, StateError

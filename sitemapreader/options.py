@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import attrs
 
-from sitemapreader.version import __version__
+from sitemapreader import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Callable

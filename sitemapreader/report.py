@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections import Counter, deque
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
 
-from sitemapreader.issues import MAX_ISSUES_PER_DOCUMENT, Issue, IssueCode, Severity
-from sitemapreader.logs import LOGGER
-from sitemapreader.models import Change
+from sitemapreader.issues import MAX_ISSUES_PER_DOCUMENT, Issue, IssueCode, Severity, show_url
+from sitemapreader.models import Change, Via
 from sitemapreader.outcomes import (
     FILTERED,
     LEFT_EARLY,
@@ -25,13 +25,16 @@ from sitemapreader.outcomes import (
     is_known,
 )
 from sitemapreader.rows import get_column
-from sitemapreader.trees import draw_tree
 from sitemapreader.urls import host_of, origin_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from sitemapreader.rows import Rows
+
+LOGGER = logging.getLogger("sitemapreader")
+"""For services, and silent unless it is configured: the report holds all of it, at the end."""
+LOGGER.addHandler(logging.NullHandler())
 
 MAX_ISSUES_PER_WALK = 1_000
 """Issues of one code that are kept for a walk, so that no code takes all the room."""
@@ -155,7 +158,15 @@ class Report:
         It is what `sitemapreader tree` prints; with `in_ascii` it is drawn without line characters.
         """
         first = self.documents[0].url if self.documents else ""
-        return "".join(draw_tree(origin_of(first) or first, self.documents, in_ascii=in_ascii))
+        roots = build_tree(self.documents)
+        shown: list[tuple[object, Tree]] = [*roots]
+        probes = sum(each.via is Via.WELL_KNOWN and _is_missed(each) for each in self.documents)
+        if probes and not any(each.format is not None or below for each, below in roots):
+            paths = "path" if probes == 1 else "paths"
+            shown.append((f"{probes} well-known {paths} tried, and no sitemap", []))
+        forks = _ASCII_FORKS if in_ascii else _FORKS
+        lines = [show_url(origin_of(first) or first), *_draw(shown, forks)]
+        return "".join(f"{line}\n" for line in lines)
 
     def count(self) -> dict[str, Any]:
         """Return how many entries, documents by their status, and Issues by their code."""
@@ -273,6 +284,48 @@ class Report:
             begun = document.listed or document.children
             self.end_document(document, Status.PARTIAL if begun else Status.SKIPPED, LEFT_EARLY)
             raise
+
+
+# -- the tree
+
+Tree: TypeAlias = "list[tuple[Document, Tree]]"
+"""Documents, each with those that it lists."""
+_FORKS = ("├── ", "│   ", "└── ", "    ")
+"""What stands before a document and below it; then the same for the last one of a parent."""
+_ASCII_FORKS = ("|-- ", "|   ", "`-- ", "    ")
+
+
+def build_tree(documents: Iterable[Document]) -> Tree:
+    """Put documents below those that list them, by URL; return the roots.
+
+    Probed paths without a sitemap, and a robots.txt fetched only for its rules, are left out.
+    """
+    shown = [each for each in documents if each.via is not None and not _is_missed(each)]
+    nodes: Tree = [(each, []) for each in sorted(shown, key=lambda document: document.url)]
+    # Of several that have a URL, by a redirect, the last one counts.
+    claims = [(url, node) for node in nodes for url in (node[0].final_url, node[0].url) if url]
+    claims.sort(key=lambda claim: (claim[1][0].children > 0, claim[0] == claim[1][0].url))
+    places = dict(claims)
+    roots: Tree = []
+    for node in nodes:
+        parent = places.get(node[0].parent)
+        (roots if parent is None or parent is node else parent[1]).append(node)
+    return roots
+
+
+def _is_missed(document: Document) -> bool:
+    """Return whether a probe found nothing, or a page instead of a sitemap."""
+    is_skipped = document.status is Status.SKIPPED and document.format is None
+    return is_skipped and (bool(document.via and document.via.is_guess) or bool(document.final_url))
+
+
+def _draw(
+    nodes: Sequence[tuple[object, Tree]], forks: Sequence[str], indent: str = ""
+) -> Iterator[str]:
+    for node in nodes:
+        fork, below = forks[2:] if node is nodes[-1] else forks[:2]
+        yield f"{indent}{fork}{node[0]}"
+        yield from _draw(node[1], forks, indent + below)
 
 
 @attrs.define

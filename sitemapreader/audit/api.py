@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack, cast
 
 import attrs
 
+from sitemapreader import __version__
 from sitemapreader.audit.database import AuditDatabase
 from sitemapreader.audit.loading import (
     WalkLoader,
@@ -37,7 +38,6 @@ from sitemapreader.fetch import FolderFetcher
 from sitemapreader.models import Via
 from sitemapreader.options import FetchOptions, Limits
 from sitemapreader.outcomes import Status
-from sitemapreader.version import __version__
 
 if TYPE_CHECKING:
     import os

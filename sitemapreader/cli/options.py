@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
+from sitemapreader import __version__
 from sitemapreader.cli.types import (
     parse_base_url,
     parse_count,
@@ -28,7 +29,6 @@ from sitemapreader.cli.types import (
 )
 from sitemapreader.options import SITE_SECONDS, FetchOptions, Limits
 from sitemapreader.output import FILE_FORMATS, FORMATS
-from sitemapreader.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -26,8 +26,8 @@ from weakref import WeakSet
 import attrs
 
 from sitemapreader.errors import LOGIN_STATUSES, FetchError
-from sitemapreader.issues import IssueCode
-from sitemapreader.logs import log_pause
+from sitemapreader.issues import IssueCode, show_url
+from sitemapreader.report import LOGGER
 from sitemapreader.urls import host_of, origin_of
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from sitemapreader.options import FetchOptions
 
+_PAUSE = "%s: no request for %.0f s: %s"
 LENT_AFTER_SECONDS = 0.2
 """How long a response goes unread before its slot is lent; a reader takes less for one step."""
 MAX_IDLE_HOSTS = 1024
@@ -131,7 +132,7 @@ class Host:
 
     def defer(self, seconds: float) -> None:
         """Start no request for `seconds` from now."""
-        log_pause(self.name, seconds, "Retry-After")
+        LOGGER.info(_PAUSE, show_url(self.name), seconds, "Retry-After")
         self.not_before = max(self.not_before, time.monotonic() + seconds)
 
     def slow_down(self) -> None:
@@ -337,7 +338,7 @@ class HostBreaker:
         seconds = self._options.host_pause_seconds * 2**known.trials
         known.paused_until = time.monotonic() + seconds
         if known.trials < self._options.host_trials:
-            log_pause(host_of(origin), seconds, str(reason))
+            LOGGER.info(_PAUSE, show_url(host_of(origin)), seconds, reason)
 
     def postpone(self, url: str, seconds: float) -> None:
         """Pause a host for the seconds that it has asked for."""

@@ -38,9 +38,9 @@ from sitemapreader.fetch.urls import (
     make_headers,
     parse_request_url,
 )
-from sitemapreader.issues import IssueCode, make_issue
-from sitemapreader.logs import log_request
+from sitemapreader.issues import IssueCode, make_issue, show_url
 from sitemapreader.options import ROBOTS_MAX_CRAWL_DELAY_SECONDS, FetchOptions, Limits
+from sitemapreader.report import LOGGER
 from sitemapreader.urls import host_of
 
 if TYPE_CHECKING:
@@ -372,7 +372,8 @@ class Exchange:
             result = str(error.code)
             raise
         finally:
-            log_request(str(chain.name), time.monotonic() - began, result)
+            seconds = time.monotonic() - began
+            LOGGER.debug("GET %s: %s, %.3f s", show_url(str(chain.name)), result, seconds)
         return answer
 
     async def _wait(self, work: Awaitable[T], place: RequestUrl, seconds: float) -> T:

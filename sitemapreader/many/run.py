@@ -14,7 +14,6 @@ import attrs
 from sitemapreader.discovery.context import UrlAllowance, borrow_fetcher
 from sitemapreader.errors import StateError
 from sitemapreader.event_loop import contain, find_first, get_result
-from sitemapreader.logs import LOGGER
 from sitemapreader.many.sources import (
     CheckedTask,
     FileFetcher,
@@ -32,6 +31,7 @@ from sitemapreader.models import SitemapEntry
 from sitemapreader.outcomes import NOT_DUE, SiteOutcome, SiteStatus
 from sitemapreader.output import open_output
 from sitemapreader.output.columns import SITE_COLUMNS
+from sitemapreader.report import LOGGER
 from sitemapreader.rows import BATCH_ROWS, Rows, SiteRows
 from sitemapreader.urls import url_key
 from sitemapreader.walker.filters import SeenKeys

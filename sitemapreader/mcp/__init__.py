@@ -14,10 +14,10 @@ from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
 from mcp.types import ToolAnnotations
 from pydantic import ValidationError
 
+from sitemapreader import __version__
 from sitemapreader.errors import StateError
 from sitemapreader.fetch.http import HttpFetcher
 from sitemapreader.mcp.tools import LIMITS, SiteTools
-from sitemapreader.version import __version__
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,14 +11,12 @@ import pytest
 from each_case import for_each
 
 LAYERS = (
-    {"version"},
-    {"models", "issues", "errors", "event_loop", "options", "logs"},
+    {"models", "issues", "errors", "event_loop", "options"},
     {
         "dates",
         "urls",
         "rows",
         "outcomes",
-        "trees",
         "report",
     },
     {"output"},
@@ -65,7 +63,7 @@ CONFINED = {
     "argparse": {"cli"},
     "pyarrow": {"audit", "distributed", "many", "output", "tables", "walker"},
     "xlsxwriter": {"output"},
-    "pandas": {"audit", "report", "tables", "trees"},
+    "pandas": {"audit", "report", "tables"},
 }
 """Foreign modules, and the only rooms that import them."""
 

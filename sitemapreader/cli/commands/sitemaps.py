@@ -9,8 +9,9 @@ from sitemapreader.cli.config import find_output_format, get_output_path
 from sitemapreader.cli.options import LIST_FORMATS, TREE_FORMATS
 from sitemapreader.cli.process import LineWriter
 from sitemapreader.cli.run import SourceRun, find_rooted, print_lines
+from sitemapreader.issues import show_url
 from sitemapreader.output.text import escape_urls
-from sitemapreader.trees import DocumentNode, build_tree, draw_tree
+from sitemapreader.report import Tree, build_tree
 
 if TYPE_CHECKING:
     import argparse
@@ -57,13 +58,13 @@ def run_tree(arguments: argparse.Namespace) -> int:
     async def draw(site: SiteWalk) -> None:
         if site.walk is None:
             return
-        documents = site.walk.report.documents
+        report = site.walk.report
         if form == "json":
-            roots = [_format_node(root) for root in build_tree(documents)]
-            texts = [json.dumps({"source": site.name, "sitemaps": roots})]
+            sitemaps = _format_tree(build_tree(report.documents))
+            texts = [json.dumps({"source": site.name, "sitemaps": sitemaps})]
         else:
             in_ascii = not lines.encoding.lower().startswith("utf")
-            texts = "".join(draw_tree(site.name, documents, in_ascii=in_ascii)).splitlines()
+            texts = [show_url(site.name), *report.tree(in_ascii=in_ascii).splitlines()[1:]]
         await run.write_lines(lines, texts)
 
     async def read() -> None:
@@ -74,5 +75,5 @@ def run_tree(arguments: argparse.Namespace) -> int:
     return print_lines(run, lines, read)
 
 
-def _format_node(node: DocumentNode) -> dict[str, Any]:
-    return node.document.to_dict() | {"sitemaps": [_format_node(child) for child in node.children]}
+def _format_tree(tree: Tree) -> list[dict[str, Any]]:
+    return [document.to_dict() | {"sitemaps": _format_tree(below)} for document, below in tree]
