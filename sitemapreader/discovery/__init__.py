@@ -27,8 +27,8 @@ from sitemapreader.issues import IssueCode, make_issue
 from sitemapreader.models import Format, SitemapEntry, Via
 from sitemapreader.options import one_of
 from sitemapreader.outcomes import REFUSALS, Document, Role, Status, issue_from_error
-from sitemapreader.readers.decode.charset import charset_of
-from sitemapreader.readers.pages.links import read_header_hints, read_page_hints
+from sitemapreader.readers.charset import charset_of
+from sitemapreader.readers.links import read_header_hints, read_page_hints
 from sitemapreader.readers.records.vocabulary import check_formats
 from sitemapreader.urls import (
     check_url,

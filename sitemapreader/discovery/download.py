@@ -19,7 +19,7 @@ from sitemapreader.fetch.answers import find_protection
 from sitemapreader.fetch.local import StoredResponse
 from sitemapreader.issues import IssueCode
 from sitemapreader.outcomes import BodyDigest, BodyHasher, Document
-from sitemapreader.readers.decode.codings import (
+from sitemapreader.readers.codings import (
     DecompressionError,
     Decompressor,
     fill,

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from sitemapreader.fetch.client import Fetcher, Response
     from sitemapreader.fetch.http import HttpFetcher
     from sitemapreader.fetch.local import FolderFetcher, MemoryFetcher, StoredResponse
-    from sitemapreader.readers.decode.charset import charset_of
+    from sitemapreader.readers.charset import charset_of
 
 __all__ = [
     "Fetcher",
@@ -35,7 +35,7 @@ _HOMES = {
     "MemoryFetcher": "local",
     "Response": "client",
     "StoredResponse": "local",
-    "charset_of": ".readers.decode.charset",
+    "charset_of": ".readers.charset",
     "read_body": "answers",
 }
 

@@ -15,7 +15,7 @@ from sitemapreader.errors import LOGIN_STATUSES, FetchError
 from sitemapreader.fetch.urls import parse_date
 from sitemapreader.issues import IssueCode, make_issue
 from sitemapreader.options import FetchOptions, Limits
-from sitemapreader.readers.decode.codings import (
+from sitemapreader.readers.codings import (
     DecompressionError,
     Decompressor,
     fill,

@@ -18,7 +18,7 @@ import attrs
 from sitemapreader.errors import FetchError
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import ROBOTS_MAX_BYTES
-from sitemapreader.readers.decode.codings import decode_start
+from sitemapreader.readers.codings import decode_start
 from sitemapreader.urls import origin_of, parse_url
 
 if TYPE_CHECKING:

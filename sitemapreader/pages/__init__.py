@@ -1,10 +1,11 @@
 """Pages: what listed URLs answer, and what a page says of itself.
 
-Facts are read from bytes (`readers.pages`). `visit` asks servers for pages, as robots.txt allows,
-and `folder` the files of a built site; both give a `PageVisit`.
+`facts` are read from bytes. `visit` asks servers for pages, as robots.txt allows, and `folder` the
+files of a built site; both give a `PageVisit`.
 """
 
 from sitemapreader.errors import Redirect
+from sitemapreader.pages.facts import PageFacts, read_page
 from sitemapreader.pages.folder import PageFolder
 from sitemapreader.pages.visit import (
     NotJudged,
@@ -12,8 +13,7 @@ from sitemapreader.pages.visit import (
     PageVisit,
     visit_pages,
 )
-from sitemapreader.readers.decode.charset import HTML_TYPES, page_type_of
-from sitemapreader.readers.pages.facts import PageFacts, read_page
+from sitemapreader.readers.charset import HTML_TYPES, page_type_of
 
 __all__ = [
     "HTML_TYPES",

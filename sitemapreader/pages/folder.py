@@ -17,9 +17,9 @@ import attrs
 from sitemapreader.errors import Redirect
 from sitemapreader.fetch.local import FolderFetcher
 from sitemapreader.fetch.urls import read_headers
+from sitemapreader.pages.facts import read_page
 from sitemapreader.pages.visit import MAX_REDIRECTS, PageVisit
-from sitemapreader.readers.pages.facts import read_page
-from sitemapreader.readers.pages.links import MAX_PAGE_BYTES
+from sitemapreader.readers.links import MAX_PAGE_BYTES
 from sitemapreader.urls import origin_of, parse_url, resolve
 
 if TYPE_CHECKING:

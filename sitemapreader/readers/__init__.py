@@ -1,12 +1,12 @@
 """Reading of one document: bytes in, events out, incremental and pure.
 
 ```text
-bytes ─► decode ─► reader ─────────────────────────────► records ─► values
-         layers    chooses xml | text | pages            entries    UrlEntry, SitemapEntry, Issue
-         charset   by the first bytes                    media
+bytes ─► codings ─► reader ────────────────────────────► records ─► values
+         charset    chooses xml | text | links           entries    UrlEntry, SitemapEntry, Issue
+                    by the first bytes                   media
 ```
-`decode` removes compression and transcodes to UTF-8. `reader` chooses by the first bytes: `xml`
-(sitemaps, feeds), `text` or `pages` (HTML). The XML reader cuts the document
+`codings` removes compression, and `charset` transcodes to UTF-8. `reader` chooses by the first
+bytes: `xml` (sitemaps, feeds), `text` or `links` (HTML). The XML reader cuts the document
 into records, and `records` turns each into the values of `sitemapreader.models`. `stats` counts
 records and Issues on the way. `robots` parses robots.txt, which is not a sitemap, and `feedparser`
 reads feeds beyond repair in a child process.

@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, TypeAlias
 from sitemapreader.issues import Issue, IssueCode
 from sitemapreader.models import Event, Format
 from sitemapreader.options import PROTOCOL_MAX_BYTES, PROTOCOL_MAX_ENTRIES, Limits
-from sitemapreader.readers.decode.charset import (
+from sitemapreader.readers.charset import (
     Transcoder,
     has_conflicting_encodings,
     start_transcoder,
 )
-from sitemapreader.readers.decode.codings import DecompressionError, Decompressor
+from sitemapreader.readers.codings import DecompressionError, Decompressor
 from sitemapreader.readers.feedparser import FeedCopy, FeedparserAnswer, add_found, run_feedparser
-from sitemapreader.readers.pages.links import HtmlReader, find_meta_charset
+from sitemapreader.readers.links import HtmlReader, find_meta_charset
 from sitemapreader.readers.records.vocabulary import ROOTLESS, ROOTS, ExtraFormats, check_formats
 from sitemapreader.readers.stats import ReadStats
 from sitemapreader.readers.text import TextReader

@@ -34,8 +34,8 @@ from sitemapreader.outcomes import (
     judge_counts,
     make_document,
 )
-from sitemapreader.readers.decode.charset import charset_of
-from sitemapreader.readers.decode.codings import read_codings
+from sitemapreader.readers.charset import charset_of
+from sitemapreader.readers.codings import read_codings
 from sitemapreader.readers.reader import SitemapReader
 from sitemapreader.rows import EntryColumns, Events
 from sitemapreader.urls import folder_of, has_suffixes, load_suffixes

@@ -34,7 +34,7 @@ SHORT_KEYS = {
     "urls.parse_url": "only URLs of ordinary length, see `cached_by_url`",
     "urls.site_of": "the same",
     "urls.folder_of": "the same",
-    "readers.pages.markup.write_opening": "names of elements that we look for",
+    "readers.markup.write_opening": "names of elements that we look for",
     "readers.records.vocabulary._known_key": "URIs of up to 200 characters",
     "walker.stream.view_records": "has no key",
     "state.database.read_script": "names of our files",

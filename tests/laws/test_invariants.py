@@ -19,9 +19,9 @@ from scale import SCALE
 
 from sitemapreader.issues import MAX_ISSUES_PER_DOCUMENT, Issue, IssueCode
 from sitemapreader.options import Limits
+from sitemapreader.readers import codings as inflate_module
 from sitemapreader.readers import reader
-from sitemapreader.readers.decode import codings as inflate_module
-from sitemapreader.readers.decode.codings import DecompressionError, Decompressor
+from sitemapreader.readers.codings import DecompressionError, Decompressor
 from sitemapreader.readers.feedparser import FeedparserAnswer
 
 if TYPE_CHECKING:

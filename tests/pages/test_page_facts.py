@@ -8,7 +8,7 @@ import pytest
 from each_case import for_each
 from timing import is_linear
 
-from sitemapreader.readers.pages.facts import PageFacts, read_page
+from sitemapreader.pages.facts import PageFacts, read_page
 
 URL = "https://example.org/a/b"
 WORDS = " ".join(f"word{number}" for number in range(30))

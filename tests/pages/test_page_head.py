@@ -7,7 +7,7 @@ import random
 import html5lib
 from scale import SCALE
 
-from sitemapreader.readers.pages.facts import read_head
+from sitemapreader.pages.facts import read_head
 
 URL = "https://example.org/a/b"
 PIECES = (

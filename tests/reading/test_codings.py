@@ -16,7 +16,7 @@ from walking import index
 from walking import urlset as list_urls
 
 from sitemapreader import SitemapReader, UrlEntry
-from sitemapreader.readers.decode.codings import decode_start, read_codings
+from sitemapreader.readers.codings import decode_start, read_codings
 
 ENTRY = b"<url><loc>https://a.example/%d</loc></url>\n"
 XML = b'<?xml version="1.0"?>\n' + urlset(b"".join(ENTRY % (7_919 * n) for n in range(3_000)))

@@ -12,8 +12,8 @@ import pytest
 from each_case import for_each
 
 from sitemapreader.options import Limits
-from sitemapreader.readers.decode import codings as gunzip
-from sitemapreader.readers.decode.codings import DecompressionError, Decompressor
+from sitemapreader.readers import codings as gunzip
+from sitemapreader.readers.codings import DecompressionError, Decompressor
 
 if TYPE_CHECKING:
     from collections.abc import Callable

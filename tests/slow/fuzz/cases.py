@@ -10,7 +10,7 @@ import attrs
 import strategies
 
 from sitemapreader.options import Limits
-from sitemapreader.readers.decode.codings import DecompressionError, Decompressor
+from sitemapreader.readers.codings import DecompressionError, Decompressor
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,20 +13,20 @@ from typing import TYPE_CHECKING, TypeAlias
 import attrs
 
 from sitemapreader.dates import parse_lastmod
-from sitemapreader.readers.decode.charset import (
+from sitemapreader.readers.charset import (
     HTML_TYPES,
     TEXT_TYPES,
     charset_of,
     page_type_of,
 )
-from sitemapreader.readers.pages.links import (
+from sitemapreader.readers.links import (
     MAX_PAGE_BYTES,
     decode_page,
     parse_links,
     resolve_base,
     resolve_link,
 )
-from sitemapreader.readers.pages.markup import Token, decode_text, scan_page
+from sitemapreader.readers.markup import Token, decode_text, scan_page
 from sitemapreader.urls import url_key
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from sitemapreader.issues import IssueCode
 from sitemapreader.models import Event, Format, SitemapEntry, UrlEntry, Via
 from sitemapreader.options import PROTOCOL_MAX_LOC_CHARS
-from sitemapreader.readers.decode.charset import media_type_of, start_transcoder
-from sitemapreader.readers.pages.markup import UNFINISHED, scan_page, write_opening
+from sitemapreader.readers.charset import media_type_of, start_transcoder
+from sitemapreader.readers.markup import UNFINISHED, scan_page, write_opening
 from sitemapreader.readers.stats import ReadStats
 from sitemapreader.urls import (
     find_url_error,
