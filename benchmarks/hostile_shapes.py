@@ -2,7 +2,7 @@
 
     python benchmarks/hostile_shapes.py [--only NAME]
 
-Each shape of `tests/support/shapes.py` is read in three sizes, or those with NAME in their name.
+Each shape of `tests/cases/floods.toml` is read in three sizes, or those with NAME in their name.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tables import print_table
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "support"))
 
-from shapes import SHAPES, growth, measure, per_block
+from floods import SHAPES, growth, measure, per_block
 
 HEAD = ("shape", "ms for 32 KiB", "x for 4 x the size", "longest step, ms")
 

@@ -11,7 +11,7 @@ import sys
 import tracemalloc
 from concurrent.futures import ProcessPoolExecutor
 
-import bombs
+import floods
 import golden
 import pytest
 from timing import is_below, is_within
@@ -28,15 +28,15 @@ MAX_GAP_SECONDS = 0.2
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", bombs.BOMBS)
+@pytest.mark.parametrize("name", floods.BOMBS)
 def test_bomb(name: str) -> None:
     """What is good comes out, what is bad has its Issue, and no time or memory runs away."""
     context = multiprocessing.get_context("forkserver")
 
     def longest_step() -> float:
         with ProcessPoolExecutor(1, context) as process:
-            reading = process.submit(bombs.read_bomb, name).result()
-        assert reading.judge(bombs.BOMBS[name]) == []
+            reading = process.submit(floods.read_bomb, name).result()
+        assert reading.judge(floods.BOMBS[name]) == []
         assert reading.peak_mb < MAX_PEAK_MB
         assert is_within(reading.seconds, MAX_SECONDS)
         return reading.gap_seconds
@@ -72,11 +72,11 @@ def test_documents_leave_nothing_behind() -> None:
 
     def read(number: int) -> None:
         uri = f"http://www.sitemaps.org/schemas/sitemap-image/{number}".ljust(60_000, "x")
-        loc = f"{bombs.HOST}{number}".ljust(60_000, "x")
+        loc = f"{floods.HOST}{number}".ljust(60_000, "x")
         image = f'<i:image xmlns:i="{uri}"><i:loc>{loc}</i:loc><n{number}/></i:image>'
         record = f"<url><loc>{loc}</loc>{image}</url></urlset>".encode()
-        reader = SitemapReader(f"{bombs.HOST}{number}")
-        reader.feed(bombs.ROOT.replace(b"<urlset", f'<urlset xmlns:r="{uri}r"'.encode()) + record)
+        reader = SitemapReader(f"{floods.HOST}{number}")
+        reader.feed(floods.ROOT.replace(b"<urlset", f'<urlset xmlns:r="{uri}r"'.encode()) + record)
         reader.close()
 
     read(0)
@@ -88,17 +88,17 @@ def test_documents_leave_nothing_behind() -> None:
         left_bytes, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert left_bytes < bombs.MB
+    assert left_bytes < floods.MB
 
 
 def test_the_limit_of_entries_is_exact() -> None:
     """Good records come out up to the limit, those that are dropped are read up to it."""
-    good = [f"<url><loc>{loc}</loc></url>".encode() for loc in bombs.GOOD]
+    good = [f"<url><loc>{loc}</loc></url>".encode() for loc in floods.LOCS]
     mixed = golden.read_pieces(
-        [bombs.ROOT + b"<url/>".join(good) + b"</urlset>"], limits=Limits(entries=5)
+        [floods.ROOT + b"<url/>".join(good) + b"</urlset>"], limits=Limits(entries=5)
     )
-    assert mixed.locs == bombs.GOOD[:5]
+    assert mixed.locs == floods.LOCS[:5]
     assert mixed.records == mixed.delivered + mixed.dropped
-    empty = golden.read_pieces([bombs.ROOT + b"<url/>" * 10_000], limits=Limits(entries=50))
+    empty = golden.read_pieces([floods.ROOT + b"<url/>" * 10_000], limits=Limits(entries=50))
     assert empty.counts[IssueCode.TOO_LARGE] == 1
     assert empty.dropped < 10_000

@@ -7,12 +7,12 @@ from unittest import mock
 
 import pytest
 from each_case import for_each
-from shapes import (
+from floods import (
     ENDS,
     GOOD,
     KIB,
     SHAPES,
-    Shape,
+    Flood,
     Timing,
     growth,
     measure,
@@ -46,9 +46,9 @@ def judge(timings: list[Timing]) -> list[str]:
 
 
 @for_each("shape", SHAPES, ids=lambda shape: shape.name)
-def test_a_shape_is_read_to_its_end(shape: Shape) -> None:
+def test_a_shape_is_read_to_its_end(shape: Flood) -> None:
     """The healthy record before the flood is delivered, and something comes after it."""
-    first, *others = read(shape.make(4096), "https://www.example.com/s.xml")
+    first, *others = read(shape.write(4096), "https://www.example.com/s.xml")
     entries = [e for e in (first, *others) if not isinstance(e, Issue)]
     assert entries[0].loc == "https://www.example.com/good"
     assert others
@@ -57,9 +57,9 @@ def test_a_shape_is_read_to_its_end(shape: Shape) -> None:
 @for_each(
     "shape", [shape for shape in SHAPES if " in a" in shape.name], ids=lambda shape: shape.name
 )
-def test_what_is_hidden_is_passed_once(shape: Shape) -> None:
+def test_what_is_hidden_is_passed_once(shape: Flood) -> None:
     """Comments, sections and instructions that seem to begin inside of another cost no time."""
-    assert is_linear(read_once, shape.make(16 * KIB), shape.make(64 * KIB))
+    assert is_linear(read_once, shape.write(16 * KIB), shape.write(64 * KIB))
 
 
 @pytest.mark.parametrize("root", ENDS, ids=["urlset", "rss", "atom"])
@@ -82,7 +82,7 @@ def test_prefixes_of_strangers_make_few_patterns(root: bytes, length: int, most:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
-def test_time_is_linear_in_size(shape: Shape) -> None:
+def test_time_is_linear_in_size(shape: Flood) -> None:
     """16, 64 and 256 KiB of it take time in proportion, in steps that are short."""
     judged: list[str] = []
     for _ in range(ROUNDS):  # what else runs on the machine makes some rounds slow
