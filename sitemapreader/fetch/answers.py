@@ -90,7 +90,7 @@ class HttpResponse:
     ) -> None:
         self.url = str(chain.name)
         self.status = answer.status
-        self.headers = answer.headers
+        self.headers = answer.fields
         self.issues = chain.issues
         self.redirects = tuple(chain.redirects)
         self.is_permanent = chain.is_permanent
@@ -134,7 +134,7 @@ class HttpResponse:
     async def aclose(self) -> None:
         """Release the slot and the connection; leaving `open` does so too."""
         self._slot.release()
-        await self._answer.aclose()
+        self._answer.close()
 
     async def _next_piece(self) -> bytes:
         """Return the next bytes, b"" at the end; a failure comes after all that arrived."""
@@ -144,7 +144,7 @@ class HttpResponse:
         if piece:
             return self._measure(piece)
         try:
-            reading = self._answer.read()
+            reading = self._answer.read_piece()
             if self._answer.is_complete():
                 return await reading
             piece = await self._clock.wait(reading, self._options.idle_seconds)
@@ -254,7 +254,7 @@ def find_protection(status: int, headers: Mapping[str, str]) -> str:
 
 def make_refusal(answer: Answer, url: str, max_wait_seconds: float) -> FetchError:
     """Return the error for an answer; RETRY_LATER if its Retry-After is too long."""
-    status, headers = answer.status, answer.headers
+    status, headers = answer.status, answer.fields
     detail, wait = f"{status} {answer.reason}".rstrip(), None
     if status in RETRY_AFTER_STATUSES and "retry-after" in headers:
         wait = parse_retry_after(headers["retry-after"], datetime.now(UTC))

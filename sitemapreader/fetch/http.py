@@ -316,10 +316,10 @@ class Exchange:
                         address=self._addresses[0] if self._addresses else "",
                     )
             except BaseException:
-                await _discard(answer, slot)
+                _discard(answer, slot)
                 raise
-            await _discard(answer, slot)
-            sets_cookie = "set-cookie" in answer.headers
+            _discard(answer, slot)
+            sets_cookie = "set-cookie" in answer.fields
             chain.follow(location, status=answer.status, sets_cookie=sets_cookie)
             if self._check_redirect is not None:
                 await self._check_redirect(str(chain.name))
@@ -385,7 +385,7 @@ class Exchange:
     def _find_redirect(self, answer: Answer, chain: RedirectChain) -> str | None:
         """Return the Location of a redirect, `None` for a document; raise for the rest."""
         host, options = self._fetcher.hosts[chain.place.host], self._fetcher.options
-        status, headers = answer.status, answer.headers
+        status, headers = answer.status, answer.fields
         if status == 200 or (status == 304 and is_conditional(self._headers or {})):
             host.speed_up()
             return None
@@ -400,11 +400,11 @@ class Exchange:
         raise error
 
 
-async def _discard(answer: Answer | None, slot: Slot) -> None:
+def _discard(answer: Answer | None, slot: Slot) -> None:
     """Close an answer without reading its body: that of a redirect can be endless."""
     slot.release()
     if answer is not None:
-        await answer.aclose()
+        answer.close()
 
 
 def _choose_wait(attempts: int, options: FetchOptions) -> float:

@@ -15,17 +15,17 @@ from aiohttp.http_exceptions import HttpProcessingError
 
 from sitemapreader.errors import LOGIN_STATUSES, FetchError
 from sitemapreader.fetch.connections import CleanConnector, OneAnswer
-from sitemapreader.fetch.urls import RequestUrl, read_headers
+from sitemapreader.fetch.urls import read_headers
 from sitemapreader.issues import IssueCode
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from aiohttp.abc import AbstractResolver
     from aiohttp.connector import Connection
     from multidict import CIMultiDict
+    from yarl import URL
 
     from sitemapreader.fetch.client import Trust
+    from sitemapreader.fetch.urls import RequestUrl
     from sitemapreader.options import FetchOptions
 
 
@@ -34,32 +34,6 @@ _REQUEST_TIMEOUT = 408
 
 class _UnansweredError(aiohttp.ClientError):
     """A connection that was used before, and gave no answer to this request."""
-
-
-class _ConnectedResponse(aiohttp.ClientResponse):
-    """A response that knows its connection, also when that is back in the pool."""
-
-    line: OneAnswer
-
-    async def start(self, connection: Connection) -> aiohttp.ClientResponse:
-        """Wait for the headers."""
-        self.line = line = cast("OneAnswer", connection.protocol)
-        was_used = line.uses > 1
-        try:
-            await super().start(connection)
-        except (
-            aiohttp.ServerDisconnectedError,
-            aiohttp.ClientOSError,
-            aiohttp.ClientResponseError,
-        ) as error:
-            if not was_used:
-                raise
-            line.has_surplus = isinstance(error, aiohttp.ClientResponseError)
-            raise _UnansweredError from error
-        # No answer to this request, or one of two: which of them is, nobody knows.
-        if was_used and (self.status == _REQUEST_TIMEOUT or line.has_two_answers()):
-            raise _UnansweredError
-        return self
 
 
 _CODES: tuple[tuple[tuple[type[Exception], ...], IssueCode], ...] = (
@@ -88,19 +62,19 @@ _IN_BODY = {IssueCode.CONNECT: IssueCode.BODY_CUT, IssueCode.TIMEOUT: IssueCode.
 """The codes that replace others once the headers have arrived."""
 
 
-def _make_error(error: Exception, target: RequestUrl, *, in_body: bool = False) -> FetchError:
+def _make_error(error: Exception, url: URL, *, in_body: bool = False) -> FetchError:
     """Return an exception of aiohttp as FetchError."""
     code = next(code for kinds, code in _CODES if isinstance(error, kinds))
     status, said = None, _describe(error)
-    if _is_of_proxy(error, target):
+    if _is_of_proxy(error, url):
         code, said = IssueCode.CONNECT, f"the proxy cannot be reached: {said}"
     elif in_body:
         code = _IN_BODY.get(code, code)
-    elif _is_handshake(error, target):
+    elif _is_handshake(error, url):
         code = IssueCode.TLS
     elif isinstance(error, aiohttp.ClientHttpProxyError) and error.status in LOGIN_STATUSES:
         code, status = IssueCode.LOGIN_REQUIRED, error.status
-    return FetchError(code, str(target), said, http_status=status)
+    return FetchError(code, str(url), said, http_status=status)
 
 
 def _describe(error: Exception) -> str:
@@ -121,65 +95,79 @@ def _describe(error: Exception) -> str:
     return str(cause) or type(cause).__name__
 
 
-def _is_of_proxy(error: Exception, target: RequestUrl) -> bool:
+def _is_of_proxy(error: Exception, url: URL) -> bool:
     """Return whether it is the proxy to which there is no way."""
     if isinstance(error, aiohttp.ClientConnectorDNSError):
-        return error.host != target.url.raw_host
+        return error.host != url.raw_host
     return isinstance(error, aiohttp.ClientProxyConnectionError)
 
 
-def _is_handshake(error: Exception, target: RequestUrl) -> bool:
+def _is_handshake(error: Exception, url: URL) -> bool:
     """Return whether a connection was closed during the TLS handshake."""
     return (
-        target.url.scheme == "https"
+        url.scheme == "https"
         and isinstance(error, aiohttp.ClientConnectorError)
         and isinstance(error.os_error, (ConnectionResetError, ConnectionAbortedError))
     )
 
 
-_KEPT_SECONDS = 60
-"""How long the addresses of a name are kept."""
+class Answer(aiohttp.ClientResponse):
+    """An answer whose headers have been read, and the source of its body.
 
+    Attributes:
+        fields: the headers, by lower-case name.
+        line: its connection, also when that is back in the pool.
+    """
 
-class Answer:
-    """An answer whose headers have been read, and the source of its body."""
+    fields: dict[str, str]
+    line: OneAnswer
+    connector: CleanConnector
 
-    def __init__(
-        self, response: _ConnectedResponse, target: RequestUrl, connector: CleanConnector
-    ) -> None:
-        self.status = response.status
-        self.reason = response.reason or ""
-        self.headers: Mapping[str, str] = read_headers(response.raw_headers)
-        self._response = response
-        self._target = target
-        self._connector = connector
+    async def start(self, connection: Connection) -> aiohttp.ClientResponse:
+        """Wait for the headers."""
+        self.line = line = cast("OneAnswer", connection.protocol)
+        was_used = line.uses > 1
+        try:
+            await super().start(connection)
+        except (
+            aiohttp.ServerDisconnectedError,
+            aiohttp.ClientOSError,
+            aiohttp.ClientResponseError,
+        ) as error:
+            if not was_used:
+                raise
+            line.has_surplus = isinstance(error, aiohttp.ClientResponseError)
+            raise _UnansweredError from error
+        # No answer to this request, or one of two: which of them is, nobody knows.
+        if was_used and (self.status == _REQUEST_TIMEOUT or line.has_two_answers()):
+            raise _UnansweredError
+        self.fields = read_headers(self.raw_headers)
+        return self
 
-    async def read(self) -> bytes:
+    async def read_piece(self) -> bytes:
         """Return the next bytes of the body, b"" at the end; raise FetchError if cut."""
         try:
-            return await self._response.content.readany()
+            return await self.content.readany()
         except RuntimeError as error:
             # aiohttp raises this if the connection was lost while nobody was reading.
-            line = self._response.connection
-            if line is not None and not line.closed:
+            if self.connection is not None and not self.connection.closed:
                 raise
-            raise _make_error(
-                aiohttp.ClientPayloadError(str(error)), self._target, in_body=True
-            ) from error
+            fault = aiohttp.ClientPayloadError(str(error))
+            raise _make_error(fault, self.url, in_body=True) from error
         except _FOREIGN as error:
-            raise _make_error(error, self._target, in_body=True) from error
+            raise _make_error(error, self.url, in_body=True) from error
 
     def is_complete(self) -> bool:
         """Return whether the body has been read to its end."""
-        return self._response.content.at_eof() and self._response.content.exception() is None
+        return self.content.at_eof() and self.content.exception() is None
 
     def take_surplus(self) -> bool:
         """Return once whether the server has sent more than its answers."""
-        return self._connector.take_surplus(self._target.url, self._response.line)
+        return self.connector.take_surplus(self.url, self.line)
 
     def take_buffered(self) -> bytes:
         """Return what has arrived and was not read, also after a failure."""
-        content = self._response.content
+        content = self.content
         fault, rest = content.exception(), bytearray()
         if fault is None:
             return content.read_nowait()
@@ -193,9 +181,9 @@ class Answer:
         content.set_exception(fault)
         return bytes(rest)
 
-    async def aclose(self) -> None:
-        """Return the connection to the pool, or close it if the body is not finished."""
-        self._response.close()
+
+_KEPT_SECONDS = 60
+"""How long the addresses of a name are kept."""
 
 
 class Sessions:
@@ -284,9 +272,11 @@ class Sessions:
                         allow_redirects=False,
                         trace_request_ctx=trust,  # for the connector
                     )
-                    return Answer(cast("_ConnectedResponse", response), target, connector)
+                    answer = cast("Answer", response)
+                    answer.connector = connector
+                    return answer
         except _FOREIGN as error:
-            raise _make_error(error, target) from error
+            raise _make_error(error, target.url) from error
 
     def _choose(
         self, target: RequestUrl, trust: Trust
@@ -309,7 +299,7 @@ class Sessions:
             auto_decompress=False,
             trust_env=False,  # a sitemap must not cause passwords of ~/.netrc to be sent
             cookie_jar=aiohttp.DummyCookieJar(),
-            response_class=_ConnectedResponse,
+            response_class=Answer,
             # aiohttp times only the connection; for the rest see `answers`.
             timeout=aiohttp.ClientTimeout(sock_connect=self._options.connect_seconds),
             read_bufsize=65_536,
