@@ -19,7 +19,6 @@ import secrets
 import shutil
 import sys
 import tempfile
-import time
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -42,7 +41,14 @@ from sitemapreader.distributed.runs import (
     load_commit,
     load_run,
 )
-from sitemapreader.distributed.storage import PARTITION, TRIES, OutputError, Storage
+from sitemapreader.distributed.storage import (
+    PARTITION,
+    STATE,
+    TRIES,
+    URLS,
+    OutputError,
+    Storage,
+)
 from sitemapreader.event_loop import end_task
 
 try:
@@ -148,7 +154,6 @@ class Attempt:
     rows: dict[str, Row]
     state: Path | None
     memory: str
-    _began: float = attrs.field(factory=time.monotonic)
 
     @classmethod
     def begin(cls, storage: Storage, run: ScaleRun, partition: int, folder: Path) -> Attempt:
@@ -164,9 +169,10 @@ class Attempt:
             before = load_commit(storage, run.previous, partition) if run.previous else None
             if run.previous and before:
                 rows = {row["site"]: row for row in before[1].to_pylist()}
-                if state and before[0].has_state and not run.full:
-                    packed = folder / "packed"
-                    storage.download(before[0].name_state(run.previous), packed)
+                if state and not run.full:
+                    packed, old = folder / "packed", before[0].token
+                    path = STATE.format(run=run.previous, partition=partition, token=old)
+                    storage.download(path, packed)
                     unpack_state(packed, state)
                     memory = "kept"
         except (FileNotFoundError, OutputError) as error:
@@ -191,30 +197,28 @@ class Attempt:
     def commit(self, folders: list[Path]) -> Commit:
         """Upload what was read, and commit it; return the commit that counts."""
         storage, run, partition = self._storage, self._run.folder, self._partition
+        name = {"run": run, "partition": partition, "token": self.token}
+        own: dict[str, Path] = {}
         now = datetime.now(UTC)
         now = now.replace(microsecond=now.microsecond // 1_000 * 1_000)  # as rows have it
         outcomes = [row for each in folders for row in pq.read_table(each / _HOSTS).to_pylist()]
         rows = {site: row | {"read": False} for site, row in self.rows.items()}
         for each in outcomes:
             rows[each["site"]] = make_row(each, self.rows.get(each["site"]), partition, now)
-        parts = [part for each in folders if (part := each / _URLS).exists()]
-        parts = [part for part in parts if pq.read_metadata(part).num_rows]
-        table = pa.Table.from_pylist(list(rows.values()), STATUS_SCHEMA)
-        commit = Commit(
-            partition=partition,
-            token=self.token,
-            files=len(parts),
-            has_state=self.state is not None and self.state.exists(),
-            memory=self.memory,
-            seconds=round(time.monotonic() - self._began, 3),
-        )
-        if self.state is not None and commit.has_state:
-            packed = self._folder / "packed"
+        if self.state is not None and self.state.exists():
+            own[STATE.format(**name)] = packed = self._folder / "packed"
             pack_state(self.state, packed)
-            storage.upload(packed, commit.name_state(run))
-        for part, path in zip(parts, commit.list_files(run), strict=True):
-            storage.upload(part, path)
-        return create_commit(storage, run, commit, table)
+        for number, part in enumerate(each / _URLS for each in folders):
+            if part.exists() and pq.read_metadata(part).num_rows:
+                own[URLS.format(**name, number=number)] = part
+        for path, local in own.items():
+            storage.upload(local, path)
+        table = pa.Table.from_pylist(list(rows.values()), STATUS_SCHEMA)
+        mine = Commit(partition=partition, token=self.token, memory=self.memory)
+        counts = create_commit(storage, run, mine, table)
+        for path in own if counts.token != self.token else ():
+            storage.remove(path)
+        return counts
 
 
 # -- when a host is read again

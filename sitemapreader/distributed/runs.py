@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
@@ -18,18 +19,15 @@ import attrs
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from attrs.validators import instance_of, matches_re
+from attrs.validators import matches_re
 
 from sitemapreader.distributed.options import ScaleOptions
 from sitemapreader.distributed.planning import HostList
 from sitemapreader.distributed.storage import (
     PARTITION,
     RUN,
-    STATE,
     STATUS,
     SUCCESS,
-    TRIES,
-    URLS,
     OutputError,
     Storage,
     write_json,
@@ -57,6 +55,8 @@ STATUS_SCHEMA = pa.schema(
 """`read` tells whether this run read the host, or carries its row over because it was not due."""
 _COMMIT_KEY = b"sitemapreader.commit"
 """Key in the metadata of a status file, whose value is the commit as JSON."""
+_OWN = re.compile(r"p-\d{5}(-(?P<token>[0-9a-f]{16}))?[-.].*?(?P<is_part>\.part)?", re.ASCII)
+"""Names of files of attempts; some are only a part of a file."""
 _REQUESTS_AT_ONCE = 32
 """Status files that are read at once, because an object store answers slowly."""
 
@@ -121,10 +121,7 @@ class Commit:
     Attributes:
         partition: its number.
         token: of the attempt; a part of the names of its files.
-        files: how many Parquet files of URLs it has.
-        has_state: whether it has a packed state.
         memory: "none" if there was no state before, "kept", or why the old one could not be used.
-        seconds: how long it took.
         sums: what `Totals` counts of it.
     """
 
@@ -132,24 +129,8 @@ class Commit:
     # SECURITY: others may be able to write the storage. The names of files follow from this, so
     # that nothing else is read, or removed.
     token: str = attrs.field(validator=matches_re(r"[0-9a-f]{16}"))
-    files: int = attrs.field(validator=instance_of(int))
-    has_state: bool
     memory: str
-    seconds: float = attrs.field(validator=instance_of(float))
     sums: dict[str, Any] = attrs.field(factory=dict, repr=False)
-
-    def list_files(self, run: str) -> list[str]:
-        """Return the paths of its files of URLs."""
-        make = partial(URLS.format, run=run, partition=self.partition, token=self.token)
-        return [make(number=number) for number in range(self.files)]
-
-    def name_state(self, run: str) -> str:
-        """Return the path of its packed state, if it has one."""
-        return STATE.format(run=run, partition=self.partition, token=self.token)
-
-    def list_all(self, run: str) -> list[str]:
-        """Return the paths of all its files but the status file."""
-        return self.list_files(run) + [self.name_state(run)] * self.has_state
 
 
 def create_commit(storage: Storage, run: str, commit: Commit, rows: pa.Table) -> Commit:
@@ -162,9 +143,6 @@ def create_commit(storage: Storage, run: str, commit: Commit, rows: pa.Table) ->
     done = load_commit(storage, run, commit.partition)  # it may be ours: see `create`
     if done is None:
         raise OSError(f"{storage.output}/{path} was there, and is gone")
-    if done[0].token != commit.token:
-        for each in commit.list_all(run):
-            storage.remove(each)
     return done[0]
 
 
@@ -286,19 +264,8 @@ def _list_committed(storage: Storage, run: ScaleRun) -> list[int]:
 
 
 def find_missing(output: str, run: ScaleRun) -> list[int]:
-    """Return the partitions that are not committed, the slowest of the last run first.
-
-    Those that were begun come last: somebody may still be at work on them.
-    """
-    storage = Storage(output)
-    missing = set(run.partitions).difference(_list_committed(storage, run))
-    begun = set(storage.list(TRIES.format(run=run.folder)))
-    path = SUCCESS.format(run=run.previous)
-    slowest = storage.load(path, lambda said: [int(n) for n in said["slowest"]]) or []
-    order = {partition: place for place, partition in enumerate(slowest)}
-    return sorted(
-        missing, key=lambda each: (PARTITION.format(each) in begun, order.get(each, each))
-    )
+    """Return the partitions that are not committed."""
+    return sorted(set(run.partitions).difference(_list_committed(Storage(output), run)))
 
 
 def finish(output: str, run: ScaleRun) -> Totals:
@@ -320,10 +287,8 @@ def finish(output: str, run: ScaleRun) -> Totals:
             f"{missing} of {len(run.partitions)} partitions of {run.folder} are not committed: "
             "run the same command again, which reads only these"
         )
-    _remove_uncommitted(storage, run, commits)
-    slowest = sorted(commits, key=lambda commit: -commit.seconds)
-    success = {"slowest": [commit.partition for commit in slowest]}
-    storage.create(SUCCESS.format(run=run.folder), write_json(success))
+    _remove_uncommitted(storage, run, {commit.token for commit in commits})
+    storage.create(SUCCESS.format(run=run.folder), write_json({}))
     return sum_commits(storage, run, commits)
 
 
@@ -365,12 +330,11 @@ def _load_commits(storage: Storage, run: ScaleRun) -> list[Commit]:
         return [found[0] for found in pool.map(load, _list_committed(storage, run)) if found]
 
 
-def _remove_uncommitted(storage: Storage, run: ScaleRun, commits: list[Commit]) -> None:
+def _remove_uncommitted(storage: Storage, run: ScaleRun, tokens: set[str]) -> None:
     """Remove files of attempts that do not count, and the states before."""
-    named = {path for commit in commits for path in commit.list_all(run.folder)}
-    named |= {STATUS.format(run=run.folder, partition=each) for each in run.partitions}
     folders = [f"{run.folder}/{kind}" for kind in ("urls", "status", "state")]
     for folder in folders + [f"{run.previous}/state"] * bool(run.previous):
         for name in storage.list(folder):
-            if name.startswith("p-") and f"{folder}/{name}" not in named:
+            found = _OWN.fullmatch(name)
+            if found and (found["is_part"] or found["token"] not in {None, *tokens}):
                 storage.remove(f"{folder}/{name}")

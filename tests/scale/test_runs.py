@@ -57,6 +57,12 @@ def make_outcome(site: str, status: str = "complete", **given: Any) -> dict[str,
     return attrs.asdict(SiteOutcome(site, SiteStatus(status), **given))
 
 
+def list_own(folder: str, token: str, partition: int = 0) -> list[str]:
+    """Return the files of an attempt, but for the status."""
+    name = f"p-{partition:05}-{token}"
+    return [f"{folder}/urls/{name}-0.parquet", f"{folder}/state/{name}.db.zst"]
+
+
 def commit(output: str, run: ScaleRun, partition: int, *, token: str = TOKENS[0]) -> Commit:
     """Commit an attempt that has uploaded its files; return the commit that counts."""
     good = make_outcome("a.example", entries=100, unlisted=3, requests=1)
@@ -64,15 +70,8 @@ def commit(output: str, run: ScaleRun, partition: int, *, token: str = TOKENS[0]
     later = datetime.now(UTC)
     rows = [make_row(outcome, None, partition, later) for outcome in (good, none)]
     table = pa.Table.from_pylist(rows, STATUS_SCHEMA)
-    mine = Commit(
-        partition=partition,
-        token=token,
-        files=1,
-        has_state=True,
-        memory="none",
-        seconds=float(partition),
-    )
-    for path in mine.list_all(run.folder):
+    mine = Commit(partition=partition, token=token, memory="none")
+    for path in list_own(run.folder, token, partition):
         Storage(output).create(path, b"counts")
     return create_commit(Storage(output), run.folder, mine, table)
 
@@ -117,7 +116,7 @@ def test_the_next_run_follows_one_that_is_finished(tmp_path: Path) -> None:
     assert (second.folder, second.previous, second.retry) == ("runs/0002", RUN, True)
     assert second.listed == first.listed
     assert not status(output).finished
-    assert find_missing(output, second) == [3, 2, 1, 0]
+    assert find_missing(output, second) == [0, 1, 2, 3]
     with pytest.raises(OutputError, match="runs/0001 is over, because runs/0002 has begun"):
         finish(output, first)
 
@@ -126,22 +125,22 @@ def test_the_end_of_a_run_removes_what_does_not_count(tmp_path: Path) -> None:
     """Files that no commit names go: of attempts that died, of states that were replaced."""
     output = str(tmp_path)
     first = begin_run(output, plan(HOSTS, output, partitions=1))
-    old = commit(output, first, 0)
+    commit(output, first, 0)
     finish(output, first)
     second = begin_run(output)
     others = ["state/notes.txt", "urls/mine.parquet"]
     for name in others:
         Storage(output).create(f"{second.folder}/{name}", b"precious")
     before = list_files(tmp_path)
-    mine = commit(output, second, 0, token=TOKENS[1])
-    for path in old.list_all(second.folder):
+    commit(output, second, 0, token=TOKENS[1])
+    for path in list_own(second.folder, TOKENS[0]):
         Storage(output).create(path, b"does not count")
         (tmp_path / f"{path}.0123abcd.part").write_bytes(b"half")
     (tmp_path / second.folder / "status" / "p-00000.parquet.0123abcd.part").write_bytes(b"half")
     finish(output, second)
     finish(output, second)
-    assert list_files(tmp_path) == before - {old.name_state(first.folder)} | {
-        *mine.list_all(second.folder),
+    assert list_files(tmp_path) == before - {list_own(first.folder, TOKENS[0])[1]} | {
+        *list_own(second.folder, TOKENS[1]),
         f"{second.folder}/status/p-00000.parquet",
         f"{second.folder}/_SUCCESS.json",
     }
@@ -152,7 +151,6 @@ def test_the_end_of_a_run_removes_what_does_not_count(tmp_path: Path) -> None:
     [
         {"token": "../../../../etc/p"},
         {"token": 5},
-        {"files": "x"},
         {"more": 1},
     ],
 )
