@@ -48,8 +48,6 @@ class ScaleOptions:
             has waited longest; shared out over partitions by hosts, each has one at least. `None`
             for all of them.
         gone: how many pages of unlisted URLs are asked of each host whether they are gone.
-        state: whether to keep a state for each partition, so that the next run reads only what has
-            changed, and delivers only that.
         fetch: how the network is used. Neither headers nor passwords: these hosts are strangers.
         limits: how much is read of one host.
     """
@@ -61,13 +59,8 @@ class ScaleOptions:
         default=None, validator=attrs.validators.optional(_check_number)
     )
     gone: int = attrs.field(default=0, validator=attrs.validators.ge(0))
-    state: bool = True
     fetch: FetchOptions = attrs.field(factory=FetchOptions, validator=_check_fetch)
     limits: Limits = attrs.field(factory=Limits)
-
-    def __attrs_post_init__(self) -> None:
-        if (self.revisit or self.gone) and not self.state:
-            raise ValueError("`revisit` and `gone` need `state`, which says what is due")
 
     def to_json(self) -> dict[str, Any]:
         """Return what `from_json` reads: the fields that differ from the defaults."""

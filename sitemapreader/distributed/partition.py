@@ -140,7 +140,6 @@ class Attempt:
         is_isolated: whether hosts are read in child processes.
         due: hosts to read, those that took longest the last time first.
         rows: the rows of the run before, by site.
-        state: the state file on the local disk, which may not exist yet; `None` without a state.
         memory: "none" if there was no state before, "kept", or why the old one could not be used.
     """
 
@@ -152,7 +151,6 @@ class Attempt:
     is_isolated: bool
     due: list[str]
     rows: dict[str, Row]
-    state: Path | None
     memory: str
 
     @classmethod
@@ -160,20 +158,18 @@ class Attempt:
         """Leave a trace of an attempt, and load what is known; what is damaged is unknown."""
         tries = f"{TRIES.format(run=run.folder)}/{PARTITION.format(partition)}"
         token = secrets.token_hex(8)
-        (folder / "read").mkdir()
         storage.create(f"{tries}/{token}", b"")
         is_isolated = len(storage.list(tries)) >= ISOLATE_FROM
-        rows: dict[str, Row] = {}
-        state, memory = folder / "state.db" if run.options.state else None, "none"
+        rows, memory = dict[str, Row](), "none"
         try:
             before = load_commit(storage, run.previous, partition) if run.previous else None
             if run.previous and before:
                 rows = {row["site"]: row for row in before[1].to_pylist()}
-                if state and not run.full:
+                if not run.full:
                     packed, old = folder / "packed", before[0].token
                     path = STATE.format(run=run.previous, partition=partition, token=old)
                     storage.download(path, packed)
-                    unpack_state(packed, state)
+                    unpack_state(packed, folder / _STATE)
                     memory = "kept"
         except (FileNotFoundError, OutputError) as error:
             memory = f"the state before cannot be used: {error}"
@@ -182,17 +178,17 @@ class Attempt:
         due = [site for site in sites if run.retry or is_due(rows.get(site), now)]
         due.sort(key=lambda site: -((rows.get(site) or {}).get("seconds") or 0.0))
         rows = {site: rows[site] for site in sites if site in rows}  # others left the list
-        return cls(storage, run, partition, folder, token, is_isolated, due, rows, state, memory)
+        return cls(storage, run, partition, folder, token, is_isolated, due, rows, memory)
 
     async def read(self) -> list[Path]:
         """Read the hosts that are due; return the folders of what was read."""
-        options, known = self._run.options, self.state is not None and self.state.exists()
+        options, known = self._run.options, (self._folder / _STATE).exists()
         if options.revisit is not None:
             hosts = len({*self.due, *self.rows})
             share = max(1, options.revisit * hosts // self._run.listed.hosts)
             options = attrs.evolve(options, revisit=share if known else None)
         read = read_isolated if self.is_isolated and self.due else read_hosts
-        return await read(self.due, self._folder / "read", self.state, options)
+        return await read(self.due, self._folder, options)
 
     def commit(self, folders: list[Path]) -> Commit:
         """Upload what was read, and commit it; return the commit that counts."""
@@ -205,9 +201,9 @@ class Attempt:
         rows = {site: row | {"read": False} for site, row in self.rows.items()}
         for each in outcomes:
             rows[each["site"]] = make_row(each, self.rows.get(each["site"]), partition, now)
-        if self.state is not None and self.state.exists():
+        if (state := self._folder / _STATE).exists():
             own[STATE.format(**name)] = packed = self._folder / "packed"
-            pack_state(self.state, packed)
+            pack_state(state, packed)
         for number, part in enumerate(each / _URLS for each in folders):
             if part.exists() and pq.read_metadata(part).num_rows:
                 own[URLS.format(**name, number=number)] = part
@@ -263,26 +259,24 @@ def is_due(before: Row | None, now: datetime) -> bool:
 
 # -- reading
 
-_URLS, _HOSTS = "urls.parquet", "hosts.parquet"
-"""Files of a folder of what was read: rows of URLs, and an outcome of each host."""
+_STATE, _URLS, _HOSTS = "state.db", "urls.parquet", "hosts.parquet"
+"""Files of a folder where hosts are read: what is known, rows of URLs, an outcome of each host."""
 _SILENT_SECONDS = 60.0
 """How long the event loop of a child may stand still."""
 _BEAT_SECONDS = 1.0
 
 
-async def read_hosts(
-    sites: Sequence[str], folder: Path, state: Path | None, options: ScaleOptions
-) -> list[Path]:
-    """Read hosts into an empty local folder, with a state file; return it."""
+async def read_hosts(sites: Sequence[str], folder: Path, options: ScaleOptions) -> list[Path]:
+    """Read hosts into a local folder, which may have a state; return it."""
     run = walk_many(
         sites,
         at_once=max(1, options.hosts_at_once // AT_ONCE),
         probe="few",
         site_seconds=options.site_seconds,
         max_urls=options.site_urls,
-        state=state,
-        changes=state is not None,
-        unlisted=state is not None,
+        state=folder / _STATE,
+        changes=True,
+        unlisted=True,
         gone=options.gone,
         revisit=options.revisit,
         limits=options.limits,
@@ -293,38 +287,27 @@ async def read_hosts(
     return [folder]
 
 
-async def read_isolated(
-    sites: Sequence[str], folder: Path, state: Path | None, options: ScaleOptions
-) -> list[Path]:
+async def read_isolated(sites: Sequence[str], folder: Path, options: ScaleOptions) -> list[Path]:
     """Read hosts in a child process; if it dies, each half in one of its own.
 
-    Raises ChildProcessError: a child died before it began to read, so that no host can be blamed.
+    Each child has a folder in the folder, with a copy of its state: it may die. Raises
+    ChildProcessError if one died before it began to read, so that no host can be blamed.
     """
-    copy = _begin_folder(folder, state)
-    if await _read_in_child([sites, str(folder), copy and str(copy), options.to_json()]):
-        if state and copy:
-            copy.replace(state)
-        return [folder]
-    shutil.rmtree(folder)
-    if len(sites) == 1:
-        _begin_folder(folder, None)
-        killer = attrs.asdict(SiteOutcome(sites[0], SiteStatus.ERROR, "killed its process"))
-        pq.write_table(pa.Table.from_pylist([killer], OUTCOME_SCHEMA), folder / _HOSTS)
-        return [folder]
-    middle = len(sites) // 2
-    first, second = (folder.with_name(f"{folder.name}-{half}") for half in (1, 2))
-    found = await read_isolated(sites[:middle], first, state, options)
-    return found + await read_isolated(sites[middle:], second, state, options)
-
-
-def _begin_folder(folder: Path, state: Path | None) -> Path | None:
-    """Make the folder of a child; return its copy of the state, for the child may die."""
-    folder.mkdir(exist_ok=True)
-    if state is None:
-        return None
+    own, state = Path(tempfile.mkdtemp(dir=folder)), folder / _STATE
     if state.exists():
-        shutil.copyfile(state, folder / state.name)
-    return folder / state.name
+        shutil.copyfile(state, own / _STATE)
+    if await _read_in_child([sites, str(own), options.to_json()]):
+        (own / _STATE).replace(state)
+        return [own]
+    shutil.rmtree(own)
+    if len(sites) == 1:
+        own = Path(tempfile.mkdtemp(dir=folder))
+        killer = attrs.asdict(SiteOutcome(sites[0], SiteStatus.ERROR, "killed its process"))
+        pq.write_table(pa.Table.from_pylist([killer], OUTCOME_SCHEMA), own / _HOSTS)
+        return [own]
+    middle = len(sites) // 2
+    found = await read_isolated(sites[:middle], folder, options)
+    return found + await read_isolated(sites[middle:], folder, options)
 
 
 async def _read_in_child(task: object) -> bool:
@@ -347,13 +330,12 @@ async def _read_in_child(task: object) -> bool:
 
 def main() -> None:
     """Read the hosts of a task from standard input: what a child does."""
-    sites, folder, state, options = json.load(sys.stdin)
+    sites, folder, options = json.load(sys.stdin)
     os.write(1, b"begun")
 
     async def read() -> None:
         watching = asyncio.create_task(_watch(os.getppid()))
-        chosen = ScaleOptions.from_json(options)
-        await read_hosts(sites, Path(folder), state and Path(state), chosen)
+        await read_hosts(sites, Path(folder), ScaleOptions.from_json(options))
         await end_task(watching)
 
     asyncio.run(read())

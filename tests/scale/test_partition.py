@@ -334,9 +334,10 @@ async def test_a_host_that_stops_its_process_is_named(
     for name, value in make_environment(trap=scale_web.name_host(BOMB)).items():
         monkeypatch.setenv(name, value)
     folder = tmp_path / token_hex(4)  # another one each time this is tried
+    folder.mkdir()
     sites = [scale_web.name_site(number) for number in range(5)]
     options = web.make_options(site_seconds=4.0)
-    folders = await partition.read_isolated(sites, folder, None, options)
+    folders = await partition.read_isolated(sites, folder, options)
     rows = [row for each in folders for row in pq.read_table(each / "hosts.parquet").to_pylist()]
     ends = {row["site"]: row["status"] for row in rows}
     assert ends.pop(scale_web.name_site(BOMB)) == "error"

@@ -175,7 +175,7 @@ def test_options_survive_json() -> None:
     """What a worker reads is what the caller gave; what cannot be meant is refused."""
     options = ScaleOptions(
         hosts_at_once=3,
-        state=False,
+        gone=2,
         fetch=FetchOptions(user_agent="x", allow_ports=(81,), allow_networks=("10.0.0.0/8",)),
         limits=Limits(walk_seconds=5.5),
     )
@@ -185,10 +185,6 @@ def test_options_survive_json() -> None:
     for wrong in ({"hosts": 1}, {"fetch": {"nothing": 1}}, {"fetch": 1}, {"hosts_at_once": "x"}):
         with pytest.raises(ValueError, match=r"not options|must be"):
             ScaleOptions.from_json(plain | wrong)
-    with pytest.raises(ValueError, match="need `state`"):
-        ScaleOptions(state=False, revisit=5)
-    with pytest.raises(ValueError, match="need `state`"):
-        ScaleOptions(state=False, gone=5)
     # They would be written into the output.
     with pytest.raises(ValueError, match="headers"):
         ScaleOptions(fetch=FetchOptions(headers={"Authorization": "Bearer x"}))
