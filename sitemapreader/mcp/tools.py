@@ -16,18 +16,17 @@ from typing import Annotated, Any
 
 import attrs
 from mcp.server.mcpserver.exceptions import ToolError
-from pydantic import BaseModel, Field, SerializerFunctionWrapHandler, model_serializer
+from pydantic import AfterValidator, BaseModel, Field
 
 from sitemapreader.dates import When, parse_lastmod
 from sitemapreader.errors import advise_extra
 from sitemapreader.fetch.http import HttpFetcher
 from sitemapreader.issues import IssueCode, excerpt
-from sitemapreader.many.sources import InvalidSiteError, check_task
+from sitemapreader.many.sources import check_task
 from sitemapreader.models import UrlEntry
 from sitemapreader.options import Limits
 from sitemapreader.outcomes import Document
 from sitemapreader.report import Report
-from sitemapreader.state import State
 from sitemapreader.urls import host_of, url_key
 from sitemapreader.walker import Discovery, discover, walk
 
@@ -52,8 +51,21 @@ def _about(text: str, **bounds: Any) -> Any:
     return Field(description=text, **bounds)
 
 
+def _check_site(text: str) -> str:
+    """Return the URL of a site; raise ValueError."""
+    checked = check_task(text)
+    if checked.login:
+        raise ValueError("a login would be sent to a stranger")
+    return checked.url
+
+
 Site = Annotated[
-    str, _about("host or URL of a public site, such as example.org", max_length=_MAX_CHARS)
+    str,
+    _about(
+        "host or URL of a public site, without a user and a password, such as example.org",
+        max_length=_MAX_CHARS,
+    ),
+    AfterValidator(_check_site),
 ]
 Limit = Annotated[int, _about("most rows of the answer, from 1 to 500", ge=1, le=500)]
 Offset = Annotated[
@@ -100,18 +112,10 @@ Rules = Annotated[
 
 # -- answers
 
-_maybe = partial(_about, default=None)
+_maybe = partial(_about, default=None, exclude_if=lambda value: value is None)
 
 
-class _Said(BaseModel):
-    """Fields of which those that have nothing to say are left out."""
-
-    @model_serializer(mode="wrap")
-    def _leave_out(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return {name: value for name, value in serialize(self).items() if value is not None}
-
-
-class ToolRow(_Said):
+class ToolRow(BaseModel):
     """A document, a URL or a finding: each tool has fields of its own."""
 
     url: str | None = _maybe("of the document or the page")
@@ -135,12 +139,12 @@ class ToolRow(_Said):
     examples: list[str] | None = _maybe("up to three URLs or documents")
 
 
-class ToolAnswer(_Said):
+class ToolAnswer(BaseModel):
     """Rows, and what every tool says of them."""
 
     site: str = _about("the URL that was read")
-    rows: list[ToolRow] = _about("as many as the answer has room for")
-    complete: bool = _about("whether everything was read, and these are the last rows")
+    rows: list[ToolRow] = _about("as many as the answer has room for", default=[])
+    complete: bool = _about("whether all was read, and these are the last rows", default=True)
     reason: str = _about("why it is not complete, or why there are no rows", default="")
     next_offset: int | None = _maybe("offset of the rows that follow, if there are")
     urls_in_all: int | None = _maybe("URLs in all documents: of tree alone")
@@ -148,37 +152,48 @@ class ToolAnswer(_Said):
     not_read: list[ToolRow] = _about("the first ten documents that were not read", default=[])
     not_read_in_all: int = _about("how many documents were not read", default=0)
     issues: dict[str, int] = _about("the ten gravest kinds of faults -> how often", default={})
-
-
-@attrs.define
-class _Page:
-    """The rows of an answer, and whether more would follow."""
-
-    site: str
-    offset: int
-    limit: int
-    rows: list[ToolRow] = attrs.field(factory=list)
-    is_full: bool = False
+    _limit: int
+    _offset: int
     _met: int = 0
     _bytes: int = 0
+
+    @classmethod
+    def begin(cls, site: str, limit: int, offset: int, **said: Any) -> "ToolAnswer":
+        """Return an answer without rows."""
+        answer = cls(site=_show_url(site), **said)
+        answer._limit, answer._offset = limit, offset
+        return answer
 
     def add(self, **row: Any) -> bool:
         """Take a row, if it is not left out; return False if the answer is full."""
         self._met += 1
-        if self._met > self.offset:
-            self._bytes += len(json.dumps(row))
-            self.is_full |= len(self.rows) >= self.limit or self._bytes > _MAX_ROW_BYTES
-            if not self.is_full:
-                self.rows.append(ToolRow(**row))
-        return not self.is_full
+        if self._met <= self._offset:
+            return True
+        self._bytes += len(json.dumps(row))
+        if len(self.rows) < self._limit and self._bytes <= _MAX_ROW_BYTES:
+            self.rows.append(ToolRow(**row))
+            return True
+        self.next_offset, self.complete = self._offset + len(self.rows), False
+        self.reason = "there are more rows than the answer has"
+        return False
 
-    def answer(self, end: dict[str, Any]) -> ToolAnswer:
-        """Return the rows with what is said of them."""
-        if self.is_full:
-            following = self.offset + len(self.rows)
-            said = "there are more rows than the answer has"
-            end |= {"complete": False, "reason": said, "next_offset": following}
-        return ToolAnswer(site=_show_url(self.site), rows=self.rows, **end)
+    def describe(self, found: Report | Discovery) -> "ToolAnswer":
+        """Say whether all was read, and what was not, and why."""
+        lost = [each for each in found.documents if each.is_lost]
+        self.documents_read = sum(each.is_answered for each in found.documents)
+        worst = sorted(found.counts.items(), key=lambda pair: (-pair[0].severity, -pair[1]))
+        self.issues = {_explain(str(code)): count for code, count in worst[:_MAX_NAMED]}
+        complete = found.complete if isinstance(found, Report) else not lost
+        if not complete and not self.documents_read:
+            raise ToolError(f"nothing was read: {'; '.join(self.issues)}")
+        self.not_read = [ToolRow(**_show_document(each)) for each in lost[:_MAX_NAMED]]
+        self.not_read_in_all = len(lost)
+        if self.next_offset is None:
+            ends = (IssueCode.BUDGET_SECONDS, IssueCode.NO_SITEMAP)
+            end = next((_explain(str(each)) for each in ends if each in found.counts), "")
+            said = f"{len(lost)} documents were not read: see not_read" if lost else ""
+            self.complete, self.reason = complete, end or said
+        return self
 
 
 @attrs.define(eq=False)
@@ -194,21 +209,21 @@ class SiteTools:
 
     async def discover(self, site: Site, limit: Limit = 100, offset: Offset = 0) -> ToolAnswer:
         """Find the sitemaps of a site: where they are, and how each was found."""
-        page = _Page(_check(site), offset, limit)
-        found = await discover(page.site, fetcher=self._fetcher, trusted=False)
+        answer = ToolAnswer.begin(site, limit, offset)
+        found = await discover(site, fetcher=self._fetcher, trusted=False)
         for each in found.sitemaps:
-            page.add(url=_show_url(each.loc), found_by=str(each.via))
-        return page.answer(_describe_end(found))
+            answer.add(url=_show_url(each.loc), found_by=str(each.via))
+        return answer.describe(found)
 
     async def tree(self, site: Site, limit: Limit = 100, offset: Offset = 0) -> ToolAnswer:
         """Read all sitemaps: what each is, how many URLs it lists, which failed, and why."""
-        page = _Page(_check(site), offset, limit)
-        async with walk(page.site, fetcher=self._fetcher, trusted=False) as entries:
+        answer = ToolAnswer.begin(site, limit, offset)
+        async with walk(site, fetcher=self._fetcher, trusted=False) as entries:
             async for _ in entries.rows():
                 pass
         report = entries.report
         for each in sorted(report.documents, key=lambda document: not document.is_lost):
-            page.add(
+            answer.add(
                 **_show_document(each),
                 kind=str(each.format or each.role),
                 urls=each.listed,
@@ -216,7 +231,8 @@ class SiteTools:
                 bytes=each.bytes_raw,
                 listed_by=_show_url(each.parent),
             )
-        return page.answer(_describe_end(report) | {"urls_in_all": report.entries})
+        answer.urls_in_all = report.entries
+        return answer.describe(report)
 
     async def urls(
         self,
@@ -227,15 +243,15 @@ class SiteTools:
         offset: Offset = 0,
     ) -> ToolAnswer:
         """List the URLs that a site publishes in its sitemaps, with lastmod and title."""
-        page = _Page(_check(site), offset, limit)
+        answer = ToolAnswer.begin(site, limit, offset)
         chosen: dict[str, Any] = {"include": _make_pattern(include)} if include else {}
         if since:
             chosen["since"] = _parse_since(since)
-        async with walk(page.site, fetcher=self._fetcher, trusted=False, **chosen) as entries:
+        async with walk(site, fetcher=self._fetcher, trusted=False, **chosen) as entries:
             async for entry in entries:
-                if not page.add(**_show_entry(entry)):
+                if not answer.add(**_show_entry(entry)):
                     break
-        return page.answer(_describe_end(entries.report))
+        return answer.describe(entries.report)
 
     async def changes(
         self, site: Site, since_last: SinceLast = True, limit: Limit = 100, offset: Offset = 0
@@ -245,51 +261,53 @@ class SiteTools:
         The first call remembers all URLs and lists none. One that takes too long is gone on with by
         the next.
         """
-        page = _Page(_check(site), offset, limit)
-        key = blake2b(url_key(page.site).encode("utf-8", "surrogatepass"), digest_size=8)
-        name = f"{re.sub('[^a-z0-9.-]', '_', host_of(page.site))[:60]}-{key.hexdigest()}"
-        path, state = self._folder / f"{name}.jsonl", State(self._folder / f"{name}.db")
+        key = blake2b(url_key(site).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+        rows = self._folder / f"{re.sub('[^a-z0-9.-]', '_', host_of(site))[:60]}-{key}.jsonl"
+        end = rows.with_suffix(".json")
         if since_last and offset:
             raise ToolError(
                 "offset: rows that follow are those of the last answer: since_last=false"
             )
         if since_last:
-            end = await self._look_for_changes(page.site, path, state)
-        elif not path.exists():
+            answer = ToolAnswer.begin(site, limit, 0)
+            await self._look_for_changes(site, rows, end, answer)
+        elif end.exists():
+            answer = ToolAnswer.begin(site, limit, offset, **json.loads(end.read_bytes()))
+        else:
             raise ToolError("no call has looked for changes of this site: since_last=true does")
-        if path.exists():
-            with path.open("rb") as file:
-                for said in map(json.loads, file):
-                    if "end" in said:
-                        end = said["end"]
-                    else:
-                        page.add(**said)
-        return page.answer(end)
+        if rows.exists():
+            with rows.open("rb") as file:
+                for row in map(json.loads, file):
+                    answer.add(**row)
+        return answer
 
-    async def _look_for_changes(self, url: str, path: Path, state: State) -> dict[str, Any]:
-        """Write changes into the file of a site; return what is said of them."""
-        is_first, is_over = not path.exists(), False  # noqa: ASYNC240 (a name in our own folder)
-        # What an interrupted call has found is not found again: it stays, and is listed again.
-        is_new = not (is_first or _is_interrupted(state))
-        remembers: dict[str, Any] = {"state": state, "changes": True, "unlisted": True}
-        async with walk(url, fetcher=self._fetcher, trusted=False, **remembers) as entries:
-            if is_new:
-                path.write_bytes(b"")  # noqa: ASYNC240 (as above)
+    async def _look_for_changes(self, site: str, rows: Path, end: Path, answer: ToolAnswer) -> None:
+        """Write changes into a file, and what is said of them into another at the end."""
+        is_first, is_over = not rows.exists(), False  # noqa: ASYNC240 (names in our own folder)
+        remembers: dict[str, Any] = {"state": rows.with_suffix(".db"), "changes": True}
+        async with walk(
+            site, fetcher=self._fetcher, trusted=False, unlisted=True, **remembers
+        ) as entries:
+            # What an interrupted call has found is not found again: it stays, and is listed again.
+            if end.exists():  # noqa: ASYNC240 (as above)
+                rows.write_bytes(b"")  # noqa: ASYNC240 (as above)
+                end.unlink()  # noqa: ASYNC240 (as above)
             with suppress(TimeoutError):
                 async with asyncio.timeout(PATIENCE_SECONDS * 0.9):
                     async for batch in entries.batches():
                         if not is_first:
-                            _append(path, map(_show_entry, batch))
+                            _append(rows, batch)
                     is_over = True
-        end = _describe_end(entries.report)
+        answer.describe(entries.report)
         if not is_over:
-            end |= {"complete": False, "reason": "this takes long: the next call goes on with it"}
-        elif is_first:
+            answer.complete = False
+            answer.reason = "this takes long: the next call goes on with it"
+            return
+        if is_first:
+            _append(rows, [])
             said = "this was the first call: all URLs are remembered, and none is listed"
-            end["reason"] = "; ".join(filter(None, (end["reason"], said)))
-        if is_over or not is_first:
-            _append(path, [{"end": end}])
-        return end
+            answer.reason = "; ".join(filter(None, (answer.reason, said)))
+        end.write_text(answer.model_dump_json(exclude={"site", "rows"}))  # noqa: ASYNC240 (as above)
 
     async def audit(
         self,
@@ -299,18 +317,18 @@ class SiteTools:
         offset: Offset = 0,
     ) -> ToolAnswer:
         """Judge the sitemaps of a site by rules: what is wrong, how often, and what to do."""
-        page = _Page(_check(site), offset, limit)
+        answer = ToolAnswer.begin(site, limit, offset)
         try:
             from sitemapreader.audit import audit  # noqa: PLC0415 (another extra)
         except ModuleNotFoundError as error:
             raise ToolError(f"an audit needs {error.name}; {advise_extra('audit')}") from None
         try:
-            result = await audit(page.site, select=rules, fetcher=self._fetcher, trusted=False)
+            result = await audit(site, select=rules, fetcher=self._fetcher, trusted=False)
         except ValueError as error:
             raise ToolError(f"rules: {error}") from None
         with result:
             for each in result.findings:
-                page.add(
+                answer.add(
                     rule=each.rule.code,
                     severity=each.severity.lower(),
                     what=each.rule.title,
@@ -319,27 +337,12 @@ class SiteTools:
                     advice=each.rule.advice,
                     examples=[_show_url(hit.url or hit.document) for hit in each.examples[:3]],
                 )
-            return page.answer(_describe_end(result.report))
+            return answer.describe(result.report)
 
 
-def _append(path: Path, rows: Iterable[dict[str, Any]]) -> None:
+def _append(path: Path, batch: Iterable[UrlEntry]) -> None:
     with path.open("ab") as file:
-        file.writelines(json.dumps(row).encode() + b"\n" for row in rows)
-
-
-def _is_interrupted(state: State) -> bool:
-    return state.path.exists() and any(site.finished is None for site in state.sites())
-
-
-def _check(text: str) -> str:
-    """Return the URL of a site; raise ToolError."""
-    try:
-        checked = check_task(text)
-    except InvalidSiteError:
-        raise ToolError("site: write a host or a URL, such as https://example.org/") from None
-    if checked.login:
-        raise ToolError("site: write the URL without a user and a password")
-    return checked.url
+        file.writelines(json.dumps(_show_entry(each)).encode() + b"\n" for each in batch)
 
 
 def _parse_since(text: str) -> When:
@@ -378,26 +381,3 @@ _show_url = partial(excerpt, limit=_MAX_CHARS)
 def _explain(reason: str) -> str:
     """Return the reason of an outcome with what it means."""
     return f"{reason}: {_MEANINGS[reason]}" if reason in _MEANINGS else reason
-
-
-def _describe_end(found: Report | Discovery) -> dict[str, Any]:
-    """Return what is said at the end: whether all was read, and what was not, and why."""
-    lost = [each for each in found.documents if each.is_lost]
-    read = sum(each.is_answered for each in found.documents)
-    worst = sorted(found.counts.items(), key=lambda pair: (-pair[0].severity, -pair[1]))
-    issues = {_explain(str(code)): count for code, count in worst[:_MAX_NAMED]}
-    complete = found.complete if isinstance(found, Report) else not lost
-    if not complete and not read:
-        raise ToolError(f"nothing was read: {'; '.join(issues)}")
-    ends = [
-        each for each in (IssueCode.BUDGET_SECONDS, IssueCode.NO_SITEMAP) if each in found.counts
-    ]
-    reason = f"{len(lost)} documents were not read: see not_read" if lost else ""
-    return {
-        "complete": complete,
-        "reason": _explain(str(ends[0])) if ends else reason,
-        "documents_read": read,
-        "not_read": [_show_document(each) for each in lost[:_MAX_NAMED]],
-        "not_read_in_all": len(lost),
-        "issues": issues,
-    }
