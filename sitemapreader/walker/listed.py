@@ -21,9 +21,8 @@ if TYPE_CHECKING:
     from sitemapreader.discovery.context import WalkContext
     from sitemapreader.discovery.robots_rules import RobotsRules
     from sitemapreader.walker.config import WalkConfig
-    from sitemapreader.walker.filters import EntryFilter
+    from sitemapreader.walker.filters import EntryFilter, Sample
     from sitemapreader.walker.frontier import Frontier, Job
-    from sitemapreader.walker.sampling import Sample
     from sitemapreader.walker.tracker import DocumentTracker
 
 ACK_ENTRIES = 500
@@ -40,7 +39,6 @@ class WalkParts:
     frontier: Frontier
     rules: RobotsRules
     entry_filter: EntryFilter
-    sample: Sample | None = None
     digests: set[bytes] = attrs.field(factory=set)
 
 
@@ -228,8 +226,8 @@ class DocumentEntries:
 
     async def _deliver_all(self, entries: Rows) -> bool:
         passed = self._parts.entry_filter.deduplicate(self._select(entries))
-        if self._parts.sample is not None:
-            self._parts.sample.add(passed)
+        if (sample := self._parts.entry_filter.sample) is not None:
+            sample.add(passed)
             self._document.filtered += len(entries) + self._added
             return True
         most = self._parts.context.budget.take_urls(len(passed))

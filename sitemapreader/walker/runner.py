@@ -23,7 +23,6 @@ from sitemapreader.urls import host_of
 from sitemapreader.walker.filters import EntryFilter
 from sitemapreader.walker.frontier import Frontier
 from sitemapreader.walker.listed import WalkParts, deliver_sample
-from sitemapreader.walker.sampling import Sample
 from sitemapreader.walker.visit import Visit
 
 if TYPE_CHECKING:
@@ -76,10 +75,7 @@ class WalkRunner:
         self.rules = RobotsRules(context, respect=config.respect_robots)
         self._outcomes = self._end_skipped()
         self._filter = EntryFilter(config)
-        self._sample = None if config.sample is None else Sample(config.sample, config.seed)
-        self._parts = WalkParts(
-            context, config, self.frontier, self.rules, self._filter, self._sample
-        )
+        self._parts = WalkParts(context, config, self.frontier, self.rules, self._filter)
 
     async def run(self) -> None:
         """Walk to the end; let a bug, here or in the caller's functions, out as it is."""
@@ -236,8 +232,8 @@ class WalkRunner:
 
     async def _end(self) -> None:
         """Give each sitemap without an outcome its own, and report what was not read."""
-        if self._sample is not None:
-            await deliver_sample(self._parts, self._sample)
+        if self._filter.sample is not None:
+            await deliver_sample(self._parts, self._filter.sample)
         await self._report_unread()
         await self._report_other_site()
         for _ in self._outcomes:

@@ -14,7 +14,7 @@ from walking import index, urlset, walk_all
 from sitemapreader import walk
 from sitemapreader.models import UrlEntry
 from sitemapreader.rows import EntryColumns
-from sitemapreader.walker.sampling import Sample
+from sitemapreader.walker.filters import Sample
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

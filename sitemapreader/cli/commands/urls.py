@@ -25,9 +25,8 @@ from sitemapreader.output import write_file
 from sitemapreader.output.counts import UrlCounts
 from sitemapreader.rows import Rows, SiteRows, get_column, select_rows
 from sitemapreader.urls import has_web_scheme, path_of, url_key
-from sitemapreader.walker.filters import SeenKeys
+from sitemapreader.walker.filters import Sample, SeenKeys
 from sitemapreader.walker.newest import Newest, newest
-from sitemapreader.walker.sampling import Sample
 
 if TYPE_CHECKING:
     import argparse
