@@ -203,17 +203,16 @@ async def contain(work: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kw
 
 
 def get_result(work: Future[T] | asyncio.Task[T]) -> T:
-    """Return the result of contained work; raise what it raised, an exit as it was."""
+    """Return the result of contained work; raise what ended it, an exit as it was."""
     try:
         return work.result()
-    except ExitError as contained:
-        error = contained.error
+    except (ExitError, BaseExceptionGroup) as raised:
+        error = find_first(raised)
     raise error  # outside of `except`, so that it gets no other context
 
 
-def find_first(errors: BaseExceptionGroup[BaseException]) -> BaseException:
-    """Return the first exception of a group, which ended the work."""
-    error: BaseException = errors
+def find_first(error: BaseException) -> BaseException:
+    """Return what ended some work: the first exception of a group, an exit as it was."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
-    return error
+    return error.error if isinstance(error, ExitError) else error

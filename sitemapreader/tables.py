@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-    from sitemapreader.many.visitor import SiteWalk
+    from sitemapreader.many.run import SiteWalk
     from sitemapreader.walker.config import WalkArguments
 
 Site: TypeAlias = "str | Path"

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import AsyncIterator, Collection, Iterator
 
-    from sitemapreader.many.visitor import SiteWalk
+    from sitemapreader.many.run import SiteWalk
 
 
 class Console:

@@ -19,6 +19,7 @@ from sitemapreader.cli.parser import ALL_READ, PARTIAL, UsageError
 from sitemapreader.cli.process import LineWriter, opened, run_process, write_to
 from sitemapreader.errors import suggest
 from sitemapreader.many import walk_many
+from sitemapreader.many.run import SiteWalk
 from sitemapreader.many.sources import (
     STANDARD_INPUT,
     FileFetcher,
@@ -31,7 +32,6 @@ from sitemapreader.many.sources import (
     is_in_shard,
     open_pieces,
 )
-from sitemapreader.many.visitor import SiteWalk
 from sitemapreader.options import SITE_SECONDS
 from sitemapreader.outcomes import SiteOutcome, SiteStatus
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Unpack
+from typing import Unpack
 
 from sitemapreader.many.run import OnSite, SiteRun
 from sitemapreader.many.sources import Sites, SiteTask, name_site
@@ -14,27 +14,12 @@ from sitemapreader.walker.config import (
     refuse_unknown,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-
 __all__ = ["SiteRun", "SiteTask", "name_site", "walk_many", "walk_many_sync"]
 
 AT_ONCE = 64
 """Sites that are read at the same time, by default."""
 _ANY_SITE = "https://localhost/"
 """Arguments need a site to be checked; each visit replaces it."""
-
-
-class RunArguments(SharedArguments, total=False):
-    """The keyword arguments of `walk_many`, for `walk_many_sync`.
-
-    A test compares names and types with the signature of `walk_many`, which explains them.
-    """
-
-    at_once: int
-    site_seconds: float | None
-    on_site: OnSite | None
 
 
 def walk_many(
@@ -54,6 +39,9 @@ def walk_many(
     for outcome in run.outcomes:
         print(outcome.site, outcome.status, outcome.reason)
     ```
+
+    Without `await`, write `with walk_many_sync(...)` and `for`: the walks run in a thread of their
+    own then, which also reads `sites` and calls `on_site`.
 
     Args:
         sites: URLs, names of hosts or objects of `SiteTask`, from any iterable or async iterable.
@@ -87,21 +75,9 @@ def walk_many(
     if at_once < 1:
         raise ValueError(f"at_once must be 1 or more, not {at_once!r}")
     shared: SharedArguments = {"trusted": False, **arguments}
-    config, settings = make_config(_ANY_SITE, **shared)
-    return SiteRun(
-        sites, config, at_once=at_once, site_seconds=site_seconds, on_site=on_site, **settings
-    )
+    config = make_config(_ANY_SITE, **shared)
+    return SiteRun(sites, config, at_once=at_once, site_seconds=site_seconds, on_site=on_site)
 
 
-def walk_many_sync(sites: Iterable[str | SiteTask], **arguments: Unpack[RunArguments]) -> SiteRun:
-    """Walk over many sites as `walk_many` does, but without `await`.
-
-    ```python
-    with walk_many_sync(["example.org", "example.com"]) as run:
-        for site, entries in run.batches():
-            print(site, len(entries))
-    ```
-
-    The walks run in a thread of their own, which also reads `sites` and calls `on_site`.
-    """
-    return walk_many(sites, **arguments)
+walk_many_sync = walk_many
+"""The same function: what it returns is entered with `with` or with `async with`."""

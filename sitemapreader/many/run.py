@@ -13,7 +13,8 @@ import attrs
 
 from sitemapreader.discovery.context import UrlAllowance, borrow_fetcher
 from sitemapreader.errors import StateError
-from sitemapreader.event_loop import contain, find_first, get_result
+from sitemapreader.event_loop import contain, get_result
+from sitemapreader.issues import IssueCode
 from sitemapreader.many.sources import (
     CheckedTask,
     FileFetcher,
@@ -26,16 +27,15 @@ from sitemapreader.many.sources import (
     iterate_sites,
     list_names,
 )
-from sitemapreader.many.visitor import SiteBatch, SiteWalk, aim
 from sitemapreader.models import SitemapEntry
-from sitemapreader.outcomes import NOT_DUE, SiteOutcome, SiteStatus
+from sitemapreader.outcomes import NOT_DUE, NOT_READ, SiteOutcome, SiteStatus
 from sitemapreader.output import open_output
 from sitemapreader.output.columns import SITE_COLUMNS
 from sitemapreader.report import LOGGER
 from sitemapreader.rows import BATCH_ROWS, Rows, SiteRows
 from sitemapreader.urls import url_key
 from sitemapreader.walker.filters import SeenKeys
-from sitemapreader.walker.stream import Channel, Loop, TaskStream, Use, View
+from sitemapreader.walker.stream import Channel, Loop, TaskStream, View
 from sitemapreader.walker.walks import BUFFERED_EVENTS, Walk
 
 if TYPE_CHECKING:
@@ -44,9 +44,8 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from sitemapreader.fetch.client import Fetcher
     from sitemapreader.models import UrlEntry
-    from sitemapreader.options import FetchOptions, Limits
+    from sitemapreader.options import Limits
     from sitemapreader.output.sink import Output
     from sitemapreader.walker.config import WalkConfig
     from sitemapreader.walker.state_writer import SharedTurns, StateAccess
@@ -67,6 +66,89 @@ names. Sites of other domains behind them would have to wait as well."""
 _MOST_SEEN = 10_000_000
 """Names of sites that are remembered, in up to 160 MB; behind them, a site may come again."""
 _REPORT_SUFFIXES = (".jsonl", ".csv", ".parquet")
+
+
+@attrs.define(eq=False)
+class SiteBatch:
+    """Entries on their way to the consumer, with their site."""
+
+    rows: SiteRows
+    handled: asyncio.Event | None = None
+    """Set when the consumer asks for more; `None` if no walk waits for that."""
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+@attrs.define(eq=False)
+class SiteWalk:
+    """A site of a run, while it is walked and when it has ended."""
+
+    name: str
+    url: str = ""
+    file: FileFetcher | None = None
+    """What reads it, if it is a file or standard input."""
+    walk: Walk | None = None
+    """`None` for what is not a URL."""
+    fault: str = ""
+    """Why the file cannot be read, or the bug that ended the walk."""
+    is_broken: bool = False
+    """Whether a bug has ended the walk."""
+    sitemaps: dict[str, SitemapEntry] = attrs.field(factory=dict)
+    """Key of a URL -> the sitemap, if these are only found."""
+
+    @property
+    def children(self) -> int:
+        """How many sitemaps and pages a file lists, which are not fetched."""
+        if self.file is None or self.walk is None:
+            return 0
+        return sum(document.children for document in self.walk.report.documents)
+
+    def make_outcome(self) -> SiteOutcome:
+        """Return the outcome of the site, as it stands."""
+        if self.walk is None:
+            return SiteOutcome(self.name, SiteStatus.FAILED, str(IssueCode.INVALID_URL))
+        report = self.walk.report
+        outcome = attrs.evolve(report.outcome, site=self.name)
+        if self.is_broken:
+            return attrs.evolve(outcome, status=SiteStatus.ERROR, reason=self.fault)
+        if self.children or self.fault:
+            has_urls = outcome.entries or any(document.listed for document in report.documents)
+            status = SiteStatus.PARTIAL if has_urls else SiteStatus.FAILED
+            return attrs.evolve(outcome, status=status, reason=outcome.reason or NOT_READ)
+        return outcome
+
+
+def _aim(
+    config: WalkConfig, checked: CheckedTask, due: frozenset[str] | None, limits: Limits
+) -> WalkConfig:
+    """Return the arguments of a run for one of its sites; `due` is what is asked for."""
+    task = checked.task
+    trusted = config.trusted if task.trusted is None else task.trusted
+    is_sitemap = task.kind == "sitemap"
+    config = attrs.evolve(
+        config,
+        site=None if is_sitemap else checked.url,
+        is_page=task.kind == "site",
+        sitemaps=(checked.url,) if is_sitemap else (),
+        trusted=trusted,
+        logins=(checked.login,) if checked.login and trusted else (),
+        revisit=config.revisit if due is None else due,
+        fetcher=task.fetcher or config.fetcher,
+        limits=limits,
+    )
+    if not isinstance(task.fetcher, FileFetcher):
+        return config
+    return attrs.evolve(  # nothing besides the file can be fetched
+        config,
+        base_url=task.fetcher.base_url,
+        follow=lambda _: False,
+        state=None,  # it would have to know one file from another, and each reading is complete
+        changes=False,
+        unlisted=False,
+        gone=0,
+        revisit=None,
+    )
 
 
 def _pair(batches: list[SiteBatch]) -> list[tuple[str, Rows]]:
@@ -105,16 +187,16 @@ class SiteRun(TaskStream[SiteBatch]):
         running: the sites that are walked now.
     """
 
+    noun, maker = "run", "walk_many(...)"
+    loop = "run: async for site, entries in run.batches()"
+
     def __init__(
         self,
         sites: Sites,
         config: WalkConfig,
         *,
         at_once: int,
-        fetcher: Fetcher | None,
-        limits: Limits,
         site_seconds: float | None,
-        options: FetchOptions,
         on_site: OnSite | None,
     ) -> None:
         self.outcomes: list[SiteOutcome] = []
@@ -127,14 +209,11 @@ class SiteRun(TaskStream[SiteBatch]):
         """The arguments of each walk but its site."""
         self._room = asyncio.Semaphore(at_once)
         self._buffered = max(_LEAST_BUFFERED, BUFFERED_EVENTS // at_once)
-        self._fetcher = fetcher
-        self._options, self._limits = options, limits
-        seconds = limits.walk_seconds
+        seconds = config.limits.walk_seconds
         seconds = seconds if site_seconds is None else min(site_seconds, seconds)
-        self._site_limits = attrs.evolve(limits, walk_seconds=seconds)
-        self._on_site = on_site
+        self._site_limits = attrs.evolve(config.limits, walk_seconds=seconds)
+        self._listeners = [] if on_site is None else [on_site]
         self._watcher: Watcher | None = None
-        self._report: Output | None = None
         self._keeps_outcomes = True
         self._turns: SharedTurns | None = None
         """What is asked for, if not all is due."""
@@ -142,8 +221,7 @@ class SiteRun(TaskStream[SiteBatch]):
         self._parked: dict[str, deque[str | SiteTask]] = {}
         """Domain of a site that is read -> the sites that wait for it."""
         self._parking = asyncio.Semaphore(_MOST_PARKED)
-        use = Use("run", "walk_many(...)", "run: async for site, entries in run.batches()")
-        super().__init__(use, Channel(BUFFERED_EVENTS), gathers=config.state is None)
+        super().__init__(Channel(BUFFERED_EVENTS), gathers=config.state is None)
 
     def __repr__(self) -> str:
         if not self.is_entered:
@@ -198,7 +276,7 @@ class SiteRun(TaskStream[SiteBatch]):
                 for outcome in self.outcomes:
                     outcomes.add(outcome)
                 self.outcomes.clear()
-                self._report = outcomes
+                self._listeners.append(outcomes.add)
             has_state = output.is_replaced and await self.hold_state()
             async for pair in self.rows():
                 output.write(SiteRows([pair]))
@@ -232,7 +310,7 @@ class SiteRun(TaskStream[SiteBatch]):
             self._access.file.commit_held(files)
 
     async def _acknowledge(self) -> None:
-        if self._report is None and (self._watcher is not None or self._on_site is not None):
+        if self._listeners or self._watcher is not None:  # begun after `write` has its report
             self.outcomes.clear()
             self._keeps_outcomes = False
         if self._last is not None and self._last.handled is not None:
@@ -254,29 +332,19 @@ class SiteRun(TaskStream[SiteBatch]):
             await self._access.close(f"run {id(self)}")
 
     async def _run(self) -> None:
-        fault: BaseException | None = None
-        try:
-            revisit, state = self._config.revisit, self._config.state
-            if self._access is not None and state is not None and isinstance(revisit, int):
-                names = list_names(self._sites)
-                self._turns = await self._access.share_turns(revisit, state.clock, names)
-            await self._visit_all()
-        except BaseExceptionGroup as errors:
-            fault = find_first(errors)
-        if fault is not None:
-            raise fault  # outside of `except`, so that it gets no other context
-
-    async def _visit_all(self) -> None:
-        """Walk over all sites; what ends the run early is raised in an exception group."""
+        config, state = self._config, self._config.state
+        if self._access and state and isinstance(config.revisit, int):
+            names = list_names(self._sites)
+            self._turns = await self._access.share_turns(config.revisit, state.clock, names)
         borrowed = borrow_fetcher(
-            self._fetcher, self._options, self._limits, keepalive_seconds=_KEEPALIVE_SECONDS
+            config.fetcher, config.options, config.limits, keepalive_seconds=_KEEPALIVE_SECONDS
         )
         async with (
-            borrowed as self._fetcher,
+            borrowed as fetcher,
             asyncio.TaskGroup() as tasks,
             aclosing(self._list_sites()) as sites,
         ):
-            end = self._config.max_time
+            self._config, end = attrs.evolve(config, fetcher=fetcher), config.max_time
             try:
                 async with asyncio.timeout(None if end is None else end.get_left()) as timeout:
                     async for given in sites:
@@ -356,7 +424,9 @@ class SiteRun(TaskStream[SiteBatch]):
         self, task: CheckedTask, site: SiteWalk, due: frozenset[str] | None
     ) -> None:
         """Walk over a site, and note the fault that ended that."""
-        walked = site.walk = self._make_walk(task, due)
+        limits = self._config.limits if task.is_local else self._site_limits
+        config = _aim(self._config, task, due, limits)
+        walked = site.walk = Walk(config, buffered=self._buffered)
         try:
             await self._pass_on(site, walked)
         except StateError:  # of the disk or the file: nothing more can be remembered
@@ -367,15 +437,6 @@ class SiteRun(TaskStream[SiteBatch]):
             # Its traceback is logged, and the outcome of the site names it.
             LOGGER.exception("a bug ended the walk over %s", task.name)
             site.fault, site.is_broken = type(error).__name__, True
-
-    def _make_walk(self, task: CheckedTask, due: frozenset[str] | None) -> Walk:
-        return Walk(
-            aim(self._config, task, due),
-            fetcher=task.task.fetcher or self._fetcher,
-            limits=self._limits if task.is_local else self._site_limits,
-            options=self._options,
-            buffered=self._buffered,
-        )
 
     async def _pass_on(self, site: SiteWalk, walked: Walk) -> None:
         """Hand over the entries of a walk; with a state, wait until each batch is handled."""
@@ -402,12 +463,10 @@ class SiteRun(TaskStream[SiteBatch]):
     def _record(self, outcome: SiteOutcome) -> None:
         """Record the outcome of a site, and report it to the caller."""
         self._ended += 1
-        if self._report is not None:
-            self._report.add(outcome)
-        elif self._keeps_outcomes:
+        for listen in self._listeners:
+            listen(outcome)
+        if self._keeps_outcomes:
             self.outcomes.append(outcome)
-        if self._on_site is not None:
-            self._on_site(outcome)
 
 
 def open_report(

@@ -9,18 +9,17 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from sitemapreader.discovery.context import UrlAllowance
-from sitemapreader.many import RunArguments, walk_many
-from sitemapreader.many.run import SITE_LISTS
+from sitemapreader.many import walk_many
+from sitemapreader.many.run import SITE_LISTS, SiteBatch
 from sitemapreader.many.sources import FileFetcher, InvalidSiteError, SiteTask, check_task
-from sitemapreader.many.visitor import SiteBatch
 from sitemapreader.models import Change
 from sitemapreader.rows import SiteRows
 from sitemapreader.state import State
 from sitemapreader.state.schedule import find_unscheduled, plan_sites
 from sitemapreader.urls import url_key
-from sitemapreader.walker.config import refuse_unknown
+from sitemapreader.walker.config import SharedArguments, refuse_unknown
 from sitemapreader.walker.state_writer import StateAccess
-from sitemapreader.walker.stream import Channel, TaskStream, Use, View
+from sitemapreader.walker.stream import Channel, TaskStream, View
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Collection
@@ -83,7 +82,8 @@ def watch(
     if isinstance(kinds, str) or not kinds or not {*kinds} <= {*known}:
         given = kinds if isinstance(kinds, str) else ", ".join(map(str, kinds))
         raise ValueError(f"`kinds` is a list of some of {', '.join(known)}, not {given!r}")
-    refuse_unknown("watch", arguments.keys() - RunArguments.__annotations__.keys())
+    own = {"at_once", "site_seconds", "on_site"}
+    refuse_unknown("watch", arguments.keys() - SharedArguments.__annotations__.keys() - own)
     if named := arguments.keys() & _OWN:
         raise TypeError(f"watch has no argument {min(named)!r}: see `kinds` and `pace`")
     return Watch(
@@ -127,6 +127,8 @@ class Watch(TaskStream[SiteBatch]):
     Iterate it for the entries; or `batches` gives them by site.
     """
 
+    noun, maker, loop = "watch", "watch(...)", "changes: async for entry in changes"
+
     def __init__(
         self,
         sites: dict[str, str | SiteTask],
@@ -159,8 +161,7 @@ class Watch(TaskStream[SiteBatch]):
         }
         walk_many([], revisit=1, max_time=max_time, **self._arguments)  # raises for what is wrong
         self._access: StateAccess | None = None
-        use = Use("watch", "watch(...)", "changes: async for entry in changes")
-        super().__init__(use, Channel(1), gathers=False)
+        super().__init__(Channel(1), gathers=False)
 
     def batches(self) -> AsyncIterator[tuple[str, list[UrlEntry]]]:
         """Yield a site, as it was given, and a list of entries that is not empty."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import attrs
@@ -11,20 +10,15 @@ from sitemapreader.event_loop import without_await
 from sitemapreader.models import SitemapEntry
 from sitemapreader.readers.robots import Robots
 from sitemapreader.urls import check_url, url_key
-from sitemapreader.walker.config import WalkArguments, make_config, refuse_unknown
+from sitemapreader.walker.config import SearchArguments, WalkArguments, make_config, refuse_unknown
 from sitemapreader.walker.walks import Walk
 
 if TYPE_CHECKING:
     from collections import Counter
-    from collections.abc import Iterable, Mapping
     from typing import Unpack
 
-    from sitemapreader.discovery import Probe
-    from sitemapreader.fetch.client import Fetcher
     from sitemapreader.issues import Issue, IssueCode
-    from sitemapreader.options import FetchOptions, Limits
     from sitemapreader.outcomes import Document
-    from sitemapreader.readers.records.vocabulary import ExtraFormats
 
 __all__ = [
     "Discovery",
@@ -46,6 +40,10 @@ def walk(site: str | None = None, **arguments: Unpack[WalkArguments]) -> Walk:
             print(entry.loc, entry.lastmod)
     print(entries.report.counts)
     ```
+
+    Without `await`, write `with walk_sync(...)` and `for`, in a notebook as well: it streams, too.
+    The walk runs in a thread of its own then, which also calls `follow`, `on_document` and your
+    fetcher.
 
     Args:
         site: its URL; its sitemaps are searched as `discover` does it. A URL with a path may be
@@ -130,27 +128,11 @@ def walk(site: str | None = None, **arguments: Unpack[WalkArguments]) -> Walk:
     the state's file cannot be used. Problems of documents never raise: see `Walk.report`.
     """
     refuse_unknown("walk", arguments.keys() - WalkArguments.__annotations__.keys())
-    config, settings = make_config(site, **arguments)
-    return Walk(config, **settings)
+    return Walk(make_config(site, **arguments))
 
 
-def walk_sync(site: str | None = None, **arguments: Unpack[WalkArguments]) -> Walk:
-    """Walk as `walk` does, with the same arguments, but without `await`.
-
-    ```python
-    with walk_sync("https://example.org/", unique=True) as entries:
-        for entry in entries:
-            print(entry.loc, entry.lastmod)
-    ```
-
-    Args:
-        site: its URL, as `walk` takes it.
-        arguments: the keyword arguments of `walk`.
-
-    It streams as well. The walk runs in a thread of its own, which also calls `follow`,
-    `on_document` and your fetcher. Raises what `walk` raises.
-    """
-    return walk(site, **arguments)
+walk_sync = walk
+"""The same function: what it returns is entered with `with` or with `async with`."""
 
 
 @attrs.frozen(eq=False)
@@ -173,20 +155,7 @@ class Discovery:
     documents: tuple[Document, ...]
 
 
-async def discover(
-    site: str,
-    *,
-    fetcher: Fetcher | None = None,
-    options: FetchOptions | None = None,
-    limits: Limits | None = None,
-    probe: Probe = "auto",
-    extra_paths: Iterable[str] = (),
-    feeds: bool = False,
-    map_hosts: Mapping[str, str] = MappingProxyType({}),
-    respect_robots: bool = True,
-    extra_formats: ExtraFormats = (),
-    trusted: bool = True,
-) -> Discovery:
+async def discover(site: str, **arguments: Unpack[SearchArguments]) -> Discovery:
     """Find the sitemaps of a site; read only the beginning of each.
 
     Args:
@@ -216,22 +185,10 @@ async def discover(
         TypeError: an argument has the wrong type.
         ValueError: an argument has a value that cannot be meant.
     """
-    config, settings = make_config(
-        check_url("site", site),
-        fetcher=fetcher,
-        options=options,
-        limits=limits,
-        probe=probe,
-        extra_paths=extra_paths,
-        feeds=feeds,
-        map_hosts=map_hosts,
-        respect_robots=respect_robots,
-        extra_formats=extra_formats,
-        trusted=trusted,
-        reads=False,
-    )
+    refuse_unknown("discover", arguments.keys() - SearchArguments.__annotations__.keys())
+    config = make_config(check_url("site", site), reads=False, **arguments)
     sitemaps: dict[str, SitemapEntry] = {}
-    async with Walk(config, **settings) as found:
+    async with Walk(config) as found:
         async for event in found.events():
             if isinstance(event, SitemapEntry):
                 sitemaps.setdefault(url_key(event.loc), event)

@@ -55,7 +55,22 @@ Patterns: TypeAlias = str | re.Pattern[str] | Iterable[str | re.Pattern[str]]
 """One or several regular expressions; each is searched for in a URL."""
 
 
-class SharedArguments(TypedDict, total=False):
+class SearchArguments(TypedDict, total=False):
+    """The keyword arguments of `discover`."""
+
+    probe: Probe
+    extra_paths: Iterable[str]
+    feeds: bool
+    map_hosts: Mapping[str, str]
+    respect_robots: bool
+    extra_formats: ExtraFormats
+    trusted: bool
+    fetcher: Fetcher | None
+    limits: Limits | None
+    options: FetchOptions | None
+
+
+class SharedArguments(SearchArguments, total=False):
     """The keyword arguments that `walk` and `walk_many` share."""
 
     since: When | None
@@ -73,12 +88,6 @@ class SharedArguments(TypedDict, total=False):
     seed: int
     hosts: Hosts
     scope: Scope
-    probe: Probe
-    extra_paths: Iterable[str]
-    feeds: bool
-    map_hosts: Mapping[str, str]
-    respect_robots: bool
-    extra_formats: ExtraFormats
     state: str | Path | State | None
     changes: bool
     unlisted: bool
@@ -87,14 +96,10 @@ class SharedArguments(TypedDict, total=False):
     max_urls: int | None
     max_time: timedelta | None
     on_document: OnDocument | None
-    trusted: bool
-    fetcher: Fetcher | None
-    limits: Limits | None
-    options: FetchOptions | None
 
 
 class WalkArguments(SharedArguments, total=False):
-    """The keyword arguments of `walk`, for `walk_sync`, `to_dataframe` and others.
+    """The keyword arguments of `walk`, for `to_dataframe` and others.
 
     `walk` explains them.
     """
@@ -280,6 +285,9 @@ class WalkConfig(Search):
     """Base of relative URLs, if that is not the address of their document; "" for none."""
     logins: tuple[str, ...] = ()
     """URLs that are trusted besides, with the user and password for their origins."""
+    fetcher: Fetcher | None = None
+    limits: Limits = attrs.field(factory=Limits)
+    options: FetchOptions = attrs.field(factory=FetchOptions)
 
     def __attrs_post_init__(self) -> None:
         if not self.site and not self.sitemaps:
@@ -314,14 +322,6 @@ class WalkConfig(Search):
             )
 
 
-class Settings(TypedDict):
-    """What a walk needs besides its config."""
-
-    fetcher: Fetcher | None
-    limits: Limits
-    options: FetchOptions
-
-
 def make_config(
     site: str | None,
     *,
@@ -329,17 +329,10 @@ def make_config(
     limits: Limits | None = None,
     options: FetchOptions | None = None,
     **arguments: Any,
-) -> tuple[WalkConfig, Settings]:
+) -> WalkConfig:
     """Check the arguments of a walk, or fields of `WalkConfig`."""
     known, used = find_settings(fetcher, limits, options)
-    config = WalkConfig(site=site, **arguments)
-    named = [config.site or "", *(e.loc for e in config.sitemaps if e.via is Via.GIVEN)]
-    if logins := [url for url in named if url != without_userinfo(url)]:
-        bare = [attrs.evolve(each, loc=without_userinfo(each.loc)) for each in config.sitemaps]
-        config = attrs.evolve(  # a login is sent, and stands in no outcome
-            config, site=without_userinfo(named[0]), sitemaps=bare, logins=tuple(logins)
-        )
-    if config.revisit is not None:  # what fails is due again later: see `schedule.pause`
+    if arguments.get("revisit") is not None:  # what fails is due again later: `schedule.pause`
         used = attrs.evolve(
             used,
             max_attempts=1,
@@ -347,4 +340,11 @@ def make_config(
             host_pause_seconds=_NO_WAIT,
             retry_after_seconds=_NO_WAIT,
         )
-    return config, {"fetcher": fetcher, "limits": known, "options": used}
+    config = WalkConfig(site=site, fetcher=fetcher, limits=known, options=used, **arguments)
+    named = [config.site or "", *(e.loc for e in config.sitemaps if e.via is Via.GIVEN)]
+    if logins := [url for url in named if url != without_userinfo(url)]:
+        bare = [attrs.evolve(each, loc=without_userinfo(each.loc)) for each in config.sitemaps]
+        config = attrs.evolve(  # a login is sent, and stands in no outcome
+            config, site=without_userinfo(named[0]), sitemaps=bare, logins=tuple(logins)
+        )
+    return config

@@ -214,9 +214,9 @@ async def newest(
         if value < 1:
             raise ValueError(f"{name} must be 1 or more, not {value!r}")
     search = _Search(number, documents)
-    config, settings = make_config(site, order="newest", gate=search.gate, **arguments)
-    settings["options"] = attrs.evolve(settings["options"], concurrency=1)
-    async with Walk(config, **settings) as search.walk:
+    config = make_config(site, order="newest", gate=search.gate, **arguments)
+    config = attrs.evolve(config, options=attrs.evolve(config.options, concurrency=1))
+    async with Walk(config) as search.walk:
         async for event in search.walk.events():
             if isinstance(event, UrlEntry):
                 search.add(event)

@@ -16,7 +16,7 @@ from sitemapreader.discovery import (
 )
 from sitemapreader.discovery.robots_rules import RobotsRules
 from sitemapreader.errors import FetchError
-from sitemapreader.event_loop import contain, find_first
+from sitemapreader.event_loop import contain
 from sitemapreader.issues import IssueCode, make_issue
 from sitemapreader.outcomes import LEFT_EARLY, Role, Status, make_document
 from sitemapreader.urls import host_of
@@ -78,8 +78,7 @@ class WalkRunner:
         self._parts = WalkParts(context, config, self.frontier, self.rules, self._filter)
 
     async def run(self) -> None:
-        """Walk to the end; let a bug, here or in the caller's functions, out as it is."""
-        fault: BaseException | None = None
+        """Walk to the end; `get_result` unpacks a bug, here or in the caller's functions."""
         if self._writer is not None and self._writer.is_resumed and self._config.unique:
             await self._writer.remember_delivered(self._filter.remember)
         try:
@@ -92,13 +91,9 @@ class WalkRunner:
                     self.frontier.acquire()
                     self._tasks.create_task(contain(self._search))
             await self._end()
-        except BaseExceptionGroup as errors:
-            fault = find_first(errors)
         finally:
             for _ in self._outcomes:  # the missing ones, where the walk was left early
                 pass
-        if fault is not None:
-            raise fault  # outside of `except`, so that it gets no other context
 
     # -- discovery
 

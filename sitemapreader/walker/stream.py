@@ -10,7 +10,7 @@ from collections import deque
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 import attrs
 
@@ -143,15 +143,6 @@ def view_records() -> View[Batch, pa.RecordBatch]:
 # -- streams
 
 
-@attrs.frozen
-class Use:
-    """How a stream is used, for the errors that say so."""
-
-    noun: str
-    maker: str
-    loop: str
-
-
 class TaskStream(Generic[B]):
     """The batches that a task makes for one consumer: under `Walk` and `SiteRun`.
 
@@ -160,12 +151,16 @@ class TaskStream(Generic[B]):
     than the channel has room. Leaving the context, early or not, ends the task.
     """
 
+    noun: ClassVar = "walk"
+    maker: ClassVar = "walk(...)"
+    loop: ClassVar = "entries: async for entry in entries"
+    """How it is used, for the errors that say so."""
+
     # What was read and not looped over stays here, and not in a loop: so a loop has nothing to lose
     # when it is left, cancelled or forgotten, and another one of its kind goes on.
 
-    def __init__(self, use: Use, channel: Channel[B], *, gathers: bool) -> None:
+    def __init__(self, channel: Channel[B], *, gathers: bool) -> None:
         self.is_entered = self.is_left = False
-        self._use = use
         self._channel = channel
         # Whether the consumer may take several batches before it handles the first: a state must
         # not see them acknowledged early.
@@ -181,12 +176,12 @@ class TaskStream(Generic[B]):
 
     async def __aenter__(self) -> Self:
         if self.is_entered:
-            said = f"a {self._use.noun} is entered once: call {self._use.maker} again"
+            said = f"a {self.noun} is entered once: call {self.maker} again"
             raise ValueError(f"{said} for another one")
         self.is_entered = True
         self._open()
         work = self._run_to_end()
-        self._task = asyncio.create_task(work, name=f"sitemapreader.{self._use.noun}")
+        self._task = asyncio.create_task(work, name=f"sitemapreader.{self.noun}")
         return self
 
     async def __aexit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
@@ -215,14 +210,13 @@ class TaskStream(Generic[B]):
 
     def check_open(self) -> None:
         """Raise TypeError if it was not entered, ValueError if it was left."""
-        use = self._use
         if not self.is_entered:
             raise TypeError(
-                f"a {use.noun} has tasks and sockets to close, so enter it first: `async with "
-                f"{use.maker} as {use.loop}: ...`; or, without await, with `with` and `for`"
+                f"a {self.noun} has tasks and sockets to close, so enter it first: `async with "
+                f"{self.maker} as {self.loop}: ...`; or, without await, with `with` and `for`"
             )
         if self.is_left:
-            raise ValueError(f"the {use.noun} is over: iterate it inside its `with`")
+            raise ValueError(f"the {self.noun} is over: iterate it inside its `with`")
 
     def _get_task(self) -> asyncio.Task[None]:
         if self._task is None:
@@ -233,7 +227,7 @@ class TaskStream(Generic[B]):
     def _get_thread(self) -> LoopThread:
         if self._thread is None:
             self.check_open()
-            raise TypeError(f"this {self._use.noun} was entered with `async with`: use `async for`")
+            raise TypeError(f"this {self.noun} was entered with `async with`: use `async for`")
         return self._thread
 
     # -- the consumer's side
@@ -243,7 +237,7 @@ class TaskStream(Generic[B]):
         self.check_open()
         if self._view not in (None, view):
             raise ValueError(
-                f"this {self._use.noun} was begun with another kind of loop: go on with that one"
+                f"this {self.noun} was begun with another kind of loop: go on with that one"
             )
         self._view = view
         return Loop(self)

@@ -11,7 +11,7 @@ import attrs
 
 from sitemapreader.discovery.context import Batch, Budget, UrlAllowance, WalkContext, borrow_fetcher
 from sitemapreader.event_loop import contain
-from sitemapreader.fetch.client import Fetcher, make_client
+from sitemapreader.fetch.client import make_client
 from sitemapreader.issues import IssueCode, make_issue, show_url
 from sitemapreader.models import Change, Event, UrlEntry, Via
 from sitemapreader.report import Report
@@ -26,7 +26,6 @@ from sitemapreader.walker.stream import (
     Loop,
     Steps,
     TaskStream,
-    Use,
     view_records,
 )
 
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from sitemapreader.options import FetchOptions, Limits
     from sitemapreader.readers.robots import Robots
     from sitemapreader.rows import Rows
     from sitemapreader.state import GonePage, Told, UnlistedUrl
@@ -67,25 +65,13 @@ class Walk(TaskStream[Batch]):
         report: the outcome of each document, and all Issues; final when the context is left.
     """
 
-    def __init__(
-        self,
-        config: WalkConfig,
-        *,
-        fetcher: Fetcher | None,
-        limits: Limits,
-        options: FetchOptions,
-        buffered: int = BUFFERED_EVENTS,
-    ) -> None:
-        self.report = Report(limits.documents, config.on_document)
+    def __init__(self, config: WalkConfig, *, buffered: int = BUFFERED_EVENTS) -> None:
+        self.report = Report(config.limits.documents, config.on_document)
         self._config = config
-        self._fetcher = fetcher
-        self._limits = limits
-        self._options = options
         self._runner: WalkRunner | None = None
         self._writer: StateWriter | None = None
         self._lent = AsyncExitStack()
-        use = Use("walk", "walk(...)", "entries: async for entry in entries")
-        super().__init__(use, Channel(buffered), gathers=config.state is None)
+        super().__init__(Channel(buffered), gathers=config.state is None)
 
     def search_only(self) -> None:
         """Take the URL of the site for a page, not for a sitemap; call it before entering."""
@@ -236,34 +222,35 @@ class Walk(TaskStream[Batch]):
 
     async def _begin(self) -> None:
         async with AsyncExitStack() as stack:
+            config = self._config
+            options, limits = config.options, config.limits
             fetcher = await stack.enter_async_context(
-                borrow_fetcher(self._fetcher, self._options, self._limits)
+                borrow_fetcher(config.fetcher, options, limits)
             )
-            urls = self._config.max_urls
-            limits, end = self._limits, self._config.max_time
-            limits = limits if end is None else end.shorten(limits)
+            if config.max_time is not None:
+                limits = config.max_time.shorten(limits)
+            urls = config.max_urls
             budget = Budget(limits, UrlAllowance(urls) if isinstance(urls, int) else urls)
             self._channel.pause = budget.paused
-            hosts, agent = self._config.map_hosts, self._options.user_agent
             context = WalkContext(
-                client=make_client(fetcher, agent, hosts),
-                options=self._options,
+                client=make_client(fetcher, options.user_agent, config.map_hosts),
+                options=options,
                 limits=limits,
                 budget=budget,
                 report=self.report,
                 emit=partial(_put_batch, self._channel),
-                kept=None if self._config.revisit is None else self._writer,
+                kept=None if config.revisit is None else self._writer,
             )
-            for url in self._list_named() if self._config.trusted else ():
+            for url in self._list_named() if config.trusted else ():
                 context.client.trust(url)
-            for name, target in hosts.names:
+            for name, target in config.map_hosts.names:
                 issue = make_issue(IssueCode.HOST_MAPPED, url=name, value=target)
                 await context.report_issue(issue)
             try:
                 await self._walk(context)
             finally:
                 budget.close()
-            if self._config.changes:  # pages are asked later
+            if config.changes:  # pages are asked later
                 self._lent = stack.pop_all()
 
     async def _walk(self, context: WalkContext) -> None:

@@ -367,7 +367,7 @@ def test_a_signal_while_a_run_is_written(tmp_path: Path) -> None:
     with (
         pytest.raises(KeyboardInterrupt),
         walk_many_sync(
-            sites(),  # type: ignore[arg-type]
+            sites(),
             fetcher=fetcher,
             on_site=lambda _: os.kill(os.getpid(), signal.SIGINT),
         ) as run,

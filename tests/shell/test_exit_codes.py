@@ -17,7 +17,7 @@ from sitemapreader import walk_sync
 from sitemapreader.cli.console import RunSummary
 from sitemapreader.cli.parser import MEANINGS
 from sitemapreader.issues import IssueCode
-from sitemapreader.many.visitor import SiteWalk
+from sitemapreader.many.run import SiteWalk
 from sitemapreader.options import Limits
 
 if TYPE_CHECKING:

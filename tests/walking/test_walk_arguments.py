@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import pydoc
-from typing import TYPE_CHECKING, Any, ForwardRef
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import pytest
@@ -18,23 +18,17 @@ from sitemapreader import (
     newest,
     newest_sync,
     walk,
-    walk_many,
     walk_sync,
 )
-from sitemapreader.many import RunArguments
-from sitemapreader.walker.config import SharedArguments, WalkArguments, WalkConfig
+from sitemapreader.walker.config import WalkArguments, WalkConfig
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-def written(annotation: Any) -> str:
-    return annotation.__forward_arg__ if isinstance(annotation, ForwardRef) else str(annotation)
-
-
 def test_the_list_is_that_of_the_config() -> None:
     """`WalkArguments` has the names that a walk checks; all are documented."""
-    listed = WalkArguments.__annotations__.keys() - {"fetcher", "limits", "options"}
+    listed = WalkArguments.__annotations__.keys()
     inner = {"site", "is_page", "gate", "reads", "base_url", "logins"}
     assert listed == attrs.fields_dict(WalkConfig).keys() - inner
     for name in WalkArguments.__annotations__:
@@ -51,15 +45,6 @@ def test_what_blocks_has_the_same_signature(
     assert inspect.signature(blocking) == inspect.signature(function)
     assert blocking.__name__ == f"{function.__name__}_sync"
     assert f"what `{function.__name__}` does, without" in (blocking.__doc__ or "")
-
-
-def test_walk_many_sync_takes_what_walk_many_takes() -> None:
-    """`RunArguments` has the names and types that `walk_many` adds to those of each walk."""
-    _, *own, shared = inspect.signature(walk_many).parameters.values()
-    assert shared.annotation == "Unpack[SharedArguments]"
-    listed = {name: written(kind) for name, kind in RunArguments.__annotations__.items()}
-    assert listed.keys() - {each.name for each in own} == SharedArguments.__annotations__.keys()
-    assert {each.name: listed[each.name] for each in own} == {e.name: e.annotation for e in own}
 
 
 @pytest.mark.parametrize("name", ["walk", "walk_sync", "to_dataframe", "read_batches"])

@@ -16,7 +16,7 @@ from sitemapreader.report import Tree, build_tree
 if TYPE_CHECKING:
     import argparse
 
-    from sitemapreader.many.visitor import SiteWalk
+    from sitemapreader.many.run import SiteWalk
 
 
 def run_discover(arguments: argparse.Namespace) -> int:

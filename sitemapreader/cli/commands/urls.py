@@ -31,7 +31,7 @@ from sitemapreader.walker.newest import Newest, newest
 if TYPE_CHECKING:
     import argparse
 
-    from sitemapreader.many.visitor import SiteWalk
+    from sitemapreader.many.run import SiteWalk
 
 
 def run_urls(arguments: argparse.Namespace) -> int:
