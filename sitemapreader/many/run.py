@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from sitemapreader.models import UrlEntry
-    from sitemapreader.options import Limits
     from sitemapreader.output.sink import Output
     from sitemapreader.walker.config import WalkConfig
     from sitemapreader.walker.state_writer import SharedTurns, StateAccess
@@ -64,7 +63,7 @@ _MOST_PARKED = 100_000
 """Sites that may wait for another one of their domain, before the list is read no further: 10 MB of
 names. Sites of other domains behind them would have to wait as well."""
 _MOST_SEEN = 10_000_000
-"""Names of sites that are remembered, in up to 160 MB; behind them, a site may come again."""
+"""Names of sites that are remembered, in up to 90 MB; behind them, a site may come again."""
 _REPORT_SUFFIXES = (".jsonl", ".csv", ".parquet")
 
 
@@ -72,9 +71,10 @@ _REPORT_SUFFIXES = (".jsonl", ".csv", ".parquet")
 class SiteBatch:
     """Entries on their way to the consumer, with their site."""
 
-    rows: SiteRows
-    handled: asyncio.Event | None = None
-    """Set when the consumer asks for more; `None` if no walk waits for that."""
+    site: str
+    rows: Rows
+    handled: asyncio.Event = attrs.field(factory=asyncio.Event)
+    """Set when the consumer asks for more."""
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -119,40 +119,8 @@ class SiteWalk:
         return outcome
 
 
-def _aim(
-    config: WalkConfig, checked: CheckedTask, due: frozenset[str] | None, limits: Limits
-) -> WalkConfig:
-    """Return the arguments of a run for one of its sites; `due` is what is asked for."""
-    task = checked.task
-    trusted = config.trusted if task.trusted is None else task.trusted
-    is_sitemap = task.kind == "sitemap"
-    config = attrs.evolve(
-        config,
-        site=None if is_sitemap else checked.url,
-        is_page=task.kind == "site",
-        sitemaps=(checked.url,) if is_sitemap else (),
-        trusted=trusted,
-        logins=(checked.login,) if checked.login and trusted else (),
-        revisit=config.revisit if due is None else due,
-        fetcher=task.fetcher or config.fetcher,
-        limits=limits,
-    )
-    if not isinstance(task.fetcher, FileFetcher):
-        return config
-    return attrs.evolve(  # nothing besides the file can be fetched
-        config,
-        base_url=task.fetcher.base_url,
-        follow=lambda _: False,
-        state=None,  # it would have to know one file from another, and each reading is complete
-        changes=False,
-        unlisted=False,
-        gone=0,
-        revisit=None,
-    )
-
-
 def _pair(batches: list[SiteBatch]) -> list[tuple[str, Rows]]:
-    return [pair for batch in batches for pair in batch.rows.parts]
+    return [(batch.site, batch.rows) for batch in batches]
 
 
 _ROWS: View[SiteBatch, tuple[str, Rows]] = View(_pair)
@@ -313,7 +281,7 @@ class SiteRun(TaskStream[SiteBatch]):
         if self._listeners or self._watcher is not None:  # begun after `write` has its report
             self.outcomes.clear()
             self._keeps_outcomes = False
-        if self._last is not None and self._last.handled is not None:
+        if self._last is not None:
             self._last.handled.set()
 
     # -- the task's side
@@ -424,8 +392,7 @@ class SiteRun(TaskStream[SiteBatch]):
         self, task: CheckedTask, site: SiteWalk, due: frozenset[str] | None
     ) -> None:
         """Walk over a site, and note the fault that ended that."""
-        limits = self._config.limits if task.is_local else self._site_limits
-        config = _aim(self._config, task, due, limits)
+        config = task.aim(self._config, due, self._site_limits)
         walked = site.walk = Walk(config, buffered=self._buffered)
         try:
             await self._pass_on(site, walked)
@@ -447,11 +414,9 @@ class SiteRun(TaskStream[SiteBatch]):
                         site.sitemaps.setdefault(url_key(event.loc), event)
                 return
             async for rows in entries.rows():
-                batch = SiteBatch(SiteRows([(site.name, rows)]))
-                if self._config.state is not None:
-                    batch.handled = asyncio.Event()
+                batch = SiteBatch(site.name, rows)
                 await self._channel.put(batch, len(rows))
-                if batch.handled is not None:
+                if self._config.state is not None:
                     await batch.handled.wait()
 
     async def _end_site(self, site: SiteWalk, **turn: Any) -> None:

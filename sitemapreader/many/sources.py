@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from yarl import URL
 
     from sitemapreader.fetch.client import Fetcher
+    from sitemapreader.options import Limits
+    from sitemapreader.walker.config import WalkConfig
 
 STANDARD_INPUT = "-"
 """The name of standard input in place of a file's."""
@@ -110,6 +112,37 @@ class CheckedTask:
     def is_local(self) -> bool:
         """Whether no server is asked."""
         return isinstance(self.task.fetcher, FileFetcher | FolderFetcher)
+
+    def aim(
+        self, config: WalkConfig, due: frozenset[str] | None, site_limits: Limits
+    ) -> WalkConfig:
+        """Return the arguments of a run for this of its sites; `due` is what is asked for."""
+        task = self.task
+        trusted = config.trusted if task.trusted is None else task.trusted
+        is_sitemap = task.kind == "sitemap"
+        config = attrs.evolve(
+            config,
+            site=None if is_sitemap else self.url,
+            is_page=task.kind == "site",
+            sitemaps=(self.url,) if is_sitemap else (),
+            trusted=trusted,
+            logins=(self.login,) if self.login and trusted else (),
+            revisit=config.revisit if due is None else due,
+            fetcher=task.fetcher or config.fetcher,
+            limits=config.limits if self.is_local else site_limits,
+        )
+        if not isinstance(task.fetcher, FileFetcher):
+            return config
+        return attrs.evolve(  # nothing besides the file can be fetched
+            config,
+            base_url=task.fetcher.base_url,
+            follow=lambda _: False,
+            state=None,  # it would have to know one file from another, and each reading is complete
+            changes=False,
+            unlisted=False,
+            gone=0,
+            revisit=None,
+        )
 
 
 def check_task(given: object) -> CheckedTask:

@@ -13,7 +13,6 @@ from sitemapreader.many import walk_many
 from sitemapreader.many.run import SITE_LISTS, SiteBatch
 from sitemapreader.many.sources import FileFetcher, InvalidSiteError, SiteTask, check_task
 from sitemapreader.models import Change
-from sitemapreader.rows import SiteRows
 from sitemapreader.state import State
 from sitemapreader.state.schedule import find_unscheduled, plan_sites
 from sitemapreader.urls import url_key
@@ -117,7 +116,7 @@ def _name_sites(sites: Collection[str | SiteTask]) -> dict[str, str | SiteTask]:
 
 
 _ENTRIES: View[SiteBatch, UrlEntry] = View(
-    lambda batches: (entry for batch in batches for _, rows in batch.rows.parts for entry in rows)
+    lambda batches: (entry for batch in batches for entry in batch.rows)
 )
 
 
@@ -180,7 +179,7 @@ class Watch(TaskStream[SiteBatch]):
             await self._access.close(_USER)
 
     async def _acknowledge(self) -> None:
-        if self._last is not None and self._last.handled is not None:
+        if self._last is not None:
             self._last.handled.set()
 
     async def _run(self) -> None:
@@ -189,10 +188,9 @@ class Watch(TaskStream[SiteBatch]):
         while (seconds := end - loop.time()) >= 1e-6:  # less is a timedelta of nothing
             async with aclosing(self._ask(seconds)) as found:
                 async for site, entries in found:
-                    handled = asyncio.Event()
-                    batch = SiteBatch(SiteRows([(site, entries)]), handled)
+                    batch = SiteBatch(site, entries)
                     await self._channel.put(batch, len(entries))
-                    await handled.wait()  # before the state hears of it
+                    await batch.handled.wait()  # before the state hears of it
             await asyncio.sleep(min(self._tick_seconds, max(0.0, end - loop.time())))
 
     async def _ask(self, seconds: float) -> AsyncGenerator[tuple[str, list[UrlEntry]], None]:
