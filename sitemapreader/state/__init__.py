@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 import attrs
 
 from sitemapreader.state.database import connect_reader, wrap_errors
-from sitemapreader.state.rows import ListingRules, as_moment, read_clock
+from sitemapreader.state.rows import as_moment, read_clock
 from sitemapreader.state.schedule import PlannedDocument, plan_documents
 from sitemapreader.urls import url_key
 
@@ -35,8 +35,6 @@ __all__ = [
 
 T = TypeVar("T")
 
-_WEEK = timedelta(days=7)
-_RULES = ListingRules()
 _CENTURY = timedelta(days=36_525)
 _ROWS = 1_000
 
@@ -153,11 +151,10 @@ class State:
         revalidate_after: how long to trust an index that says that a child has not changed; then
             the child is revalidated with its server. 0 means always. An index that was wrong about
             more children than right is not trusted.
-        rules: the figures of the law of unlisted URLs, as given: `distrust_after`, how long a
-            server that says that a document has not changed is believed before it is asked for all
-            bytes; `confirm_after`, how far apart the two readings of each document are by which a
-            URL is unlisted; `shrunk_from`, how many URLs a document needs to have shrunk by losing
-            more than half of them; `left_for`, how long a URL that left a feed is known.
+        distrust_after: how long a server that says that a document has not changed is believed
+            before it is asked for all bytes.
+        confirm_after: how far apart the two readings of each document are by which a URL is
+            unlisted.
         clock: returns the seconds since 1970; for tests and simulations.
     """
 
@@ -165,24 +162,19 @@ class State:
         self,
         path: str | Path,
         *,
-        revalidate_after: timedelta = _WEEK,
-        distrust_after: timedelta = _RULES.distrust_after,
-        confirm_after: timedelta = _RULES.confirm_after,
-        shrunk_from: int = _RULES.shrunk_from,
-        left_for: timedelta = _RULES.left_for,
+        revalidate_after: timedelta = timedelta(days=7),
+        distrust_after: timedelta = timedelta(days=30),
+        confirm_after: timedelta = timedelta(hours=23),
         clock: Callable[[], float] = read_clock,
     ) -> None:
         self.path = Path(path)
         self.revalidate_after = revalidate_after
+        self.distrust_after = distrust_after
+        self.confirm_after = confirm_after
         self.clock = clock
-        self.rules = ListingRules(confirm_after, shrunk_from, left_for, distrust_after)
-        for name, value in (
-            attrs.asdict(self.rules) | {"revalidate_after": revalidate_after}
-        ).items():
-            if name != "shrunk_from" and not timedelta(0) <= value <= _CENTURY:
+        for name in ("revalidate_after", "distrust_after", "confirm_after"):
+            if not timedelta(0) <= getattr(self, name) <= _CENTURY:
                 raise ValueError(f"{name} must be a timedelta from zero to a hundred years")
-        if shrunk_from < 1:
-            raise ValueError("shrunk_from must be a number of URLs, at least 1")
 
     def __repr__(self) -> str:
         return f"State({str(self.path)!r})"

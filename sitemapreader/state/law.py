@@ -14,7 +14,7 @@ Everything else follows:
 - A document that is new may be as old as the last look before it, so it delays what was lost since
   until it was read on two days itself.
 - A window (a feed, a record with `news:news`) lists recent items. What it no longer lists has left,
-  and is known until `left_for` has passed, so that it is not new when it comes back.
+  and is known for 90 days, so that it is not new when it comes back.
 - What says of itself that it was deleted (ResourceSync) is lost, and so judged at once.
 """
 
@@ -31,7 +31,6 @@ from sitemapreader.models import Format
 from sitemapreader.state.database import read_script
 from sitemapreader.state.rows import (
     Findings,
-    ListingRules,
     Run,
     nanoseconds,
 )
@@ -44,6 +43,10 @@ if TYPE_CHECKING:
 _PATIENCE, _PATIENCE_RUNS = timedelta(days=7), 7
 """A document that cannot be read for so long, in so many runs, is not waited for any more: else one
 broken sitemap would hide all that is unlisted on its site for ever."""
+_LEFT_FOR = nanoseconds(timedelta(days=90))
+"""How long a URL that left a feed is known."""
+_SHRUNK_FROM = 20
+"""How many URLs a document needs to have shrunk by losing more than half of them."""
 _READ = "(document.seen_run IS :run AND document.status IN ('complete', 'unchanged'))"
 """SQL condition: the run knows every URL that a document lists."""
 IS_INDEX = f"(children > 0 OR format = '{Format.INDEX}')"
@@ -55,9 +58,8 @@ _IS_WAITED_FOR = f"dropped_run IS NULL AND NOT {_IS_GIVEN_UP}"
 _IS_LOST = "site = :site AND lost_run IS NOT NULL AND NOT window"
 
 
-def vouch(candidate: int, proven: int, run: int, rules: ListingRules) -> tuple[int, int]:
+def vouch(candidate: int, proven: int, run: int, least: int) -> tuple[int, int]:
     """Return which readings of a document are candidate and proven, after one more."""
-    least = nanoseconds(rules.confirm_after)
     if not least:
         return run, run
     if not candidate:
@@ -89,7 +91,6 @@ def _execute(db: sqlite3.Connection, name: str, values: Mapping[str, Any]) -> in
 def judge(
     db: sqlite3.Connection,
     run: Run,
-    rules: ListingRules,
     listed: Mapping[str, bool],
     *,
     knows_all: bool,
@@ -105,7 +106,7 @@ def judge(
         "run": run.id,
         "now": run.stamp,
         "looked": run.looked,
-        "before": run.id - nanoseconds(rules.left_for),
+        "before": run.id - _LEFT_FOR,
     }
     if run.saves and not run.is_new:  # the first walk has nothing to compare: the next one merges
         merge(db, run.site)
@@ -120,7 +121,7 @@ def judge(
     # In a round, what was not asked was left for another time.
     was_asked = (
         "document.seen_run IS :run OR url IN (SELECT url FROM reachable WHERE NOT is_wanted)"
-        if run.is_round
+        if run.chosen is not None
         else "TRUE"
     )
     db.execute(
@@ -131,7 +132,7 @@ def judge(
     candidate, values["proven"] = run.looks
     if knows_all:
         asked = run.kept or run.stamp
-        candidate, values["proven"] = vouch(*run.looks, asked, rules)
+        candidate, values["proven"] = vouch(*run.looks, asked, run.confirm_after)
         indexes = f"WHERE site = :site AND {IS_INDEX} AND {_IS_WAITED_FOR}"
         db.execute(
             "UPDATE site SET candidate_run = :candidate, proven_run = :proven, looked_run = max("
@@ -147,7 +148,7 @@ def judge(
         f" WHERE site = :site AND {_IS_WAITED_FOR}"
     )
     (values["proven"],) = db.execute(oldest, values).fetchone()
-    missed, shrunk = _find_missed(db, rules, values)
+    missed, shrunk = _find_missed(db, values)
     unlisted = _execute(db, "unlist.sql", values)
     _execute(db, "forget.sql", values)
     left, waiting = db.execute(
@@ -184,7 +185,7 @@ def _fill_reachable(
 
 
 def _find_missed(
-    db: sqlite3.Connection, rules: ListingRules, values: Mapping[str, int]
+    db: sqlite3.Connection, values: Mapping[str, int]
 ) -> tuple[dict[int, int], tuple[tuple[str, int, int], ...]]:
     """Return what this walk missed, and the documents that lost more than half."""
     missed = (
@@ -196,7 +197,7 @@ def _find_missed(
     shrunk = (
         (url, lost, kept)
         for _, url, lost, kept, is_named in rows
-        if is_named and lost > kept and lost + kept >= rules.shrunk_from
+        if is_named and lost > kept and lost + kept >= _SHRUNK_FROM
     )
     by_number = {number: lost for number, _, lost, _, _ in rows}
     return by_number, tuple(sorted(shrunk))

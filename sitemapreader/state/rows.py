@@ -44,21 +44,13 @@ def as_moment(seconds: float) -> datetime:
 
 
 @attrs.frozen
-class ListingRules:
-    """The figures of the law: `State` describes them."""
-
-    confirm_after: timedelta = timedelta(hours=23)
-    shrunk_from: int = 20
-    left_for: timedelta = timedelta(days=90)
-    distrust_after: timedelta = timedelta(days=30)
-
-
-@attrs.frozen
 class Run:
     """A walk over a site."""
 
     name: str  # of the site
     saves: bool = False  # it has `changes`, and so saves the URLs that documents list
+    confirm_after: int = 0  # as in `State`, in nanoseconds
+    distrust_after: int = 0  # the same
     site: int = 0  # until it begins, as all below
     id: int = 0
     stamp: int = 0  # `id`, or when it was resumed: what it sees is dated by it
@@ -67,7 +59,8 @@ class Run:
     has_pending: bool = False  # something is missing that is not judged yet
     looked: int = 0  # the last run before it that asked all that names documents
     looks: tuple[int, int] = (0, 0)  # of these, the candidate and the proven one
-    is_round: bool = False  # it asks only for what is due, of a site that it knows
+    chosen: frozenset[str] | None = None  # what is due, by keys of URLs, if only that is asked for
+    idle: frozenset[str] = frozenset()  # lists as they were, if their index is not asked either
     kept: int = 0  # the oldest run of which it uses an answer; 0 if it has asked for all
 
 
@@ -93,7 +86,6 @@ class DocumentRow:
     proven_run: int
     status: str = ""
     reason: str = ""
-    http_status: int | None = None
     seen_run: int | None = None
     read_run: int | None = None
     complete: int = 0
@@ -106,7 +98,6 @@ class DocumentRow:
     size: int | None = None
     digest: bytes | None = None
     entries: int = 0
-    children: int = 0
     child_list: str | None = None
     read_at: float | None = None
     filters: str | None = None
@@ -114,10 +105,7 @@ class DocumentRow:
     validators: int = 0
     dates: int = 0
     body_run: int = 0
-    vouched_run: int = 0
     candidate_run: int = 0
-    listed_run: int | None = None
-    missed: int = 0
     asked_at: float | None = None
     found_at: float | None = None
     news: float = 0.0
@@ -161,8 +149,6 @@ def insert_document(db: sqlite3.Connection, row: DocumentRow) -> int:
 
 def update_document(db: sqlite3.Connection, row: DocumentRow, changes: Mapping[str, Any]) -> None:
     """Change a document, which is inserted if it is new."""
-    for name, value in changes.items():
-        setattr(row, name, value)
     names = ", ".join(f"{name} = ?" for name in changes)
     number = insert_document(db, row)
     db.execute(f"UPDATE document SET {names} WHERE id = ?", (*changes.values(), number))

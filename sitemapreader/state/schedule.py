@@ -46,7 +46,8 @@ LEAST_SECONDS = 600
 class Asking:
     """One request for a document, and its outcome."""
 
-    asked_at: float
+    asked_at: float | None = None
+    """`None` for a sitemap that was never read, nor in this walk."""
     index: str = ""
     """What lists it, if that is an index."""
     has_no_turn: bool = False
@@ -56,45 +57,45 @@ class Asking:
     retry_after: float = 0.0
 
 
-@attrs.define
-class Observations:
-    """What one walk saw of documents, by their URLs as `url_key` writes them."""
-
-    askings: dict[str, Asking] = attrs.field(factory=dict)
-    unread: dict[str, str] = attrs.field(factory=dict)
-    """Sitemaps that were never read, nor now -> the index that lists them, or ""."""
-    missed: Mapping[int, int] = attrs.field(factory=dict)
-    """Numbers of documents -> how many URLs they no longer list."""
-
-
 # -- learning
 
 
-def learn(db: sqlite3.Connection, run: Run, seen: Observations, now: float) -> None:
-    """Learn from a walk over a site, in a transaction."""
+def learn(
+    db: sqlite3.Connection,
+    run: Run,
+    askings: Mapping[str, Asking],
+    missed: Mapping[int, int],
+    now: float,
+) -> None:
+    """Learn from a walk over a site, in a transaction.
+
+    `askings` are by URLs, as `url_key` writes them; `missed` says of numbers of documents how many
+    URLs these no longer list.
+    """
     sql = "SELECT total(rate), count(asked_at) = 0 FROM document WHERE site = ?"
     total, is_first = db.execute(sql, (run.site,)).fetchone()
-    found = {url: load_document(db, run, url) for url in (*seen.askings, *seen.unread)}
-    rows = {url: row for url, row in found.items() if row.id is not None}
-    indexes = {url: each.index for url, each in seen.askings.items()} | seen.unread
+    found = {url: load_document(db, run, url) for url in askings}
+    # One that was asked for and has no row was a wrong guess.
+    rows = {url: row for url, row in found.items() if row.id or askings[url].asked_at is None}
     new = {url for url, row in rows.items() if row.asked_at is None}
-    born = Counter(indexes[url] for url in new)
+    born = Counter(askings[url].index for url in new)
     # Of a thousand that come together none is likely to have all the news of its site.
     share = 0.0 if is_first else _INHERITED_HOURS * total / max(1, len(new))
     for url, row in rows.items():
-        asking = seen.askings.get(url) or Asking(now)
+        asking, asked_at = askings[url], askings[url].asked_at
         if row.asked_at is None:
-            row.asked_at = row.found_at = asking.asked_at - (0 if is_first else HOUR)
+            row.asked_at = row.found_at = (asked_at or now) - (0 if is_first else HOUR)
             row.news, row.hours = share, _INHERITED_HOURS if share else 0.0
         if asking.is_failed:
             row.not_before = now + _find_rest(row.asked_at, now, asking.retry_after)
-        elif url in seen.askings:
+        elif asked_at is not None:
             was_there = is_first or (url in new and not asking.index)
-            news = asking.news + seen.missed.get(row.id or 0, 0) + born[url]
-            _add(row, 0 if was_there else news, asking.asked_at)
+            news = asking.news + missed.get(row.id or 0, 0) + born[url]
+            _add(row, 0 if was_there else news, asked_at)
         row.rate = 0.0 if asking.has_no_turn else _find_rate(row)
         update_document(db, row, {name: getattr(row, name) for name in _LEARNED})
-    _rest_site(db, run.site, [seen.askings[url] for url in rows if url in seen.askings], now)
+    asked = [askings[url] for url in rows if askings[url].asked_at is not None]
+    _rest_site(db, run.site, asked, now)
 
 
 _LEARNED = ("asked_at", "found_at", "news", "hours", "rate", "not_before")
@@ -267,24 +268,13 @@ def is_ready(row: DocumentRow, now: float) -> bool:
     return not is_early and not now < row.not_before <= now + _LONGEST_RETRY_AFTER
 
 
-@attrs.frozen
-class Round:
-    """What one walk asks of a site that the state knows, by keys of URLs."""
+def choose(db: sqlite3.Connection, run: Run, revisit: int | Collection[str], now: float) -> Run:
+    """Choose what a walk over a site asks: these documents, or so many as are due.
 
-    chosen: frozenset[str]
-    idle: frozenset[str]
-    """Lists that are as they were, if their index is not asked either: nothing is to be done."""
-
-
-def choose(
-    db: sqlite3.Connection, run: Run, revisit: int | Collection[str], now: float
-) -> Round | None:
-    """Return what a walk over a site asks: these documents, or so many as are due.
-
-    `None` if nothing is known of the site: it asks for everything.
+    If nothing is known of the site, it asks for everything.
     """
     if run.name in find_unscheduled(db, [run.name], now):
-        return None
+        return run
     if isinstance(revisit, int):
         revisit = [each.url for each in plan(db, revisit, now, [run.name])]
     chosen = {*revisit}
@@ -300,4 +290,5 @@ def choose(
         " AND filters IS NULL AND final_url = url",
         values,
     )
-    return Round(frozenset(chosen), frozenset(url for (url,) in idle) - chosen)
+    found = frozenset(url for (url,) in idle)
+    return attrs.evolve(run, chosen=frozenset(chosen), idle=found - chosen)

@@ -15,12 +15,10 @@ from sitemapreader.state import TELLING, Told, law, schedule
 from sitemapreader.state.rows import (
     DocumentRow,
     Findings,
-    ListingRules,
     Run,
     digest,
     insert_document,
     load_document,
-    nanoseconds,
     pack,
     unpack,
     update_document,
@@ -30,7 +28,7 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    from sitemapreader.outcomes import BodyDigest, Document
+    from sitemapreader.outcomes import Document
 
 _RESUMABLE_SECONDS = 24 * 3600
 """Older interrupted walks are not resumed."""
@@ -43,7 +41,7 @@ _KNOWN = _READ | {Status.UNCHANGED}
 
 def begin(
     db: sqlite3.Connection, run: Run, now: float, revisit: int | Collection[str] | None = None
-) -> tuple[Run, schedule.Round | None]:
+) -> Run:
     """Resume the walk that was interrupted within a day, or begin a new one.
 
     With `revisit`, so many documents, or these, are due of a site that the state knows.
@@ -67,11 +65,6 @@ def begin(
         db.execute("DELETE FROM batch WHERE site = ?", (site,))
     if run.saves:
         law.merge(db, site)  # what the last one saved
-    due = None
-    if revisit is None:  # what it is answered now is newer than what is kept
-        db.execute("DELETE FROM kept WHERE site = ?", (site,))
-    else:
-        due = schedule.choose(db, attrs.evolve(run, site=site), revisit, now)
     run = attrs.evolve(
         run,
         site=site,
@@ -82,9 +75,11 @@ def begin(
         has_pending=law.has_pending(db, site) > 0,
         looked=looked,
         looks=tuple(looks),
-        is_round=due is not None,
     )
-    return run, due
+    if revisit is not None:
+        return schedule.choose(db, run, revisit, now)
+    db.execute("DELETE FROM kept WHERE site = ?", (site,))  # what it is answered now is newer
+    return run
 
 
 def stop(db: sqlite3.Connection, run: Run) -> None:
@@ -95,9 +90,8 @@ def stop(db: sqlite3.Connection, run: Run) -> None:
 def finish(
     db: sqlite3.Connection,
     run: Run,
-    rules: ListingRules,
     listed: Mapping[str, bool],
-    seen: schedule.Observations,
+    askings: Mapping[str, schedule.Asking],
     now: float,
     *,
     complete: bool,
@@ -105,7 +99,7 @@ def finish(
 ) -> Findings | None:
     """End the walk, learn when to come back; return what is missing: see `law.judge`."""
     db.execute("DELETE FROM batch WHERE site = ?", (run.site,))
-    found = law.judge(db, run, rules, listed, knows_all=knows_all)
+    found = law.judge(db, run, listed, knows_all=knows_all)
     unlisted, waiting = (found.unlisted, found.waiting) if found else (None, None)
     lost = law.has_pending(db, run.site)
     db.execute(
@@ -114,10 +108,7 @@ def finish(
         (now, complete, unlisted, waiting, lost, run.site),
     )
     if found:
-        seen.missed = found.missed
-        for url in seen.unread:
-            insert_document(db, load_document(db, run, url))
-        schedule.learn(db, run, seen, now)
+        schedule.learn(db, run, askings, found.missed, now)
     return found
 
 
@@ -154,43 +145,19 @@ def tell(db: sqlite3.Connection, run: Run, what: Told, keys: Iterable[bytes]) ->
 # -- a document
 
 
-@attrs.frozen
-class KnownDocument:
-    """What the state has of a document when its visit begins."""
+def open_document(
+    db: sqlite3.Connection, run: Run, url: str
+) -> tuple[DocumentRow, bool, list[tuple[int, bytes, str | None]]]:
+    """Return what is known of a document, by its `url_key`.
 
-    row: DocumentRow
-    has_lost: bool = False
-    """Its last readings lack URLs, which none has confirmed."""
-    batches: Sequence[tuple[int, bytes, str | None]] = ()
-    """Size, digest and filters of what the resumed walk has delivered of it, without `changes`."""
-
-    def believes(self, proof: int, run: Run, rules: ListingRules) -> bool:
-        """Return whether the word that the document has not changed is believed.
-
-        `proof` is what is known of that word: `row.validators`, or `row.dates` if an index says so.
-        """
-        # Where something is missing, a word that was never seen to change proves nothing: the
-        # document may have what is missing. And a word that never changes may be a constant.
-        row = self.row
-        if run.id - row.body_run >= nanoseconds(rules.distrust_after):
-            return False
-        if self.has_lost:  # only its bytes tell whether that was a fault
-            return False
-        return (proof > 0 and row.is_settled) if run.has_pending else proof >= 0
-
-
-def open_document(db: sqlite3.Connection, run: Run, url: str) -> KnownDocument:
-    """Return what is known of a document, by its `url_key`."""
+    That is its row; whether its last readings lack URLs, which none has confirmed; and size, digest
+    and filters of what the resumed walk has delivered of it, without `changes`.
+    """
     row = load_document(db, run, url)
-    if row.id is None:
-        return KnownDocument(row)
+    has_lost = bool(row.id and run.has_pending and law.has_pending(db, run.site, row.id))
     sql = "SELECT size, digest, filters FROM batch WHERE site = ? AND document = ? ORDER BY id"
     is_begun = run.is_resumed and not run.saves
-    return KnownDocument(
-        row,
-        has_lost=run.has_pending and law.has_pending(db, run.site, row.id) > 0,
-        batches=db.execute(sql, (run.site, row.id)).fetchall() if is_begun else (),
-    )
+    return row, has_lost, db.execute(sql, (run.site, row.id)).fetchall() if is_begun else []
 
 
 def compare(
@@ -276,30 +243,22 @@ def log_batch(
     )
 
 
-@attrs.frozen
-class DocumentReading:
-    """What a request for a document gave, besides its outcome; see schema.sql."""
-
-    body: BodyDigest
-    lastmod: str | None
-    asked_at: float
-    filters: str | None
-    children: list[tuple[str, str | None]]
-    """Loc and lastmod of each child."""
-    is_window: bool
-    was_dated: bool
-    """Its index said that it had not changed."""
-
-
 def save_outcome(
     db: sqlite3.Connection,
     run: Run,
-    rules: ListingRules,
     row: DocumentRow,
     outcome: Document,
-    reading: DocumentReading | None,
+    read: Mapping[str, Any],
+    children: Sequence[tuple[str, str | None]],
+    *,
+    was_dated: bool,
 ) -> None:
-    """Save how a document ended, and what was read of it, if it was requested."""
+    """Save how a document ended, and what was read of it.
+
+    `read` has the columns that the outcome does not tell; it is empty if the document was not
+    requested. `children` are pairs of loc and lastmod; if it `was_dated`, its index said that it
+    had not changed.
+    """
     status = outcome.status
     found: dict[str, Any] = {
         "status": str(status),
@@ -307,46 +266,42 @@ def save_outcome(
         "http_status": outcome.http_status,
         "seen_run": run.id,
     }
-    is_whole = reading is not None and status is Status.COMPLETE
+    is_whole = bool(read) and status is Status.COMPLETE
     if is_whole or _is_confirmed(row, outcome):
         if is_whole or outcome.reason == SAME_BODY:
             found["body_run"] = run.stamp
         if run.saves:  # else what it lists is not known
-            vouched = law.vouch(row.candidate_run, row.proven_run, run.stamp, rules)
+            vouched = law.vouch(row.candidate_run, row.proven_run, run.stamp, run.confirm_after)
             found["candidate_run"], found["proven_run"] = vouched
             found["vouched_run"] = run.stamp
-    if reading and status in _KNOWN:
+    if read and status in _KNOWN:
         before = row if status is Status.UNCHANGED else None
         found |= {
-            "lastmod": reading.lastmod,
-            "read_at": reading.asked_at,
+            "lastmod": read["lastmod"],
+            "read_at": read["read_at"],
             "etag": _text(outcome.etag) or (before and before.etag),
             "last_modified": _text(outcome.last_modified) or (before and before.last_modified),
         }
-    if reading and status in _READ:
+    if read and status in _READ:
         if is_whole and run.saves:
             found["listed_run"] = run.stamp
-        if is_whole and row.complete and row.body != reading.body:
+        if is_whole and row.complete and row.digest != read["digest"]:
             words = row.etag or row.last_modified, found["etag"] or found["last_modified"]
             found["validators"] = _weigh(row.validators, *words, must_differ=True)
-            words = row.lastmod, reading.lastmod
-            found["dates"] = _weigh(row.dates, *words, must_differ=reading.was_dated)
-        children = reading.children
+            words = row.lastmod, read["lastmod"]
+            found["dates"] = _weigh(row.dates, *words, must_differ=was_dated)
         if not is_whole:  # children behind the error are still listed
             children = list({**dict(row.list_children()), **dict(children)}.items())
+        found |= read
         found |= {
             "read_run": run.id,
             "complete": int(is_whole),
             "is_saved": int(run.saves or not outcome.listed),
             "final_url": outcome.final_url,
             "format": _text(outcome.format),
-            "size": reading.body.size,
-            "digest": reading.body.digest,
             "entries": outcome.listed,
             "children": outcome.children,
             "child_list": json.dumps(children) if children else None,
-            "filters": reading.filters,
-            "window": int(reading.is_window),
         }
     update_document(db, row, found)
 

@@ -18,7 +18,7 @@ import attrs
 from sitemapreader.event_loop import run_in_thread
 from sitemapreader.state import State, Told, name_of_sitemaps, schedule, store
 from sitemapreader.state.database import StateFile, make_lock_error
-from sitemapreader.state.rows import Findings, Run, as_moment
+from sitemapreader.state.rows import Findings, Run, as_moment, nanoseconds
 from sitemapreader.urls import url_key
 
 if TYPE_CHECKING:
@@ -151,14 +151,13 @@ class StateWriter:
     def __init__(self, state: State, config: WalkConfig, channel: Channel[Batch]) -> None:
         self.config = config
         self.name = state_key(config)
-        self.rules = state.rules
         self.clock = state.clock
         self.trust_seconds = state.revalidate_after.total_seconds()
         self.delivery: Delivery | None = None
-        self.run = Run(self.name, saves=config.changes)
-        self.round: schedule.Round | None = None
-        """What is due, if only that is asked for."""
-        self.seen = schedule.Observations()
+        confirm, distrust = nanoseconds(state.confirm_after), nanoseconds(state.distrust_after)
+        self.run = Run(self.name, config.changes, confirm, distrust)
+        self.askings: dict[str, schedule.Asking] = {}
+        """Requests for documents, by URLs as `url_key` writes them."""
         self._channel = channel
         self._access = StateAccess.open(state.path, self.name)
         file = self._access.file
@@ -209,8 +208,7 @@ class StateWriter:
 
     async def begin(self) -> None:
         """Begin a walk, or resume an interrupted one."""
-        revisit = self.config.revisit
-        self.run, self.round = await self.work(store.begin, self.clock(), revisit)
+        self.run = await self.work(store.begin, self.clock(), self.config.revisit)
 
     async def remember_delivered(self, remember: Callable[[Iterator[str]], None]) -> None:
         """Give the URLs that were delivered before the walk was interrupted."""
@@ -218,7 +216,7 @@ class StateWriter:
 
     async def find_kept(self, url: str) -> StoredResponse | None:
         """Return the answer that a round may use for a URL."""
-        if self.round is None:
+        if self.run.chosen is None:
             return None
         found = await self.ask(store.load_kept, url_key(url), self.clock())
         if found is None:
@@ -235,11 +233,11 @@ class StateWriter:
     ) -> Findings | None:
         """Wait until the consumer has all; then end the run, and return what is missing."""
         await self.settle(await self._channel.wait_until_dry())
-        if self.round is not None and not self.is_resumed:  # else it may have been asked before
+        if self.run.chosen and not self.is_resumed:  # else it may have been asked before
             # What is not named or not wanted any more rests as if it had failed.
-            for url in self.round.chosen - self.seen.askings.keys():
-                self.seen.askings[url] = schedule.Asking(self.clock(), is_failed=True)
-        given = self.rules, listed, self.seen, self.clock()
+            for url in self.run.chosen:
+                self.askings.setdefault(url, schedule.Asking(self.clock(), is_failed=True))
+        given = listed, self.askings, self.clock()
         return await self.work(store.finish, *given, complete=complete, knows_all=knows_all)
 
     async def stop(self, batches: int) -> None:

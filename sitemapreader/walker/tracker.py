@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from datetime import UTC, datetime
 from itertools import compress
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import attrs
 
@@ -28,7 +28,10 @@ from sitemapreader.urls import folder_of, url_key
 from sitemapreader.walker.filters import covers, mark_filters
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from sitemapreader.outcomes import BodyDigest
+    from sitemapreader.state.rows import DocumentRow
     from sitemapreader.walker.frontier import Job
     from sitemapreader.walker.state_writer import StateWriter
 
@@ -51,9 +54,17 @@ class Compared:
 class DocumentTracker:
     """The state of one document, and what this walk adds."""
 
-    def __init__(self, writer: StateWriter, job: Job, known: store.KnownDocument) -> None:
-        self.row = row = known.row
-        self._known = known
+    def __init__(
+        self,
+        writer: StateWriter,
+        job: Job,
+        row: DocumentRow,
+        batches: Iterable[tuple[int, bytes, str | None]],
+        *,
+        has_lost: bool,
+    ) -> None:
+        self.row = row
+        self._has_lost = has_lost
         self._writer = writer
         self._config = writer.config
         self._entry = job.entry
@@ -66,7 +77,7 @@ class DocumentTracker:
         self._news = 0
         self._withheld = False
         self._children: list[tuple[str, str | None]] = []
-        self._batches = deque(known.batches)
+        self._batches = deque(batches)
         self._waiting: list[UrlEntry] = []
         self._has_changed = False
         is_covered = self._covers(row.filters, row.final_url)
@@ -74,16 +85,17 @@ class DocumentTracker:
             is_covered &= bool(row.is_saved) or row.read_run is None
         self._is_usable = bool(row.complete) and is_covered
         self._is_dated = self._compare_lastmod()
-        run = writer.run
-        is_finished = run.is_resumed and row.seen_run == run.id and row.status in _FINISHED
-        self.was_finished = is_finished and is_covered
-        self.is_postponed = is_covered and not is_finished and not self._decide_due()
+        self.settled = self._find_outcome() if is_covered else None
+        """The outcome of a document that is not asked for."""
+        self._is_saved = self.settled is not None
+        if not self._is_saved and self._is_current() and not job.leads_up(row.final_url):
+            self.settled = Status.UNCHANGED, SAME_LASTMOD
 
     @classmethod
     async def open(cls, writer: StateWriter, job: Job) -> Self:
         """Return the tracker of a sitemap."""
-        known = await writer.ask(store.open_document, url_key(job.entry.loc))
-        return cls(writer, job, known)
+        row, has_lost, batches = await writer.ask(store.open_document, url_key(job.entry.loc))
+        return cls(writer, job, row, batches, has_lost=has_lost)
 
     def _covers(self, filters: str | None, final_url: str) -> bool:
         """Return whether earlier filters delivered all entries that pass now."""
@@ -95,10 +107,20 @@ class DocumentTracker:
 
     # -- when to come back
 
+    def _find_outcome(self) -> tuple[Status, str] | None:
+        """Return the outcome of what was finished before, or is not due; else `None`."""
+        run, row = self._writer.run, self.row
+        if run.is_resumed and row.seen_run == run.id and row.status in _FINISHED:
+            return Status(row.status), row.reason or FINISHED_BEFORE
+        if self._decide_due():
+            return None
+        is_failed = row.status == Status.FAILED
+        return Status.SKIPPED, row.reason or Status.FAILED if is_failed else NOT_DUE
+
     def _decide_due(self) -> bool:
         """Return whether the document is due; record what a later round needs."""
-        due, key, seen = self._writer.round, self.row.url, self._writer.seen
-        if due is None or key in due.chosen:
+        chosen, key = self._writer.run.chosen, self.row.url
+        if chosen is None or key in chosen:
             return True
         if self._entry.via is Via.PAGE:  # it changes with the page before it
             return self._parent_read is None
@@ -107,13 +129,13 @@ class DocumentTracker:
         if self.row.id is None and self._parent_read is None:
             return True  # its index was read now, and lists it for the first time
         if self.row.asked_at is None:
-            seen.unread[key] = self._index
+            self._writer.askings[key] = Asking(index=self._index)
         return False
 
     def _note_asking(self, document: Document) -> None:
         """Record the outcome of the request."""
         is_failed = document.status is Status.FAILED
-        self._writer.seen.askings[self.row.url] = Asking(
+        self._writer.askings[self.row.url] = Asking(
             self._asked_at,
             self._index,
             has_no_turn=self._entry.via is Via.PAGE or (self._is_doubtful and is_failed),
@@ -126,7 +148,7 @@ class DocumentTracker:
         """Record for the rounds of a day that no sitemap is at a guessed path."""
         if self._config.revisit is None:
             return
-        self._writer.seen.askings[self.row.url] = Asking(self._asked_at, is_failed=True)
+        self._writer.askings[self.row.url] = Asking(self._asked_at, is_failed=True)
         if document.tries and document.via is Via.WELL_KNOWN:
             status = document.http_status or _ABSENT  # a page in place of a sitemap is none
             answer = StoredResponse(document.url, status=max(status, _ABSENT))
@@ -137,36 +159,40 @@ class DocumentTracker:
     @property
     def idle(self) -> frozenset[str]:
         """The children with which nothing is to be done, if the document is not asked."""
-        due = self._writer.round
-        if due is None or not self.is_postponed or self._writer.is_resumed:
-            return frozenset()
-        return due.idle
+        run = self._writer.run
+        is_postponed = self.settled is not None and self.settled[0] is Status.SKIPPED
+        return run.idle if is_postponed and not run.is_resumed else frozenset()
 
     @property
     def was_read(self) -> bool:
         """Whether the document was ever read under this address."""
         return self.row.read_run is not None
 
-    @property
-    def is_current(self) -> bool:
-        """Whether its index shows that it is unchanged."""
-        is_chosen = self._writer.round is not None  # what is due is asked for
+    def _is_current(self) -> bool:
+        """Return whether its index shows that it is unchanged."""
+        age = self._writer.clock() - (self.row.read_at or 0)
         return (
             self._is_usable
             and self._config.prune
             and self._is_dated
-            and self._is_recent()
-            and not is_chosen
+            and 0 <= age < self._writer.trust_seconds
+            and self._writer.run.chosen is None  # what is due is asked for
             and self._believes(self.row.dates)
         )
 
     def _believes(self, proof: int) -> bool:
-        return self._known.believes(proof, self._writer.run, self._writer.rules)
+        """Return whether the word that the document has not changed is believed.
 
-    def _is_recent(self) -> bool:
-        """Return whether the document was confirmed recently enough to be trusted."""
-        age = self._writer.clock() - (self.row.read_at or 0)
-        return 0 <= age < self._writer.trust_seconds
+        `proof` is what is known of that word: `row.validators`, or `row.dates` if an index says so.
+        """
+        # Where something is missing, a word that was never seen to change proves nothing: the
+        # document may have what is missing. And a word that never changes may be a constant.
+        run, row = self._writer.run, self.row
+        if run.id - row.body_run >= run.distrust_after:
+            return False
+        if self._has_lost:  # only its bytes tell whether that was a fault
+            return False
+        return (proof > 0 and row.is_settled) if run.has_pending else proof >= 0
 
     def _compare_lastmod(self) -> bool:
         """Return whether the lastmod in an index says that a child is unchanged."""
@@ -183,31 +209,14 @@ class DocumentTracker:
         read_at = datetime.fromtimestamp(row.read_at, UTC)
         return not is_since(entry.lastmod, entry.lastmod_text, read_at)
 
-    def outcome(self) -> tuple[Status, str]:
-        """Return the outcome of a document that is not fetched."""
-        if self.is_postponed and self.row.status == Status.FAILED:
-            return Status.SKIPPED, self.row.reason or str(Status.FAILED)
-        if self.is_postponed:
-            return Status.SKIPPED, NOT_DUE
-        if not self.was_finished:
-            return Status.UNCHANGED, SAME_LASTMOD
-        return Status(self.row.status), self.row.reason or FINISHED_BEFORE
-
     def make_prior_version(self) -> PriorVersion:
         """Return the prior version for the visit."""
         row = self.row
         if not self._is_usable:
             return PriorVersion()
-        if not self._believes(row.validators):
-            return PriorVersion({}, row.final_url, row.kind, row.body)
-        headers = {
-            name: value
-            for name, value in (
-                ("If-None-Match", row.etag),
-                ("If-Modified-Since", row.last_modified),
-            )
-            if value
-        }
+        words = {"If-None-Match": row.etag, "If-Modified-Since": row.last_modified}
+        is_believed = self._believes(row.validators)
+        headers = {name: value for name, value in words.items() if value and is_believed}
         return PriorVersion(headers, row.final_url, row.kind, row.body)
 
     def restore(self, document: Document) -> None:
@@ -216,8 +225,7 @@ class DocumentTracker:
         document.final_url = row.final_url
         document.format = row.kind
         document.etag, document.last_modified = row.etag, row.last_modified
-        was_read_now = self.was_finished and row.read_run == self._writer.run.id
-        document.listed = row.entries if was_read_now else 0
+        document.listed = row.entries if row.read_run == self._writer.run.id else 0
 
     def list_children(self) -> list[SitemapEntry]:
         """Return the children that the document had."""
@@ -321,27 +329,25 @@ class DocumentTracker:
         self, document: Document, body: BodyDigest | None = None, *, is_window: bool = False
     ) -> None:
         """Save the outcome once it is acknowledged; `body` if the document was requested."""
+        if self._is_saved:
+            return
         if document.status is Status.SKIPPED and self._entry.via.is_guess:
             await self._note_wrong_guess(document)
             return
         if body is not None or document.status is Status.FAILED:
             self._note_asking(document)
-        reading = (
-            None
-            if body is None
-            else store.DocumentReading(
-                body,
-                lastmod=_lastmod_of(self._entry),
-                asked_at=self._asked_at,
-                filters=self._mark(document.final_url) if self._withheld else None,
-                children=self._children,
-                is_window=is_window,
-                was_dated=self._is_dated,
-            )
-        )
-        await self._writer.commit_on_ack(
-            store.save_outcome, self._writer.rules, self.row, document, reading
-        )
+        read: dict[str, Any] = {}
+        if body is not None:
+            read = {
+                "lastmod": _lastmod_of(self._entry),
+                "read_at": self._asked_at,
+                "size": body.size,
+                "digest": body.digest,
+                "filters": self._mark(document.final_url) if self._withheld else None,
+                "window": int(is_window),
+            }
+        given = self.row, document, read, self._children
+        await self._writer.commit_on_ack(store.save_outcome, *given, was_dated=self._is_dated)
 
 
 def _lastmod_of(entry: SitemapEntry) -> str | None:

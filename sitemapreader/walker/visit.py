@@ -70,11 +70,7 @@ class Visit:
         self._context = context = parts.context
         self._job = job
         self._tracker = tracker
-        self.is_settled = tracker is not None and (
-            tracker.was_finished
-            or tracker.is_postponed
-            or (tracker.is_current and not job.leads_up(tracker.row.final_url))
-        )
+        self.is_settled = tracker is not None and tracker.settled is not None
         self._prior = PriorVersion()
         if tracker is not None and not self.is_settled:
             self._prior = tracker.make_prior_version()
@@ -103,8 +99,8 @@ class Visit:
         fault = None
         with report.ensure_outcome(document):
             try:
-                if self._tracker is not None and self.is_settled:
-                    await self._settle(self._tracker)
+                if self._tracker is not None and self._tracker.settled is not None:
+                    await self._settle(self._tracker, *self._tracker.settled)
                 elif not await self._request(self._validators):
                     await self._request(None)
             except FetchError as error:
@@ -120,9 +116,7 @@ class Visit:
     async def _save(self) -> None:
         """Give the outcome to the state, if there is one."""
         document, tracker = self.document, self._tracker
-        if tracker is None or tracker.was_finished or tracker.is_postponed:
-            return
-        if document.reason != IssueCode.BUDGET_URLS:
+        if tracker is not None and document.reason != IssueCode.BUDGET_URLS:
             body = None if self._response is None else self._hasher.snapshot()
             is_window = self._reader is not None and self._reader.is_window
             await tracker.finish(document, body, is_window=is_window)
@@ -184,12 +178,12 @@ class Visit:
 
     # -- what the state knows
 
-    async def _settle(self, tracker: DocumentTracker) -> None:
+    async def _settle(self, tracker: DocumentTracker, status: Status, reason: str) -> None:
         """Take what the state knows of a document that need not be fetched."""
         self._children.idle = tracker.idle
         final_url = tracker.row.final_url
         if not final_url or not self._is_read_elsewhere(final_url):
-            await self._take_over(*tracker.outcome())
+            await self._take_over(status, reason)
 
     async def _take_over(self, status: Status, reason: str) -> None:
         """Take format and children of the last reading, which still holds."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -281,15 +282,12 @@ async def test_a_loss_that_stays_is_a_removal(told: Told) -> None:
     assert len(await told.walk({TOP: urlset(*pages(*range(9)))})) == 31
 
 
-async def test_the_figures_are_options(db: Path, clock: SetClock) -> None:
-    """How large a list must be to have shrunk, and how long its loss is doubted, can be said."""
-    from datetime import timedelta  # noqa: PLC0415
-
-    told = Told(db, clock, shrunk_from=50, confirm_after=timedelta(hours=1))
-    for numbers, shrunk in ((40, 0), (9, 0), (60, 0), (9, 1)):
-        await told.walk({TOP: urlset(*pages(*range(numbers)))})
-        assert told.walked.report.counts[IssueCode.SHRUNK] == shrunk
-    assert len(await told.walk({TOP: urlset(*pages(*range(9)))}, 2 * HOUR)) == 51
+async def test_how_long_a_loss_is_doubted(db: Path, clock: SetClock) -> None:
+    """`confirm_after` says how far apart two readings are that tell of it."""
+    told = Told(db, clock, confirm_after=timedelta(hours=1))
+    for numbers, later in ((40, 0), (9, DAY)):
+        assert await told.walk({TOP: urlset(*pages(*range(numbers)))}, later) == []
+    assert len(await told.walk({TOP: urlset(*pages(*range(9)))}, 2 * HOUR)) == 31
 
 
 async def test_a_url_that_moved_into_a_child_that_is_left_out(told: Told) -> None:

@@ -14,16 +14,15 @@ from sitemapreader.state import law, schedule
 from sitemapreader.state.database import read_script
 from sitemapreader.state.rows import (
     DocumentRow,
-    ListingRules,
     Run,
     insert_document,
     load_document,
     update_document,
 )
-from sitemapreader.state.schedule import Asking, Observations
+from sitemapreader.state.schedule import Asking
 
 START = 1_700_000_000.0
-RULES = ListingRules()
+LEAST = 23 * 3_600 * 10**9
 
 
 class ProductPolicy:
@@ -38,13 +37,12 @@ class ProductPolicy:
         self._born: list[int] = []
         self._lost: dict[int, list[int]] = {}
         self._ends: list[tuple[float, int]] = []
-        first: dict[int, Observations] = {}
+        first: dict[int, dict[str, Asking]] = {}
         for doc in start:
             self._insert(doc)
-            seen = first.setdefault(doc.site.number, Observations())
-            seen.askings[str(doc.number)] = self._ask(doc, START)
-        for site, seen in first.items():
-            schedule.learn(self._db, self._run(site), seen, START)
+            first.setdefault(doc.site.number, {})[str(doc.number)] = self._ask(doc, START)
+        for site, askings in first.items():
+            schedule.learn(self._db, self._run(site), askings, {}, START)
 
     @staticmethod
     def _run(site: int) -> Run:
@@ -86,29 +84,30 @@ class ProductPolicy:
         return asked
 
     def _learn(self, site: int, answers: list[Any]) -> None:
-        seen, now, run = Observations(), START, self._run(site)
+        askings: dict[str, Asking] = {}
+        now, run = START, self._run(site)
         lost = self._lost.setdefault(site, [])
         for answer in answers:
             doc, now = self._documents[answer.doc], START + answer.now * schedule.HOUR
             if answer.status == 503:
-                seen.askings[str(doc.number)] = self._ask(doc, now, is_failed=True)
+                askings[str(doc.number)] = self._ask(doc, now, is_failed=True)
                 continue
             news = answer.new + answer.removed
-            seen.askings[str(doc.number)] = self._ask(doc, now, news=news)
+            askings[str(doc.number)] = self._ask(doc, now, news=news)
             row, stamp = load_document(self._db, run, str(doc.number)), round(now * 1e9)
-            candidate, proven = law.vouch(row.candidate_run, row.proven_run, stamp, RULES)
+            candidate, proven = law.vouch(row.candidate_run, row.proven_run, stamp, LEAST)
             update_document(self._db, row, {"candidate_run": candidate, "proven_run": proven})
             lost += [stamp] if answer.removed else []
             for child in answer.born:
                 self._insert(self._documents[child])
                 self._born.append(child)
-                seen.unread[str(child)] = str(doc.number)
+                askings[str(child)] = Asking(index=str(doc.number))
         sql = "SELECT min(proven_run) FROM document WHERE site = ?"
         (oldest,) = self._db.execute(sql, (run.site,)).fetchone()
         self._lost[site] = lost = [each for each in lost if each > (oldest or 0)]
         sql = "UPDATE site SET lost_run = ? WHERE id = ?"
         self._db.execute(sql, (min(lost, default=0), run.site))
-        schedule.learn(self._db, run, seen, now)
+        schedule.learn(self._db, run, askings, {}, now)
 
 
 def make(documents: Any, start: Any, budget: float) -> ProductPolicy:

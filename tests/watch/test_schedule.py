@@ -10,7 +10,7 @@ from sitemapreader import State
 from sitemapreader.state import schedule
 from sitemapreader.state.database import StateFile
 from sitemapreader.state.rows import DocumentRow, Run, insert_document
-from sitemapreader.state.schedule import DAY, HOUR, Asking, Observations
+from sitemapreader.state.schedule import DAY, HOUR, Asking
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,8 +34,8 @@ class Learned:
     def add(self, *urls: str, site: int = 1, at: float = NOW) -> None:
         """Add documents that a first walk has read."""
         self.meet(*urls, site=site)
-        seen = Observations({url: Asking(at, news=500) for url in urls})
-        schedule.learn(self.db, Run(f"site {site}", site=site), seen, at)
+        seen = {url: Asking(at, news=500) for url in urls}
+        schedule.learn(self.db, Run(f"site {site}", site=site), seen, {}, at)
 
     def meet(self, *urls: str, site: int = 1) -> None:
         for url in urls:
@@ -48,7 +48,7 @@ class Learned:
             for url, each in askings.items()
         }
         run = Run(f"site {site}", site=site)
-        schedule.learn(self.db, run, Observations(made), at)
+        schedule.learn(self.db, run, made, {}, at)
         self.db.execute("UPDATE site SET ended = ? WHERE id = ?", (at, site))
 
     def chosen(self, number: int, at: float) -> list[str]:
