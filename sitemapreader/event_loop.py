@@ -89,20 +89,6 @@ class LoopThread:
             await self._leaving.wait()
 
 
-def run_blocking(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine to its end, in a thread if an event loop runs already."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(work)
-    thread = LoopThread(nullcontext())
-    thread.begin()
-    try:
-        return get_result(thread.call(lambda: work))
-    finally:
-        thread.end()  # cancels the work if Ctrl-C has interrupted the wait for it
-
-
 def without_await(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
     """Make a function that does what a coroutine function does, without `await`.
 
@@ -111,7 +97,17 @@ def without_await(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, 
 
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> T:
-        return run_blocking(function(*args, **kwargs))
+        work = function(*args, **kwargs)
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return asyncio.run(work)
+        thread = LoopThread(nullcontext())
+        thread.begin()
+        try:
+            return get_result(thread.call(lambda: work))
+        finally:
+            thread.end()  # cancels the work if Ctrl-C has interrupted the wait for it
 
     call.__name__ = call.__qualname__ = f"{function.__name__}_sync"
     call.__doc__ = f"Do what `{function.__name__}` does, without `await`; in notebooks, too."

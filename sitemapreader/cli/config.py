@@ -7,7 +7,7 @@ import os
 import sys
 from base64 import b64encode
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -34,38 +34,27 @@ _MOST_PAGES = 1_000
 """Pages of a site that one run asks whether they are gone."""
 
 
-@attrs.frozen
-class RunConfig:
-    """Arguments for walks; absent options keep the library's defaults."""
+def make_keywords(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return keyword arguments of `walk`, `options` and `limits` always among them.
 
-    walk: dict[str, Any]
-    """Keyword arguments of `walk`."""
-    options: FetchOptions
-    limits: Limits
-
-    @classmethod
-    def from_arguments(cls, arguments: argparse.Namespace) -> Self:
-        """Make the arguments from the options; raise UsageError for contradictions."""
-        given = {name: value for name, value in vars(arguments).items() if value is not None}
-        walk = {name: given[name] for name in SharedArguments.__annotations__.keys() & given.keys()}
-        limits = {name: given[name] for name in attrs.fields_dict(Limits).keys() & given.keys()}
-        if "gone" in walk:
-            walk["gone"] = _MOST_PAGES if walk["gone"] else 0
-        _check(arguments, given)
-        try:
-            WalkConfig(site="https://localhost/", **walk, max_urls=given.get("limit"))
-            if "state" not in given:  # else each URL counts as printed once, in all runs
-                walk.pop("unique", None)
-            elif "limit" in given:  # of all sources together; what is delivered counts as printed
-                walk["max_urls"] = UrlAllowance(given["limit"])
-            return cls(walk | _make_follow(given), _make_options(given), Limits(**limits))
-        except ValueError as error:
-            raise UsageError(str(error)) from None
-
-    @property
-    def keywords(self) -> dict[str, Any]:
-        """All of them as keyword arguments of `walk`."""
-        return {**self.walk, "options": self.options, "limits": self.limits}
+    Absent options keep the library's defaults. Raises UsageError for contradictions.
+    """
+    given = {name: value for name, value in vars(arguments).items() if value is not None}
+    walk = {name: given[name] for name in SharedArguments.__annotations__.keys() & given.keys()}
+    limits = {name: given[name] for name in attrs.fields_dict(Limits).keys() & given.keys()}
+    if "gone" in walk:
+        walk["gone"] = _MOST_PAGES if walk["gone"] else 0
+    _check(arguments, given)
+    try:
+        WalkConfig(site="https://localhost/", **walk, max_urls=given.get("limit"))
+        if "state" not in given:  # else each URL counts as printed once, in all runs
+            walk.pop("unique", None)
+        elif "limit" in given:  # of all sources together; what is delivered counts as printed
+            walk["max_urls"] = UrlAllowance(given["limit"])
+        walk |= {"options": _make_options(given), "limits": Limits(**limits)}
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    return walk | _make_follow(given)
 
 
 def _make_follow(given: dict[str, Any]) -> dict[str, Any]:

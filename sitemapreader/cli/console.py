@@ -22,7 +22,15 @@ from sitemapreader.cli.parser import (
     name_options,
 )
 from sitemapreader.issues import Issue, IssueCode, Severity, excerpt
-from sitemapreader.outcomes import ASKED_FOR, NOTHING_LOST, Role, Status, is_known, show_bytes
+from sitemapreader.outcomes import (
+    ASKED_FOR,
+    FILTERED,
+    NOTHING_LOST,
+    Role,
+    Status,
+    is_known,
+    show_bytes,
+)
 from sitemapreader.report import Report
 
 if TYPE_CHECKING:
@@ -175,7 +183,6 @@ def _find_width() -> int:
 
 # -- the summary
 
-_UNWANTED = ASKED_FOR - {str(IssueCode.ROBOTS_DISALLOWED)}
 _MAX_NAMED = 10
 """Documents, or sources that failed, named for each reason; the rest is only counted."""
 _SUMMED = ("undated", "future", "sampled_from", "unlisted", "waiting", "gone", "bytes_raw")
@@ -328,7 +335,7 @@ def _count_each(counts: Counter[Any]) -> str:
 def _has_unwanted(report: Report) -> bool:
     """Return whether there was something that was known, or held back as asked."""
     known = any(document.listed or is_known(document) for document in report.documents)
-    return known or any(report.left_out[reason] for reason in _UNWANTED)
+    return known or any(report.left_out[reason] for reason in FILTERED)
 
 
 def take_report(site: SiteWalk) -> Report:

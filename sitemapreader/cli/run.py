@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sitemapreader.cli.commands import COMMANDS, PROGRAM
-from sitemapreader.cli.config import RunConfig, is_for_many
+from sitemapreader.cli.config import is_for_many, make_keywords
 from sitemapreader.cli.console import Console, RunSummary, show_progress, take_report
 from sitemapreader.cli.parser import ALL_READ, PARTIAL, UsageError
 from sitemapreader.cli.process import LineWriter, opened, run_process, write_to
@@ -101,7 +101,7 @@ class SourceRun:
         self, arguments: argparse.Namespace, *, what: str = "URLs", find: Find = find_named
     ) -> None:
         self.arguments = arguments
-        self.config = RunConfig.from_arguments(arguments)
+        self.keywords = make_keywords(arguments)
         self.console = Console.from_arguments(arguments)
         self.summary = RunSummary(what, is_for_many(arguments), arguments.shard is not None)
         self._lists: list[str] = arguments.input_file or []
@@ -152,7 +152,7 @@ class SourceRun:
             at_once=self.arguments.parallel or 1,
             site_seconds=None if has_limit else SITE_SECONDS,
             on_site=on_site,
-            **self.config.keywords,
+            **self.keywords,
         )
         sites.report_to(self._end_site)
         self._sites, self.summary.running = sites, sites.running

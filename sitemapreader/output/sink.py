@@ -84,7 +84,7 @@ class Output:
     def __init__(self, path: str | None, encoder: Encoder, end: bytes | None = b"\n") -> None:
         self.encoding = find_encoding(path)
         self.written = 0
-        """How many bytes were written."""
+        """How many bytes were written behind the head."""
         self.name = path or "standard output"
         self.descriptor = -1
         """Of the open file; below 0 if none is open."""
@@ -105,6 +105,7 @@ class Output:
             else:
                 self._open_temporary(self._path)
             self.put(self._encoder.head)
+            self.written = 0
         except BaseException:
             self.rollback()
             raise

@@ -23,6 +23,7 @@ from commands import (
     start,
     urlset,
     wait_for_handlers,
+    wait_until,
     wait_until_full,
 )
 
@@ -78,13 +79,14 @@ def test_a_reader_that_never_was(command: str) -> None:
 
 
 def stop(
-    arguments: list[str], number: signal.Signals, *, event: threading.Event | None = None
+    arguments: list[str], number: signal.Signals, *, part: Path | None = None, lines: int = 2
 ) -> str:
-    """Run the command, send it a signal once it is at work; return its standard error."""
+    """Run the command, signal it when it is at work and a part has lines; return what it says."""
     pipe, nobody = subprocess.PIPE, subprocess.DEVNULL
     with start(*arguments, stdin=pipe, stdout=nobody, encoding="utf-8") as process:
         wait_for_handlers(process)
-        assert event is None or event.wait(60)
+        if part is not None:
+            wait_until(lambda: part.exists() and part.read_bytes().count(b"\n") >= lines)
         process.send_signal(number)
         assert process.wait(60) == 128 + number
         assert process.stderr is not None
@@ -100,8 +102,8 @@ def test_a_file_after_a_signal(
     """A signal leaves the old file as it was, and says where the lines are that were read."""
     for name, text in before.items():
         (tmp_path / name).write_text(text, "utf-8")
-    said = stop([endless, "-o", str(tmp_path / "urls.csv")], number, event=SERVED)
     part = tmp_path / "urls.csv.part"
+    said = stop([endless, "-o", str(tmp_path / "urls.csv")], number, part=part)
     kept = f"what was written until then is in {part}"
     assert said == f"sitemapreader: stopped by {number.name}; {kept}\n"
     assert part.read_text("utf-8").startswith("loc,")
@@ -125,13 +127,15 @@ def test_what_a_killed_run_leaves(endless: str, tmp_path: Path) -> None:
     assert len(file.read_text("utf-8").splitlines()) > 40
 
 
-@pytest.mark.parametrize(
-    "arguments", [["-"], ["-i", "-"], ["read"], ["tree", "-i", "-"], ["discover", "-i", "-"]]
-)
-def test_a_signal_while_nothing_is_written_to_us(arguments: list[str]) -> None:
-    """The wait for standard input ends with a signal, at once and without a traceback."""
-    said = stop(arguments, signal.SIGTERM)
-    assert said == "sitemapreader: stopped by SIGTERM\n"
+@pytest.mark.parametrize("line", ["-", "-i -", "read", "tree -i -", "discover -i -", "- -o u.csv"])
+def test_a_signal_while_nothing_is_written_to_us(
+    line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The wait for standard input ends with a signal, at once: no traceback, no file of a head."""
+    monkeypatch.chdir(tmp_path)
+    part = tmp_path / "u.csv.part" if "-o" in line else None
+    said = stop(line.split(), signal.SIGTERM, part=part, lines=1)
+    assert (said, [*tmp_path.iterdir()]) == ("sitemapreader: stopped by SIGTERM\n", [])
 
 
 SIGNALLED_BESIDE = """

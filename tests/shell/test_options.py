@@ -14,7 +14,7 @@ import sitemapreader
 from sitemapreader import FetchOptions, Limits
 from sitemapreader.cli import types
 from sitemapreader.cli.commands import COMMANDS
-from sitemapreader.cli.config import RunConfig
+from sitemapreader.cli.config import make_keywords
 
 if TYPE_CHECKING:
     import argparse
@@ -91,7 +91,7 @@ CONFIGURED: dict[str, tuple[str, object]] = {
     "--allow-network 10.0.0.0/8": ("options allow_networks", ("10.0.0.0/8",)),
     "--allow-port 8080": ("options allow_ports", (8080,)),
 }
-"""Options of `urls` -> where their value is in the `RunConfig`, and the value."""
+"""Options of `urls` -> where their value is in the keywords of `walk`, and the value."""
 
 
 def list_options(parser: Parser) -> Iterator[argparse.Action]:
@@ -149,10 +149,9 @@ def test_an_option_reaches_the_library(words: str) -> None:
 def find(words: str, place: str) -> Any:
     """Return a part of the configuration that the words of a command line give."""
     parser = COMMANDS["urls"].make_parser()
-    config = RunConfig.from_arguments(parser.parse([*words.split(), "a.example"]))
+    keywords = make_keywords(parser.parse([*words.split(), "a.example"]))
     part, _, name = place.partition(" ")
-    found = getattr(config, part)
-    value = found.get(name) if part == "walk" else getattr(found, name)
+    value = keywords.get(name) if part == "walk" else getattr(keywords[part], name)
     return str(value) if name in ("since", "until") else value
 
 

@@ -119,6 +119,15 @@ def test_progress_at_a_terminal(columns: int) -> None:
     assert max(known) in {12, 13}
 
 
+def test_progress_of_an_audit() -> None:
+    """It counts the URLs that were read, as that of a walk does."""
+    with serving(answer_slowly) as (url,), sitting_at("audit", url) as (terminal, process):
+        assert terminal.watch(until="[1-9]00 URLs, ")
+        assert process.stdout is not None
+        process.stdout.read()
+        assert process.wait(60) == 0
+
+
 def test_progress_and_a_signal() -> None:
     """A signal takes the progress away before it is said that there was one."""
     with serving(answer_slowly) as (url,), sitting_at(url) as (terminal, process):

@@ -35,6 +35,8 @@ WRONG = [
     ("tree site/sitemap_index.xml", "give its URL, or the folder"),
     ("read https://a.example/a.xml", "is a URL, and read is for files: omit the word read"),
     ("read site", "site is a folder, and read is for files: omit the word read"),
+    ("submit site --state s.db --key-file sites.txt", "site is on this machine: name the site"),
+    ("mcp sites.txt", "sites.txt is no folder that can be written: File exists; name another"),
     ("site -i - -", "not both"),
     ("-i - -i - -", "not both"),
     ("completion bash zsh", "unexpected argument: zsh"),

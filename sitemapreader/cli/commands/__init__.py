@@ -57,10 +57,10 @@ tree SOURCE...
       each sitemap below the one that lists it
 read [FILE]...
   print every URL in local sitemaps, without using the network
-  curl -s https://example.org/sitemap-birds.xml.gz | sitemapreader read
-      the output of another program, compressed or not
   sitemapreader read *.xml.gz -o urls.csv
       files, as a table
+  curl -s https://example.org/sitemap-birds.xml.gz | sitemapreader read
+      the output of another program, compressed or not
 audit SOURCE
   judge the sitemaps of a site by rules
   sitemapreader audit example.org
@@ -79,7 +79,7 @@ compare BEFORE AFTER
       for a pull request; exits with 5 if warnings are new or worse
 submit SITE --state FILE --key-file FILE
   tell search engines what has changed on your site, by IndexNow
-  sitemapreader submit example.org --state site.db --key-file 2f5c0a9be1d84c37.txt
+  sitemapreader submit example.org --state s.db --key-file key.txt
       what is new, changed or gone since the last run; the first run only records
 scale [HOSTS] -o FOLDER
   read the sitemaps of many hosts into Parquet files, on many cores or machines

@@ -16,7 +16,7 @@ from sitemapreader.audit.compare import Trend, compare_audits, format_difference
 from sitemapreader.audit.models import AuditInputError, AuditOptions, Row
 from sitemapreader.audit.report import find_audit_format, find_hits_suffix, is_failure
 from sitemapreader.audit.rules import explain_rule, format_rules, list_rules, match_codes
-from sitemapreader.cli.config import STANDARD_OUTPUT, RunConfig
+from sitemapreader.cli.config import STANDARD_OUTPUT, make_keywords
 from sitemapreader.cli.console import Console, RunSummary, show_progress
 from sitemapreader.cli.options import list_options
 from sitemapreader.cli.parser import (
@@ -182,12 +182,9 @@ class _AuditCommand:
         word = "never" if arguments.write_baseline else arguments.fail_on or "error"
         self._fail_on = _WORDS.get(word)
         figures = {"robots": arguments.robots, "examples": arguments.examples}
-        config = RunConfig.from_arguments(arguments)
         names = ("base_url", "database", "pages", "was", "since_audit", *_FILE_SETTINGS)
         self._passed: dict[str, Any] = {
-            **config.walk,
-            "options": config.options,
-            "limits": config.limits,
+            **make_keywords(arguments),
             "on_document": self._count_document,
             "severities": tables["severity"],
             "figures": AuditOptions(
@@ -278,6 +275,7 @@ class _AuditCommand:
     def _count_document(self, document: Document) -> None:
         self._summary.statuses[document.status] += 1
         self._summary.sums["bytes_raw"] += document.bytes_raw
+        self._summary.printed += document.listed
 
 
 async def _copy_standard_input(folder: Path) -> Path:

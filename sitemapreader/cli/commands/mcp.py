@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
-from sitemapreader.cli.config import RunConfig
+from sitemapreader.cli.config import make_keywords
 from sitemapreader.cli.parser import ALL_READ, UsageError
 from sitemapreader.cli.process import SIGNALS
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 def run_mcp(arguments: argparse.Namespace) -> int:
     """Serve until the client leaves, and return the exit code."""
-    from sitemapreader.mcp import serve  # noqa: PLC0415 (an extra, which takes 2 s)
-
     folder = Path(arguments.folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        TemporaryFile(dir=folder).close()
     except OSError as error:
-        raise UsageError(f"{folder} is no folder: {error.strerror}; name another one") from None
-    if not os.access(folder, os.W_OK):
-        raise UsageError(f"{folder} cannot be written: name another folder")
+        said = f"{folder} is no folder that can be written: {error.strerror}; name another one"
+        raise UsageError(said) from None
+    from sitemapreader.mcp import serve  # noqa: PLC0415 (an extra, which takes 2 s)
+
     for number in SIGNALS:  # the SDK would wait for its client; what is remembered survives
         signal.signal(number, signal.SIG_DFL)
-    asyncio.run(serve(folder, RunConfig.from_arguments(arguments).options))
+    asyncio.run(serve(folder, make_keywords(arguments)["options"]))
     return ALL_READ

@@ -9,7 +9,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from sitemapreader import distributed
-from sitemapreader.cli.config import RunConfig
+from sitemapreader.cli.config import make_keywords
 from sitemapreader.cli.console import Console
 from sitemapreader.cli.parser import (
     ALL_READ,
@@ -94,7 +94,7 @@ def _begin(arguments: argparse.Namespace, console: Console) -> ScaleRun:
     given = {} if arguments.parallel is None else {"hosts_at_once": arguments.parallel}
     try:
         given |= {"revisit": arguments.revisit_all, "gone": arguments.gone_pages}
-        fetch = RunConfig.from_arguments(arguments).options
+        fetch = make_keywords(arguments)["options"]
         options = distributed.ScaleOptions(fetch=fetch, **given)
     except ValueError as error:
         raise UsageError(str(error)) from None

@@ -22,6 +22,7 @@ def run_submit(arguments: argparse.Namespace) -> int:
     """Submit the changes and return the exit code."""
     run, lines = SourceRun(arguments, find=find_rooted), LineWriter(None)
     (task,) = run.named
+    del run.keywords["limits"]  # the fetcher's, of which no option here is one
     if task.fetcher is not None:
         raise UsageError(f"{task.name} is on this machine: name the site, as others see it")
     try:
@@ -43,8 +44,7 @@ def run_submit(arguments: argparse.Namespace) -> int:
                     endpoint=arguments.endpoint or ENDPOINT,
                     submit_all=arguments.submit_all,
                     dry_run=show if arguments.dry_run else None,
-                    options=run.config.options,
-                    **run.config.walk,
+                    **run.keywords,
                 )
             except IndexNowError as error:
                 run.console.print_error(str(error))

@@ -186,7 +186,7 @@ def run_newest(arguments: argparse.Namespace) -> int:
             arguments.number,
             documents=arguments.most,
             fetcher=task.fetcher,
-            **run.config.keywords,
+            **run.keywords,
         )
         run.summary.printed = len(found.entries)
         async with opened(output):

@@ -20,6 +20,7 @@ from sitemapreader.rows import SiteRows
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Collection
 
     from sitemapreader.models import UrlEntry
     from sitemapreader.outcomes import SiteOutcome
@@ -31,18 +32,18 @@ def run_watch(arguments: argparse.Namespace) -> int:
     path = get_output_path(arguments)
     if path is not None and Path(path).suffix != ".atom":
         raise UsageError("-o: watch writes a feed, such as changes.atom; or append with >> FILE")
-    ends: dict[str, SiteOutcome] = {}  # name of a site -> how its last walk ended
+    ends: dict[str, SiteStatus] = {}  # name of a site -> how its last walk ended
+    told: dict[str, str] = {}
 
     def note(outcome: SiteOutcome) -> None:
         """Say how a walk ended, if the one before it ended otherwise."""
         if outcome.reason == NOT_DUE:
             return
-        before = ends.get(outcome.site)
-        ends[outcome.site] = outcome
-        if not outcome.status.is_whole and (before is None or before.reason != outcome.reason):
-            run.console.print_line(f"{outcome.site}: {outcome.status} ({outcome.reason})")
-        elif outcome.status.is_whole and before is not None and not before.status.is_whole:
-            run.console.print_line(f"{outcome.site}: read again")
+        site, status = outcome.site, outcome.status
+        said = "read again" if status.is_whole else f"{status} ({outcome.reason})"
+        if said != told.get(site, "read again"):
+            run.console.print_line(f"{site}: {said}")
+        ends[site], told[site] = status, said
 
     async def work() -> int:
         try:
@@ -54,14 +55,14 @@ def run_watch(arguments: argparse.Namespace) -> int:
                 initial=arguments.initial,
                 at_once=arguments.parallel,
                 on_site=note,
-                **run.config.keywords,
+                **run.keywords,
             )
         except ValueError as error:
             raise UsageError(str(error)) from None
         async with changes:
             async for site, entries in changes.batches():
                 await _print(site, entries, path, arguments.format)
-        return _find_exit_code([outcome.status for outcome in ends.values()], run.summary.unknown)
+        return _find_exit_code(ends.values(), run.summary.unknown)
 
     return run_process(work, path or "standard output", run.console)
 
@@ -73,7 +74,7 @@ async def _list_sites(run: SourceRun) -> list[SiteTask]:
     return [each for each in given if isinstance(each, SiteTask)]
 
 
-def _find_exit_code(ends: list[SiteStatus], unknown: int) -> int:
+def _find_exit_code(ends: Collection[SiteStatus], unknown: int) -> int:
     if ends and all(status is SiteStatus.FAILED for status in ends):
         return NOTHING_FETCHED
     return ALL_READ if all(status.is_whole for status in ends) and not unknown else PARTIAL
