@@ -17,15 +17,13 @@ from sitemapreader.readers.xml.markup import unescape
 from sitemapreader.urls import PLAIN_URL, find_url_error, has_web_scheme, read_loc, resolve
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable
     from collections.abc import Set as AbstractSet
 
-    from sitemapreader.options import Limits
     from sitemapreader.readers.stats import ReadStats
 
 XML_BASE = "{http://www.w3.org/XML/1998/namespace}base"
 _HTML_TAG = re.compile(r"</?[a-zA-Z][^<>]*+>")
-_NO_ERRORS: dict[Element, IssueCode] = {}
 _NO_REPAIRS: frozenset[IssueCode] = frozenset()
 
 
@@ -38,14 +36,23 @@ class Record:
     """Returns the line of the document, from 1, on which an element of it begins."""
     error: IssueCode | None = None
     """The limit that it broke, for which it must be dropped."""
-    errors: Mapping[Element, IssueCode] = _NO_ERRORS
-    """Why fields cannot be read: a limit that they broke, or a template in them."""
     repairs: AbstractSet[IssueCode] = _NO_REPAIRS
 
 
 def has_name(element: Element[Any]) -> bool:
     """Return whether it is an element, not a processing instruction or a mark."""
     return isinstance(element.tag, str)
+
+
+def make_instruction(_target: str, _text: str | None = None) -> Element[Any]:
+    """Make the mark of a processing instruction, whose text is none of the element's."""
+    return Element(ProcessingInstruction)
+
+
+def has_instruction(element: Element) -> bool:
+    """Return whether a processing instruction stands in it, such as `<?php ... ?>`."""
+    children: Iterable[Element[Any]] = element
+    return any(child.tag is ProcessingInstruction for child in children)
 
 
 def list_texts(element: Element) -> list[str]:
@@ -95,54 +102,9 @@ def find_plain_text(element: Element) -> str:
     return text
 
 
-def discard_texts(element: Element) -> None:
-    """Remove its own texts."""
-    element.text = None
-    for child in element:
-        child.tail = None
-
-
 def read_attributes(element: Element) -> dict[str, str]:
     """Return the attributes without a prefix, by their names in lower case."""
     return {name.lower(): value for name, value in element.items() if name[0] != "{"}
-
-
-def find_errors(
-    record: Element, limits: Limits
-) -> tuple[IssueCode | None, dict[Element, IssueCode]]:
-    """Return which limits a record breaks, and which of its elements are to blame.
-
-    The first is why it must be dropped, if it must; the others are fields that cannot be read.
-    """
-    if is_deep(record, limits.record_depth - 1):
-        return IssueCode.TOO_DEEP, {}
-    errors, most = {}, limits.field_chars
-    for element in record.iter():
-        if len(element.attrib) > limits.attributes:
-            return IssueCode.TOO_MANY_ATTRIBUTES, {}
-        texts = list(filter(None, (element.text, *(child.tail for child in element))))
-        is_long = any(len(text) > most and not text.isspace() for text in texts)
-        if is_long and element is not record:
-            errors[element] = IssueCode.FIELD_TOO_LONG
-            discard_texts(element)
-        elif is_long or any(len(value) > most for value in element.attrib.values()):
-            return IssueCode.FIELD_TOO_LONG, {}
-        elif _hide_instructions(element):
-            errors[element] = IssueCode.TEMPLATE
-    return None, errors
-
-
-def _hide_instructions(element: Element[Any]) -> bool:
-    """Remove the texts of instructions; return whether there are any."""
-    children: list[Element[Any]] = list(element)
-    instructions = [child for child in children if child.tag == ProcessingInstruction]
-    for instruction in instructions:
-        instruction.text = None
-    if instructions and len(instructions) == len(children):  # which do not split its text
-        text = join_own_texts(element)
-        discard_texts(element)
-        element.text = text
-    return bool(instructions)
 
 
 def is_deep(root: Element, most: int) -> bool:
@@ -163,17 +125,19 @@ _OF_RECORDS = re.compile(rf"<!\[CDATA\[|</?(?:[^\s<>]*:)?(?ai:{'|'.join(RECORDS)
 class RecordContext:
     """The receiver of entries and Issues from the records of a document; counts all.
 
-    `bases` are each xml:base that holds around the record.
+    `bases` are each xml:base that holds around the record. No longer text than `longest` is a
+    field's.
     """
 
     record: Record
     """The record that is being read."""
 
-    def __init__(self, stats: ReadStats, names: Names, bases: list[str]) -> None:
+    def __init__(self, stats: ReadStats, names: Names, bases: list[str], longest: int) -> None:
         self.events: list[Event] = []
         self.stats = stats
         self.names = names
         self._bases = bases
+        self._longest = longest
 
     def take_events(self) -> list[Event]:
         """Remove and return the events so far."""
@@ -218,14 +182,16 @@ class RecordContext:
         2, and XML Base, section 4).
         """
         record = self.record
-        if PLAIN_URL.fullmatch(text) and not (record.repairs or loc in record.errors):
+        error = None if loc is None else self._find_error(loc)
+        if PLAIN_URL.fullmatch(text) and not (record.repairs or error):
             return text
-        url, code = "", _find_loc_error(text, record, loc)
+        url, code = "", error or _find_loc_error(text, record)
         codes = [code] if code else []
         if not code:
             url, codes = read_loc(text, self._find_base(loc))
         if not url:
-            self.drop_record(codes[0], text or join_texts(record.element))
+            at = record.element if loc is None or not error else loc
+            self.drop_record(codes[0], text or join_texts(at))
             return None
         for code in codes:
             value = text if code is IssueCode.RELATIVE_LOC else None
@@ -243,12 +209,19 @@ class RecordContext:
 
     def is_filled(self, element: Element) -> bool:
         """Return whether a field has text, or had."""
-        return bool(list_texts(element)) or element in self.record.errors
+        return bool(list_texts(element)) or has_instruction(element)
+
+    def _find_error(self, element: Element) -> IssueCode | None:
+        """Return why a field cannot be read: a template in it, or its length."""
+        if has_instruction(element):
+            return IssueCode.TEMPLATE
+        is_long = any(len(text) > self._longest for text in list_texts(element))
+        return IssueCode.FIELD_TOO_LONG if is_long else None
 
     def read_field(self, element: Element, url: str, code: IssueCode) -> str:
         """Return the text of a field; "" and an Issue if it is too long or in pieces."""
         texts = list_texts(element)
-        if error := self.record.errors.get(element):
+        if error := self._find_error(element):
             self.add_issue(error, element, url=url)
         elif len(texts) > 1:
             self.add_issue(code, element, url=url, value=" ".join(texts))
@@ -268,10 +241,8 @@ class RecordContext:
         return value, text
 
 
-def _find_loc_error(text: str, record: Record, loc: Element | None) -> IssueCode | None:
+def _find_loc_error(text: str, record: Record) -> IssueCode | None:
     """Return what is wrong with a loc as a part of its record."""
-    if loc is not None and loc in record.errors:
-        return record.errors[loc]
     if not text:
         return IssueCode.MALFORMED if record.repairs else IssueCode.MISSING_LOC
     is_glued = "<" in text and _OF_RECORDS.search(text)

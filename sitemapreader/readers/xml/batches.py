@@ -110,7 +110,7 @@ class BatchReader:
         self._next_size = 0
         """Of `_pending`, before which it is not looked at again."""
         self._names = Names(frozenset({prolog.uri, ""}), prolog.format)
-        self._context = RecordContext(stats, self._names, prolog.bases)
+        self._context = RecordContext(stats, self._names, prolog.bases, limits.field_chars)
         self._tree = TreeReader(prolog, limits)
         self._patterns = start_patterns(prolog, self._names, self._tree, limits)
         self._scanner = Scanner(prolog, self._names)

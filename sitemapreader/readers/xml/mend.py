@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from xml.etree.ElementTree import Element, TreeBuilder
 
 from sitemapreader.issues import IssueCode
-from sitemapreader.readers.records.context import Record, find_errors
+from sitemapreader.readers.records.context import Record, make_instruction
 from sitemapreader.readers.records.vocabulary import (
     FIELDS,
     MAX_NAMESPACES,
@@ -108,7 +108,7 @@ class Mender:
         self._finished: list[Record] = []
         self._open: list[_Open] = []
         """The elements that are open, from the record inwards."""
-        self._builder = TreeBuilder(insert_comments=True, insert_pis=True)
+        self._builder = _make_builder()
         self._lines: dict[Element, int] = {}
         self._repairs: set[IssueCode] = set()
         self._error: IssueCode | None = None
@@ -266,6 +266,8 @@ class Mender:
                 # a name that XML has
                 if (prefix + local).translate(_IN_NAMES).isidentifier()
             }
+            if len(expanded) > self._limits.attributes:
+                self._error = IssueCode.TOO_MANY_ATTRIBUTES
             element = self._builder.start(expand_name(name.uri, name.local), expanded)
             self._lines[element] = self._line
             self._open.append(_Open(element, name.tag, namespaces))
@@ -292,12 +294,9 @@ class Mender:
         for element, *_ in reversed(self._open):
             self._builder.end(element.tag)
         root = self._open[0].element
-        error, errors = find_errors(root, self._limits)
-        find_line = self._lines.__getitem__
-        record = Record(root, find_line, self._error or error, errors, self._repairs)
-        self._finished.append(record)
+        self._finished.append(Record(root, self._lines.__getitem__, self._error, self._repairs))
         self._open.clear()
-        self._builder = TreeBuilder(insert_comments=True, insert_pis=True)
+        self._builder = _make_builder()
 
     def _find_record_tag(self, position: int) -> int:
         """Return where a record that is too much may end; the rest is not read."""
@@ -337,7 +336,7 @@ class Mender:
             self._add_text(self._text[start:content_end], remove_controls)
             return end
         if begin != COMMENT_START and self._open and self._count():
-            self._lines[self._builder.pi("t")] = self._line
+            self._lines[self._builder.pi("")] = self._line
             self._last = "<?>"
         if closing:
             return closing.end()
@@ -384,6 +383,10 @@ class Mender:
         if pattern not in self._found or (found and found.start() < start):
             found = self._found[pattern] = pattern.search(self._text, start)
         return found
+
+
+def _make_builder() -> TreeBuilder:
+    return TreeBuilder(insert_comments=True, insert_pis=True, pi_factory=make_instruction)
 
 
 def _get_tag(token: re.Match[str]) -> str:

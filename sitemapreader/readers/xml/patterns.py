@@ -229,9 +229,8 @@ class PatternReader:
             columns.check_runs(run, partial(_are_clean, write_clean_pattern(key, prefix)))
         columns.check_runs(runs[-1], self._are_extras)
         if self._context is None:
-            self._context = RecordContext(
-                ReadStats(), Names(self._names.own_uris, self._names.format), []
-            )
+            names = Names(self._names.own_uris, self._names.format)
+            self._context = RecordContext(ReadStats(), names, [], self._limits.field_chars)
             self._context.record = Record(Element(""), lambda _: None)
         start_tag = self._tree.start_tag
         texts = list(map("".join, zip(*runs, strict=True)))

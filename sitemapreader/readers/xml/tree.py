@@ -10,13 +10,14 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from functools import lru_cache
-from itertools import islice
+from itertools import islice, repeat
 from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element, ParseError, TreeBuilder, XMLParser
 
 from defusedxml.ElementTree import DefusedXMLParser
 
-from sitemapreader.readers.records.context import Record, find_errors, is_deep
+from sitemapreader.issues import IssueCode
+from sitemapreader.readers.records.context import Record, is_deep, make_instruction
 from sitemapreader.readers.records.vocabulary import MAX_NAMESPACE_CHARS
 from sitemapreader.readers.xml.boundaries import count_lines
 from sitemapreader.readers.xml.markup import (
@@ -30,7 +31,6 @@ from sitemapreader.readers.xml.markup import (
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
-    from sitemapreader.issues import IssueCode
     from sitemapreader.models import Event
     from sitemapreader.options import Limits
     from sitemapreader.readers.xml.prolog import Prolog
@@ -70,7 +70,7 @@ class TreeReader:
         """
         if self._is_too_much(text):
             return None
-        builder = TreeBuilder(insert_pis=True)
+        builder = TreeBuilder(insert_pis=True, pi_factory=make_instruction)
         parser = XMLParser(target=builder)  # noqa: S314 (a DTD cannot stand behind a start tag)
         try:
             parser.feed(self.start_tag)
@@ -82,12 +82,10 @@ class TreeReader:
             root: Element = parser.close()
         except (ParseError, ValueError):  # ValueError: a byte that is not UTF-8
             return None
-        find_line = _LineFinder(text, line, root)
-        limits = self._limits
-        if "<?" in text or len(text) > limits.field_chars or is_deep(root, limits.record_depth):
-            records = [Record(each, find_line, *find_errors(each, limits)) for each in root]
-            yield []
-            return records
+        find_line, depth = _LineFinder(text, line, root), self._limits.record_depth
+        if is_deep(root, depth):
+            deep = (IssueCode.TOO_DEEP if is_deep(each, depth - 1) else None for each in root)
+            return list(map(Record, root, repeat(find_line), deep))
         return [Record(element, find_line) for element in root]
 
     def parse_mended(
