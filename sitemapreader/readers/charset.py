@@ -39,7 +39,7 @@ _UTF16_STARTS = tuple(
 _DECLARATION = re.compile(
     rb"""<\?xml[^>]{0,200}?\sencoding\s*=\s*["']([^"'>]{0,80})["']""", re.IGNORECASE
 )
-_DECLARATION_BYTES = 1024
+DECLARATION_BYTES = 1024
 
 # SECURITY: some of Python's codecs are not character encodings (zlib, base64), and some hide
 # markup from a scan of bytes (utf-7). So a name must be an alias of one of these. GB 2312 and GBK
@@ -153,7 +153,7 @@ def _codec(name: str) -> str | None:
 
 
 def _declaration(first: bytes) -> str | None:
-    start = first[:_DECLARATION_BYTES]
+    start = first[:DECLARATION_BYTES]
     # A text sitemap has no declaration, even where a URL in it holds one.
     if begins_as_url(start.lstrip()):
         return None

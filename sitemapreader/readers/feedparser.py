@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import FEEDPARSER_MAX_BYTES, Limits
-from sitemapreader.readers.xml.documents import XmlReader
+from sitemapreader.readers.xml.batches import XmlReader
 from sitemapreader.readers.xml.markup import unescape
 
 if TYPE_CHECKING:

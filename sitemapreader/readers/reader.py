@@ -19,7 +19,6 @@ from sitemapreader.models import Event, Format
 from sitemapreader.options import PROTOCOL_MAX_BYTES, PROTOCOL_MAX_ENTRIES, Limits
 from sitemapreader.readers.charset import (
     Transcoder,
-    has_conflicting_encodings,
     start_transcoder,
 )
 from sitemapreader.readers.codings import DecompressionError, Decompressor
@@ -28,7 +27,7 @@ from sitemapreader.readers.links import HtmlReader, find_meta_charset
 from sitemapreader.readers.records.vocabulary import ROOTLESS, ROOTS, ExtraFormats, check_formats
 from sitemapreader.readers.stats import ReadStats
 from sitemapreader.readers.text import TextReader
-from sitemapreader.readers.xml.documents import XmlReader, read_whole
+from sitemapreader.readers.xml.batches import XmlReader, read_whole
 from sitemapreader.readers.xml.prolog import NotXmlError, PrologReader
 from sitemapreader.urls import begins_as_url
 
@@ -57,13 +56,6 @@ def is_html(first: bytes) -> bool:
     return False
 
 
-def is_conclusive(first: bytes, charset: str | None) -> bool:
-    """Return whether more bytes could not change the choice of reader and encoding."""
-    # Of two encodings that conflict, the bytes decide, and the more the better.
-    is_known = first.startswith(b"<") or begins_as_url(first)
-    return is_known and not has_conflicting_encodings(first, charset)
-
-
 def _is_text(start: bytes) -> bool:
     lines = [line.strip(b"\"' \t") for line in start[:65_536].splitlines() if line.strip()]
     sample = [begins_as_url(line) for line in lines[:_SAMPLE_LINES]]
@@ -74,8 +66,6 @@ _SMALL_BYTES = 65_535
 """Of a document that is read at once, if it comes at once."""
 BLOCK_BYTES = 32_768
 """Fast, since the values of a block stay in the processor's cache; blocks a loop for 1-2 ms."""
-FIRST_BLOCK_BYTES = 4_096
-"""Size of the first block if it is conclusive, so that the first URL need not wait for 200."""
 
 _DEFAULT_LIMITS = Limits()
 
@@ -92,10 +82,10 @@ class SitemapReader:
         extra_formats: formats besides sitemaps and feeds: "html" (a page, whose links to the same
             site are the entries).
 
-    Events come in document order, a block of 32 KiB at a time: the first after 4 KiB if these are
-    conclusive, the last with `close`. A first chunk below 64 KiB waits for the next call: it may be
-    the whole document, which is then read at once. How the document is cut into chunks
-    changes no event. `feed` and `close` never raise for the content of a document.
+    Events come in document order, a block of 32 KiB at a time, the last with `close`. A first
+    chunk below 64 KiB waits for the next call: it may be the whole document, which is then read at
+    once. How the document is cut into chunks changes no event. `feed` and `close` never raise for
+    the content of a document.
     """
 
     def __init__(
@@ -123,7 +113,6 @@ class SitemapReader:
         self._whole_format: Format | None = None
         self._decompressor: Decompressor | None = None
         self._block = bytearray()
-        self._block_bytes = min(FIRST_BLOCK_BYTES, BLOCK_BYTES)
         self._transcoder: Transcoder | None = None
         self._reader: Reader | None = None
         self._copy = FeedCopy(self.stats)
@@ -186,7 +175,7 @@ class SitemapReader:
         if self.finished:
             return
         if self._decompressor is None:
-            most = self._block_bytes - 1 if self._unread else _SMALL_BYTES
+            most = BLOCK_BYTES - 1 if self._unread else _SMALL_BYTES
             data = self._unread + data
             if len(data) <= most and data[:1] in (b"", b"<") and not self._codings:
                 self._unread = data
@@ -242,12 +231,10 @@ class SitemapReader:
     def _read_piece(self, piece: bytes) -> Iterator[Events]:
         allowed = self.limits.inflated_bytes - self.stats.inflated_bytes - len(self._block)
         self._block += piece[:allowed]
-        while len(self._block) >= self._block_bytes and not self.finished:
-            block = bytes(self._block[: self._block_bytes])
-            self._block_bytes = BLOCK_BYTES
-            if self._transcoder or len(block) == BLOCK_BYTES or is_conclusive(block, self._charset):
-                del self._block[: len(block)]
-                yield from self._read_block(block, final=False)
+        while len(self._block) >= BLOCK_BYTES and not self.finished:
+            block = bytes(self._block[:BLOCK_BYTES])
+            del self._block[:BLOCK_BYTES]
+            yield from self._read_block(block, final=False)
         if len(piece) > allowed and not self.finished:
             yield from self._finish(IssueCode.TOO_LARGE, "inflated_bytes")
         if not piece:

@@ -7,6 +7,7 @@ from typing import cast
 
 from each_case import for_each
 
+from sitemapreader.issues import IssueCode
 from sitemapreader.models import UrlEntry
 from sitemapreader.readers import SitemapReader
 
@@ -54,3 +55,16 @@ def test_names_that_nobody_knows_leave_nothing_behind() -> None:
         reader.feed(f"<?xml version='1.0' encoding='nothing-{number}'?><urlset/>".encode())
         reader.close()
     assert set(kept) == before
+
+
+def test_rival_encodings_are_judged_by_a_block() -> None:
+    """A letter far behind the first bytes shows that the header is wrong, and the text right."""
+    head = b'<?xml version="1.0" encoding="windows-1252"?><urlset>'
+    accented = b"<url><loc>https://example.org/caf\xe9</loc></url></urlset>"
+    data = head + b"<url><loc>https://example.org/a</loc></url>\n" * 200 + accented
+    reader = SitemapReader(charset="utf-8")
+    events = [*reader.feed(data), *reader.close()]
+    assert [event.loc for event in events if isinstance(event, UrlEntry)][
+        -1
+    ] == "https://example.org/caf\u00e9"
+    assert reader.stats.counts[IssueCode.ENCODING] == 1

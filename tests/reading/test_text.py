@@ -14,7 +14,7 @@ from sitemapreader import IssueCode, SitemapReader
 from sitemapreader.options import Limits
 from sitemapreader.readers.stats import ReadStats
 from sitemapreader.readers.text import split_line
-from sitemapreader.readers.xml.documents import XmlReader
+from sitemapreader.readers.xml.batches import XmlReader
 
 if TYPE_CHECKING:
     from sitemapreader.models import Event

@@ -8,19 +8,19 @@ that are broken are mended. A broken record does not affect the next one.
 from __future__ import annotations
 
 import re
+from codecs import getincrementaldecoder
 from itertools import chain
 from typing import TYPE_CHECKING
 
 from sitemapreader.issues import IssueCode
+from sitemapreader.readers.charset import DECLARATION_BYTES
 from sitemapreader.readers.records.context import (
     Record,
     RecordContext,
-    join_texts,
-    list_texts,
-    read_attributes,
 )
 from sitemapreader.readers.records.entries import deliver_pages, read_record
 from sitemapreader.readers.records.vocabulary import RECORD_OF, ROOTS, Names
+from sitemapreader.readers.stats import ReadStats
 from sitemapreader.readers.xml.boundaries import (
     Scanner,
     count_lines,
@@ -35,19 +35,18 @@ from sitemapreader.readers.xml.markup import (
 )
 from sitemapreader.readers.xml.mend import Mender
 from sitemapreader.readers.xml.patterns import PatternReader, start_patterns
+from sitemapreader.readers.xml.prolog import NotXmlError, Prolog, PrologReader
 from sitemapreader.readers.xml.tree import TreeReader
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence
-    from xml.etree.ElementTree import Element
 
-    from sitemapreader.models import Event
+    from sitemapreader.models import Event, Format
     from sitemapreader.options import Limits
-    from sitemapreader.readers.stats import ReadStats
     from sitemapreader.readers.xml.boundaries import Span
-    from sitemapreader.readers.xml.prolog import Prolog
     from sitemapreader.rows import Events
 
+_UTF_8 = getincrementaldecoder("utf-8")
 _MANY_CHARS = 131_072
 _MANY_RECORDS = 1_000
 """The smallest records are found in 3 ms."""
@@ -60,7 +59,6 @@ _LONGEST_MARK = 256
 _PARTIAL_TAG = re.compile(rf"<(?!/(?:[\w.\xb7-]++:)?(?i:{'|'.join(ROOTS)})\b)[^<>]*+\Z")
 """A tag that the end of the document cuts, but for a root's end tag."""
 _NOTHING = re.compile(rf"(?:(?<=>)|\A)(?:[ \t\r\n]++|{COMMENT})+")
-_URL_FIELDS = ("loc", "link", "guid")
 _OF_MARKUP = (
     *(IssueCode.NESTED_ROOT, IssueCode.TRAILING_BYTES, IssueCode.MALFORMED, IssueCode.ENCODING),
     *(IssueCode.MISMATCHED_TAG, IssueCode.BARE_LESS_THAN, IssueCode.BARE_AMPERSAND),
@@ -81,6 +79,71 @@ def is_end(text: str, names: list[str]) -> bool:
 def _has_end(text: str) -> bool:
     """Return whether a record ends with a tag that may end it, and is not cut off."""
     return text.startswith("</", text.rfind("<")) or text.rstrip().endswith("/>")
+
+
+class XmlReader:
+    """Reader of urlset, sitemapindex, RSS and Atom, in UTF-8.
+
+    Bytes that are not UTF-8 become lone surrogates: so the record in which they stand is broken,
+    and no other.
+    """
+
+    def __init__(self, stats: ReadStats, limits: Limits) -> None:
+        self._stats = stats
+        self._limits = limits
+        self._decoder = _UTF_8("surrogateescape")
+        self._prolog_reader = PrologReader(stats)
+        self._refused = False
+        self._batches: BatchReader | None = None
+
+    @property
+    def format(self) -> Format | None:
+        """The format, once the root element has come."""
+        return self._batches.prolog.format if self._batches else None
+
+    @property
+    def is_window(self) -> bool:
+        """Whether the document may leave out what it has listed before."""
+        return bool(self._batches and self._batches.prolog.is_window)
+
+    @property
+    def finished(self) -> bool:
+        """Whether a limit or a refusal has ended the reading."""
+        return self._batches.finished if self._batches else self._refused
+
+    def feed(self, data: bytes) -> Iterator[Events]:
+        """Read the next bytes; yield, in steps, the events of complete records."""
+        yield from self._take(self._decoder.decode(data), final=False)
+
+    def close(self, cut: IssueCode | None) -> Iterator[Events]:
+        """Yield the last events: complete records, and what the document lacks.
+
+        The markup shows whether the document was cut; `cut` is the cause.
+        """
+        rest = self._decoder.decode(b"", final=True)
+        if rest or not self._batches:
+            yield from self._take(rest, final=True)
+        if self._batches:
+            yield from self._batches.close(cut or IssueCode.TRUNCATED)
+
+    def _take(self, text: str, *, final: bool) -> Iterator[Events]:
+        if self._batches:
+            yield from self._batches.feed(text)
+            return
+        events: list[Event] = []
+        try:
+            found = self._prolog_reader.feed(events, text, final=final)
+        except NotXmlError as error:
+            self._stats.add_issue(events, error.code, value=error.value)
+            self._refused = True
+            found = None
+        yield events
+        if found:
+            prolog, end = found
+            start, self._prolog_reader.data = self._prolog_reader.data, ""
+            line = 1 + count_lines(start, 0, end)
+            self._batches = BatchReader(self._stats, self._limits, prolog, line)
+            yield from self._batches.feed(start[end:])
 
 
 class BatchReader:
@@ -141,7 +204,8 @@ class BatchReader:
 
         `why` says what has cut it, if it turns out to be cut.
         """
-        yield from self.feed("", final=True)
+        if self._next_size:
+            yield from self.feed("", final=True)
         if self.finished:
             return
         if not self._has_skipped():
@@ -258,17 +322,14 @@ class BatchReader:
         """Mend a text and read its records; `why` is what may have cut a last one."""
         line = self._count_lines(start)
         names, limits = self._names, self._limits
-        mender = Mender(self.prolog, names, limits, text, line, is_tail=why is not None)
+        mender = Mender(self.prolog, names, limits, text, line, why)
         for mended in chain(mender.read(), [None]):
             if self.prolog.has_nested_root:
                 self._stats.add_issue_once(self._context.events, IssueCode.NESTED_ROOT)
             if mended is None:
                 yield self._context.take_events()
                 continue
-            if why and mender.open:
-                yield from self._read_cut(mended, why, is_in_field=mender.open > 1)
-            else:
-                yield from self._read_records([mended])
+            yield from self._read_records([mended])
         if mender.is_odd:
             self._stats.add_issue_once(self._context.events, IssueCode.NOT_WELL_FORMED)
         if mender.trailing:
@@ -321,27 +382,6 @@ class BatchReader:
         elif not is_sound and said == self._count_faults():
             self._stats.add_issue_once(self._context.events, IssueCode.NOT_WELL_FORMED)
 
-    def _read_cut(
-        self, record: Record, why: IssueCode, *, is_in_field: bool
-    ) -> Iterator[list[Event]]:
-        """Deliver a record that the document's end cuts, if its URL was complete."""
-        element = record.element
-        text, line = join_texts(element), record.find_line(element)
-        if is_in_field:
-            element.remove(element[-1])
-        if self._has_url(element):
-            yield from self._read_records([record])
-            self._stats.add_issue(self._context.events, why, line=line)
-        else:
-            self._stats.drop_record(self._context.events, why, line=line, value=text or None)
-
-    def _has_url(self, record: Element) -> bool:
-        return any(
-            self._names[field.tag].own in _URL_FIELDS
-            and (list_texts(field) or "href" in read_attributes(field))
-            for field in record
-        )
-
     # -- what is too long to be kept
 
     def _shorten(self) -> Iterator[list[Event]]:
@@ -372,3 +412,32 @@ class BatchReader:
                 return False
             del self._skip[0]
         return True
+
+
+def read_whole(data: bytes, stats: ReadStats, limits: Limits) -> tuple[Format, Events] | None:
+    """Return format and entries of a whole document; `None` if it is not all common.
+
+    Most documents are small, and what this leaves out takes twice as long as their records.
+    """
+    issues: list[Event] = []
+    if b"encoding" in data[:DECLARATION_BYTES].lower().replace(b'encoding="utf-8"', b""):
+        return None
+    try:
+        text = data.decode()
+        found = PrologReader(ReadStats()).feed(issues, text, final=True)
+    except (UnicodeDecodeError, NotXmlError):
+        return None
+    if found is None or issues or len(data) > min(limits.inflated_bytes, limits.record_bytes):
+        return None
+    prolog, start = found
+    names = Names(frozenset({prolog.uri, ""}), prolog.format)
+    patterns = start_patterns(prolog, names, TreeReader(prolog, limits), limits)
+    parts, end = patterns.read(text, start, stats.sitemap) if patterns else ([], 0)
+    if len(parts) != 1 or parts[0][1] or not is_end(text[end:], [prolog.root]):
+        return None
+    entries = parts[0][0]
+    if len(entries) > limits.entries:
+        return None
+    stats.inflated_bytes = len(data)
+    stats.deliver(len(entries))
+    return prolog.format, entries

@@ -83,19 +83,23 @@ class _Open(NamedTuple):
 class Mender:
     """Mender of a text, in which bad bytes are lone surrogates.
 
-    `line` is its first line, and a tail is the last of the document.
+    `line` is its first line; `why` is what has cut the document, if it ends with the text.
     """
 
     def __init__(
-        self, prolog: Prolog, names: Names, limits: Limits, text: str, line: int, *, is_tail: bool
+        self,
+        prolog: Prolog,
+        names: Names,
+        limits: Limits,
+        text: str,
+        line: int,
+        why: IssueCode | None,
     ) -> None:
         self.trailing = ""
         """What stands behind the root's end tag, if anything does."""
         self.is_odd = False
         """Whether nothing closes a comment, or an end tag behind the root closes nothing."""
-        self.open = 0
-        """How many elements of the last record the end of the document cuts."""
-        self._is_tail = is_tail
+        self._why = why
         self._prolog = prolog
         self._names = names
         self._limits = limits
@@ -139,8 +143,9 @@ class Mender:
                 pause, tags = position + _STEP_CHARS, 0
                 yield None
         if self._open:
-            self.open = len(self._open) * self._is_tail
-            self._finish(None if self._is_tail else IssueCode.MISMATCHED_TAG)
+            if self._why and len(self._open) > 1:  # what is cut may be half a URL
+                self._open[0].element.remove(self._open[1].element)
+            self._finish(self._why or IssueCode.MISMATCHED_TAG)
             yield from self._finished
 
     # -- start tags

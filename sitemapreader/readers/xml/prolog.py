@@ -54,14 +54,6 @@ _MAX_BASES = 4
 
 _HTML = frozenset({"html", "head", "body", "title", "meta", "script"})
 
-_CONTROLS = "\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff"
-_COMMENT = rf"<!--(?>(?:[^-{_CONTROLS}]++|-(?!-))*)-->"
-_COMMON = re.compile(
-    r"""(?:<\?xml version="1\.0"(?: encoding="(?ai:utf-8)")? ?\?>)?"""
-    rf"(?>(?:[ \t\r\n]++|{_COMMENT}|<\?xml-stylesheet [^?<>{_CONTROLS}]*+\?>)*)"
-    rf"<(urlset|sitemapindex|rss|feed)(?=[\s>])({ATTRIBUTES})>"
-)
-"""How most documents begin."""
 # A declaration ends at its `>` or, if that is not there, at the next tag. No attribute's value has
 # a `<`: so no attempt to match goes further than to the next one.
 _TOKEN = re.compile(
@@ -72,7 +64,7 @@ _TOKEN = re.compile(
     r"""|(?P<begun><(?:!--|\?|!\[CDATA\[|!(?i:doctype)\b))|<(?=[^\W\d])""",
     re.DOTALL,
 )
-_MAX_CACHED_CHARS = 1_000
+_MAX_CACHED_CHARS = 2_000
 
 
 @attrs.define
@@ -216,21 +208,12 @@ class PrologReader:
         """The declaration, comments and instructions before the first element."""
         self._doctype: str | None = None
 
-    def find_common(self, events: list[Event], data: str) -> tuple[Prolog, int] | None:
-        """Return the prolog of a document in UTF-8 that begins as most do, else `None`."""
-        if common := _COMMON.match(data):
-            self.data = data
-            return self._open(events, common[1], common[1], common)
-        return None
-
     def feed(self, events: list[Event], data: str, *, final: bool) -> tuple[Prolog, int] | None:
         """Return the prolog and where in `data` the root's content begins.
 
         `None` if more data is needed, which with `final`, or past 256 KiB, it never is. Raises
         NotXmlError.
         """
-        if not self.data and (found := self.find_common(events, data)):
-            return found
         self.data += data
         final = final or len(self.data) > MAX_PROLOG_CHARS
         while token := _TOKEN.search(self.data, self._position):
