@@ -92,20 +92,15 @@ class LoopThread:
 def without_await(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
     """Make a function that does what a coroutine function does, without `await`.
 
-    Inside a running event loop, as in a notebook, it runs in a thread of its own.
+    It runs in a thread of its own: so also inside a running event loop, as in a notebook.
     """
 
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> T:
-        work = function(*args, **kwargs)
-        try:
-            asyncio.get_running_loop()
-        except RuntimeError:
-            return asyncio.run(work)
         thread = LoopThread(nullcontext())
         thread.begin()
         try:
-            return get_result(thread.call(lambda: work))
+            return get_result(thread.call(function, *args, **kwargs))
         finally:
             thread.end()  # cancels the work if Ctrl-C has interrupted the wait for it
 

@@ -160,7 +160,7 @@ class AuditRun:
 
 _HIDING = frozenset(
     {"since", "until", "include", "exclude", "unique", "state", "changes", "sitemaps"}
-    | {"max_urls", "sample", "language", "expand"}
+    | {"max_urls", "sample", "language"}
 )
 """Arguments of a walk that would keep URLs from the rules."""
 

@@ -179,8 +179,6 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
         Option("--limit", _ROWS, "stop after N URLs", "", ("max_urls",), **_COUNT),
         Option("--language", _ENTRIES, "only URLs whose record says that they are in one of these "
                "languages", metavar="CODE,...", type=parse_fields),
-        Option("--expand", _ENTRIES, "print the alternates of each record on the same site as "
-               "well, each URL once", choices=("alternates",)),
         Option("--sample", _ROWS, "print N URLs that are drawn from all, each with the same chance",
                **_COUNT),
         Option("--seed", _ROWS, "with --sample: draw another sample (default: 0)", metavar="N",
@@ -302,8 +300,8 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
     ),
     "where to look": (
         Option("--probe", _WEB, "when to try the well-known paths: auto (the default), if nothing "
-               "else is found; few, the same with two paths; always; deep, always, and those of "
-               "the site's platform; never", choices=("auto", "few", "always", "deep", "never")),
+               "else is found; few, the same with two paths; always; never",
+               choices=("auto", "few", "always", "never")),
         Option("--map-host", _WEB, "ask host B for what is named on host A, as for a staging site: "
                "www.example.org=https://staging.example.org (may be repeated)", "map_hosts",
                metavar="A=B", type=parse_pair, action="append"),

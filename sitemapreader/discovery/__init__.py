@@ -9,13 +9,9 @@ answer demands a login or comes from a bot protection.
 
 from __future__ import annotations
 
-import re
-import tomllib
 from enum import Enum, auto
-from functools import cache, partial
-from importlib.resources import files
-from itertools import chain
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from functools import partial
+from typing import TYPE_CHECKING, Literal, TypeAlias
 from urllib.parse import urlsplit
 
 import attrs
@@ -43,11 +39,10 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 
     from sitemapreader.discovery.context import WalkContext
-    from sitemapreader.readers.robots import Robots
 
-Probe: TypeAlias = Literal["auto", "few", "always", "deep", "never"]
+Probe: TypeAlias = Literal["auto", "few", "always", "never"]
 """When well-known paths are tried: if nothing else answers ("auto"), the same with two paths
-("few"), "always", always with those of the site's platform ("deep"), or "never"."""
+("few"), "always", or "never"."""
 
 WELL_KNOWN_PATHS = (
     "sitemap.xml",
@@ -71,7 +66,6 @@ FEW_PATHS = 2
 """How many of them `probe="few"` tries: nearly all sites with a sitemap have one of these."""
 MAX_PAGE_BYTES = 262_144
 """How much of a start page is searched for links; they are in its head."""
-_ALWAYS = ("always", "deep")
 _FORBIDDEN = 403
 _REFUSALS = 2
 """How many refusals end the probing of a folder in which nothing else was answered."""
@@ -82,15 +76,10 @@ class ProbeResult(Enum):
 
     FOUND = auto()
     """One of the documents is a sitemap."""
-    LOGIN_REQUIRED = auto()
-    """None is a sitemap, and a login was demanded."""
-    BLOCKED = auto()
-    """None is a sitemap, and a bot protection refused a request."""
+    REFUSED = auto()
+    """None is a sitemap; a login was demanded, or a bot protection refused a request."""
     NOT_FOUND = auto()
     """None is a sitemap."""
-
-
-_REFUSED = frozenset({ProbeResult.LOGIN_REQUIRED, ProbeResult.BLOCKED})
 
 
 TryEntries: TypeAlias = "Callable[[Sequence[SitemapEntry]], Awaitable[ProbeResult]]"
@@ -99,11 +88,12 @@ TryEntries: TypeAlias = "Callable[[Sequence[SitemapEntry]], Awaitable[ProbeResul
 
 def judge_failures(documents: Iterable[Document | None]) -> ProbeResult:
     """Return the result of trying documents of which none is a sitemap."""
-    tried = [each for each in documents if each is not None]
-    if any(each.http_status in LOGIN_STATUSES for each in tried):
-        return ProbeResult.LOGIN_REQUIRED
-    is_blocked = any(each.reason == IssueCode.BLOCKED_BY_SITE for each in tried)
-    return ProbeResult.BLOCKED if is_blocked else ProbeResult.NOT_FOUND
+    is_refused = any(
+        each.http_status in LOGIN_STATUSES or each.reason == IssueCode.BLOCKED_BY_SITE
+        for each in documents
+        if each is not None
+    )
+    return ProbeResult.REFUSED if is_refused else ProbeResult.NOT_FOUND
 
 
 def _paths(values: Iterable[str]) -> tuple[str, ...]:
@@ -162,8 +152,6 @@ class SiteSearch:
     context: WalkContext
     rules: RobotsRules
     try_entries: TryEntries
-    _page: str = ""
-    """The text of the start page."""
     _moved_to: str = ""
     """The URL of a start page that has moved."""
 
@@ -210,16 +198,16 @@ class SiteSearch:
     async def _report_failure(self, result: ProbeResult) -> None:
         """Report why there is no sitemap."""
         report, site = self.context.report, self.search.site
-        if result is ProbeResult.LOGIN_REQUIRED:
+        if any(each.reason == IssueCode.BLOCKED_BY_SITE for each in report.documents):
+            if not report.counts[IssueCode.BLOCKED_BY_SITE]:  # else reported with its evidence
+                await self._report(IssueCode.BLOCKED_BY_SITE)
+        elif result is ProbeResult.REFUSED:
             page = None
             if not any(document.is_lost for document in report.documents):
                 # The start page was not requested: that would be one more refusal.
                 page = Document(site, role=Role.PAGE, via=Via.GIVEN)
                 report.end_document(page, Status.FAILED, str(IssueCode.LOGIN_REQUIRED))
             await self.context.report_issue(make_issue(IssueCode.LOGIN_REQUIRED, site), page)
-        elif result is ProbeResult.BLOCKED:
-            if not report.counts[IssueCode.BLOCKED_BY_SITE]:  # else reported with its evidence
-                await self._report(IssueCode.BLOCKED_BY_SITE)
         else:
             tried = [each for each in report.documents if each.via is Via.WELL_KNOWN]
             forbidden = sum(each.http_status == _FORBIDDEN for each in tried)
@@ -237,53 +225,38 @@ class SiteSearch:
         refusal = judge_failures([rules.find_failed(search.site)])
         named = await self.try_entries(robots.sitemaps)
         found, probed = named is ProbeResult.FOUND, ProbeResult.NOT_FOUND
-        may_probe, always = robots.complete or not search.respect_robots, search.probe in _ALWAYS
+        may_probe, always = robots.complete or not search.respect_robots, search.probe == "always"
         if may_probe and (always or (search.probe in ("auto", "few") and not found)):
             paths = WELL_KNOWN_PATHS[:FEW_PATHS] if search.probe == "few" else WELL_KNOWN_PATHS
-            refusals = (refusal in _REFUSED) + (named in _REFUSED)
+            refusals = [refusal, named].count(ProbeResult.REFUSED)
             probed = await self._probe((*search.extra_paths, *paths), refusals)
             found |= probed is ProbeResult.FOUND
-        is_out_of_reach = probed in _REFUSED or rules.is_unreachable(search.site)
+        is_out_of_reach = probed is ProbeResult.REFUSED or rules.is_unreachable(search.site)
         wants_page = search.feeds or always or not found
-        linked = ProbeResult.NOT_FOUND
         if reads_page and wants_page and not is_out_of_reach:
-            linked = await self._try_page(found=found)
-        found |= linked is ProbeResult.FOUND
-        if search.probe == "deep" and may_probe and not is_out_of_reach:
-            found |= await self._probe_platforms(robots)
-        if found:
-            return ProbeResult.FOUND
-        return ProbeResult.BLOCKED if ProbeResult.BLOCKED in (named, linked, refusal) else probed
+            found |= await self._try_page(found=found) is ProbeResult.FOUND
+        return ProbeResult.FOUND if found else probed
 
-    async def _probe_platforms(self, robots: Robots) -> bool:
-        """Try the sitemaps of the platforms that the start page and robots.txt show."""
-        named = "\n".join(entry.loc for entry in robots.sitemaps)
-        paths = find_paths(f"{self._page}\n{named}")
-        return await self._probe(paths, 0, tries_all=True) is ProbeResult.FOUND
-
-    async def _probe(
-        self, paths: Sequence[str], refusals: int, *, tries_all: bool = False
-    ) -> ProbeResult:
+    async def _probe(self, paths: Sequence[str], refusals: int) -> ProbeResult:
         """Try paths, folder by folder, until one is a sitemap; return the last result.
 
         A folder is left after some refusals without another answer.
         """
         # Each request would repeat a password that was not accepted, and some servers lock out
         # clients that do. A bot protection refuses the next path as it did the last one.
-        last, found = ProbeResult.NOT_FOUND, False
+        result = ProbeResult.NOT_FOUND
         for urls in list_probes(self.search.site, paths):
-            last, is_open, refused = ProbeResult.NOT_FOUND, False, refusals
+            results = []
             for url in urls:
-                result = await self._try_url(url)
-                if result is ProbeResult.FOUND and not tries_all:
+                results.append(result := await self._try_url(url))
+                if result is ProbeResult.FOUND:
                     return result
-                found |= result is ProbeResult.FOUND
-                is_open |= result not in _REFUSED
-                refused += result in _REFUSED
-                if result in _REFUSED and refused >= _REFUSALS and not is_open:
-                    last = result
+                is_refused = refusals + len(results) >= _REFUSALS
+                if is_refused and {*results} == {ProbeResult.REFUSED}:
                     break
-        return ProbeResult.FOUND if found else last
+            else:
+                result = ProbeResult.NOT_FOUND
+        return result
 
     async def _try_page(self, *, found: bool) -> ProbeResult:
         """Try the sitemaps that the start page links to, those of its Link header first.
@@ -317,27 +290,10 @@ class SiteSearch:
                 said = f"{len(feeds)} feeds" if len(feeds) > 1 else None
                 await self._report(IssueCode.FEED_NOT_READ, url=feeds[0].loc, value=said)
         self._moved_to = await _find_move(search.site, page)
-        self._page = page.data.decode("utf-8", "replace")
         return tried
 
 
-@cache
-def load_platforms() -> dict[str, dict[str, Any]]:
-    """Return the platforms by name, each with its "marks" and its "paths"."""
-    return tomllib.loads(files(__package__).joinpath("platforms.toml").read_text("utf-8"))
-
-
-def find_paths(evidence: str) -> list[str]:
-    """Return what to try on the platforms that a start page and sitemaps show."""
-    shown = (
-        platform["paths"]
-        for platform in load_platforms().values()
-        if re.search(platform["marks"], evidence, re.IGNORECASE)
-    )
-    return list(dict.fromkeys(chain.from_iterable(shown)))
-
-
-def list_probes(site: str, paths: Sequence[str] = WELL_KNOWN_PATHS) -> Iterator[list[str]]:
+def list_probes(site: str, paths: Sequence[str]) -> Iterator[list[str]]:
     """Yield lists of URLs to try: below the site's own path first, then at the root."""
     listed: set[str] = set()
     for folder in _list_folders(site):

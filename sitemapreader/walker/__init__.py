@@ -68,8 +68,6 @@ def walk(site: str | None = None, **arguments: Unpack[WalkArguments]) -> Walk:
         unique: give each URL once (`url_key` decides); takes 9 to 14 bytes a URL.
         language: codes, as "en,de"; leave out entries whose `language` is none of these, and those
             that do not say it. "en" stands for "en-GB" as well.
-        expand: with "alternates", deliver each alternate on the same site as an entry of its own,
-            and each URL once. It has the alternates of the record that names it, and no lastmod.
         sample: deliver so many URLs, drawn from all, each once, when all sitemaps are read; each is
             as likely as any other. `Report.sampled_from` has the number of all.
         seed: another one draws another sample; the same one draws the same, in whatever order the
@@ -166,9 +164,7 @@ async def discover(site: str, **arguments: Unpack[SearchArguments]) -> Discovery
         limits: how much is read; as in `walk`.
         probe: whether the well-known paths are tried: "auto", if no sitemap that the site names
             answers; "few", then only `/sitemap.xml` and `/sitemap_index.xml`, for long lists of
-            sites of which many have no sitemap; "always"; "deep", always, and then the paths of the
-            platform that the start page or robots.txt shows (docs/behaviour.md names them);
-            or "never".
+            sites of which many have no sitemap; "always"; or "never".
         extra_paths: paths to try before the well-known ones.
         feeds: also accept the feeds that the start page links to.
         map_hosts: hosts, and those that are asked in their place, as in `walk`.

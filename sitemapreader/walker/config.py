@@ -40,8 +40,6 @@ Undated: TypeAlias = Literal["keep", "drop"]
 """What `since` and `until` do with entries that have no date."""
 Scope: TypeAlias = Literal["keep", "drop"]
 """What `walk` does with entries outside the folder of their sitemap."""
-Expand: TypeAlias = Literal["alternates"]
-"""What `walk` delivers besides, as entries of their own."""
 Follow: TypeAlias = Callable[[SitemapEntry], bool]
 """Called with every child before it is fetched; returns whether to fetch it."""
 Gate: TypeAlias = Callable[[SitemapEntry], Awaitable[str]]
@@ -83,7 +81,6 @@ class SharedArguments(SearchArguments, total=False):
     exclude: Patterns
     unique: bool
     language: str | Iterable[str]
-    expand: Expand | None
     sample: int | None
     seed: int
     hosts: Hosts
@@ -255,9 +252,6 @@ class WalkConfig(Search):
     exclude: tuple[re.Pattern[str], ...] = attrs.field(default=(), converter=_patterns)
     unique: bool = False
     language: tuple[str, ...] = attrs.field(default=(), converter=_languages)
-    expand: Expand | None = attrs.field(
-        default=None, validator=attrs.validators.optional(one_of(Expand))
-    )
     sample: int | None = attrs.field(default=None, validator=_count(1))
     seed: int = attrs.field(default=0, validator=attrs.validators.instance_of(int))
     hosts: Hosts = attrs.field(default="site", validator=one_of(Hosts))
@@ -297,10 +291,6 @@ class WalkConfig(Search):
             )
         if self.changes and self.state is None:
             raise ValueError("`changes` compares with a state: add `state`")
-        if self.expand is not None and self.state is not None:
-            raise ValueError(
-                "`expand` adds URLs that are no records, which no state follows: leave out `state`"
-            )
         if self.sample is not None and (self.state is not None or self.max_urls is not None):
             raise ValueError(
                 "`sample` draws from all URLs of a site: leave out `state` and `max_urls`"

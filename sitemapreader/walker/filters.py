@@ -38,7 +38,7 @@ class EntryFilter:
         self._keep_outside = config.scope == "keep"
         self._codes = set(config.language)
         self._prefixes = tuple(f"{code}-" for code in config.language)
-        self._seen = SeenKeys() if config.unique or config.expand else None
+        self._seen = SeenKeys() if config.unique else None
         self.sample = None if config.sample is None else Sample(config.sample, config.seed)
 
     def remember(self, locs: Iterable[str]) -> None:
@@ -55,7 +55,7 @@ class EntryFilter:
         return select_rows(rows, [add(url_key(loc)) for loc in get_column(rows, "loc")])
 
     def select(self, rows: Rows, scope: tuple[str, ...]) -> tuple[Rows, int]:
-        """Return the entries that pass the filters of places and languages, and a count.
+        """Return the entries that pass all filters but `unique`, and a count.
 
         The count is that of entries outside `scope`, which are URL prefixes as `folder_of` makes
         them; with scope="keep" these entries pass.
@@ -70,10 +70,9 @@ class EntryFilter:
             rows = select_rows(
                 rows, [self._has_code(code) for code in get_column(rows, "language")]
             )
-        return rows, len(outside)
+        return self._select_dates(rows), len(outside)
 
-    def select_dates(self, rows: Rows) -> Rows:
-        """Return the entries that pass `since` and `until`."""
+    def _select_dates(self, rows: Rows) -> Rows:
         keep, since, until = self._keep_undated, self._since, self._until
         if since is not None:
             rows = [row for row in rows if is_recent(row, since, keep_undated=keep)]

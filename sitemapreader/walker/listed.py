@@ -13,13 +13,13 @@ from sitemapreader.issues import IssueCode, make_issue, without_userinfo
 from sitemapreader.models import SitemapEntry, UrlEntry, Via
 from sitemapreader.options import MAX_URL_CHARS
 from sitemapreader.outcomes import NOT_DUE, NOT_FOLLOWED, NOT_MODIFIED, Document
-from sitemapreader.rows import EntryColumns, Rows
 from sitemapreader.urls import resolve, same_hosts, url_key
 from sitemapreader.walker.frontier import rank
 
 if TYPE_CHECKING:
     from sitemapreader.discovery.context import WalkContext
     from sitemapreader.discovery.robots_rules import RobotsRules
+    from sitemapreader.rows import Rows
     from sitemapreader.walker.config import WalkConfig
     from sitemapreader.walker.filters import EntryFilter, Sample
     from sitemapreader.walker.frontier import Frontier, Job
@@ -202,8 +202,6 @@ class DocumentEntries:
         self._document = document
         self._tracker = tracker
         self._sent_bytes = 0
-        self._added = 0
-        """Alternates that are entries besides those of the last call."""
 
     async def deliver(self, entries: Rows) -> bool:
         """Emit the entries that pass the filters; with `changes`, only those that differ.
@@ -228,11 +226,10 @@ class DocumentEntries:
         passed = self._parts.entry_filter.deduplicate(self._select(entries))
         if (sample := self._parts.entry_filter.sample) is not None:
             sample.add(passed)
-            self._document.filtered += len(entries) + self._added
+            self._document.filtered += len(entries)
             return True
         most = self._parts.context.budget.take_urls(len(passed))
-        left_out = len(entries) + self._added - len(passed)
-        await self._emit(passed[:most], left_out)
+        await self._emit(passed[:most], len(entries) - len(passed))
         return most == len(passed) or await self._report_limit()
 
     async def _deliver_tracked(self, tracker: DocumentTracker, entries: list[UrlEntry]) -> bool:
@@ -253,34 +250,9 @@ class DocumentEntries:
         return True
 
     def _select(self, entries: Rows) -> Rows:
-        keep = self._parts.entry_filter
-        is_expanded = self._parts.config.expand is not None
-        if is_expanded:  # an alternate has no date: that of its record decides
-            entries = self._expand(keep.select_dates(entries))
-        passed, outside = keep.select(entries, self.scope)
+        passed, outside = self._parts.entry_filter.select(entries, self.scope)
         self.outside += outside
-        return passed if is_expanded else keep.select_dates(passed)
-
-    def _expand(self, rows: Rows) -> Rows:
-        """Return entries, and behind them their alternates on the same site."""
-        self._added = 0
-        if isinstance(rows, EntryColumns):  # these have none
-            return rows
-        known = {entry.loc for entry in rows}
-        added = []
-        for entry in rows:
-            for link in entry.alternates:
-                url = resolve(entry.loc, link.href) if link.href not in known else None
-                if url and url not in known and same_hosts("site", entry.loc, url):
-                    known.add(url)
-                    links = tuple(
-                        each._replace(href=url) if each is link else each
-                        for each in entry.alternates
-                    )
-                    added.append(UrlEntry(url, sitemap=entry.sitemap, alternates=links))
-        self._added = len(added)
-        self._document.listed += len(added)
-        return [*rows, *added]
+        return passed
 
     async def _emit(self, entries: Rows, left_out: int) -> None:
         self._document.filtered += left_out

@@ -87,15 +87,6 @@ class Channel(Generic[B]):
             self._room.set()
         return batch
 
-    def drain(self) -> list[B]:
-        """Remove and return all batches, without waiting."""
-        batches = [batch for batch, _ in self._batches]
-        self._batches.clear()
-        self.taken += len(batches)
-        self._weight = 0
-        self._room.set()
-        return batches
-
     async def wait_until_dry(self) -> int:
         """Wait until the consumer asks for a batch while there is none; return `taken`."""
         await self._starved.wait()
@@ -285,8 +276,6 @@ class TaskStream(Generic[B]):
             if self._last is None:
                 break
             self._waiting.append(self._last)
-            if self._gathers:
-                self._waiting += self._channel.drain()
         batches, self._waiting = self._waiting, []
         if batches:  # what another task has begun meanwhile comes first
             self.items = chain(self.items, view.read(batches))

@@ -25,7 +25,6 @@ SHORT_KEYS = {
     "audit.database._load_codes": "has no key",
     "audit.report.templates._load_environment": "has no key",
     "audit.rules.load_rules": "has no key",
-    "discovery.load_platforms": "has no key",
     "fetch.addresses._parse_address": "texts of up to 45 characters",
     "fetch.addresses.is_public": "addresses",
     "many.run._view_records": "has no key",

