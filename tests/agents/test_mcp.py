@@ -1,4 +1,4 @@
-"""The server for agents, with the official client over standard input and output."""
+"""The server for agents, with the official client: beside it, and as a program."""
 
 from __future__ import annotations
 
@@ -6,28 +6,40 @@ import asyncio
 import json
 import re
 import signal
+import socket
 import subprocess
+from asyncio.selector_events import BaseSelectorEventLoop
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
+from unittest import mock
 
+import attrs
+import hosts
 import pytest
 
 pytest.importorskip("mcp", reason="no mcp: pip install mcp")
 
-import agents
-from agents import SITE
-from commands import COMMAND
+from commands import start
+from mcp import Client
+from mcp.server.mcpserver import MCPServer
+from mcp.types import TextContent
 from serving import listen, serve
 from walking import index, urlset
+
+import sitemapreader.mcp
+from sitemapreader import FetchOptions
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping
     from pathlib import Path
 
-    from agents import Agent
     from aiohttp import web
     from serving import Page
+
+SITE = "http://site.test/"
+PUBLIC = "93.184.216.34"
+"""The address of site.test, which is a server on loopback here."""
 
 CLIENT = {"name": "test", "version": "1"}
 HELLO = {
@@ -42,10 +54,63 @@ FEED = f"""<rss version="2.0"><channel><item><link>{SITE}post</link>
 <title>{INJECTION}</title></item></channel></rss>"""
 
 
+@attrs.define(eq=False)
+class Agent:
+    """A client, the addresses that its server has connected to, and bytes of the largest answer."""
+
+    client: Client
+    connects: set[str]
+    largest: int = 0
+
+    async def call(self, tool: str, **arguments: Any) -> Any:
+        """Call a tool; return its answer, or the text of an error."""
+        result = await self.client.call_tool(tool, {"site": SITE} | arguments)
+        (content,) = result.content
+        assert isinstance(content, TextContent)
+        self.largest = max(self.largest, len(result.model_dump_json()))
+        if result.is_error:
+            return content.text
+        assert result.structured_content == json.loads(content.text)
+        return result.structured_content
+
+
+@asynccontextmanager
+async def connect(folder: Path, base: str) -> AsyncIterator[Agent]:
+    """Start a server whose network has one site, on a port of loopback, and connect to it."""
+    connects: set[str] = set()
+    started: asyncio.Future[MCPServer] = asyncio.get_running_loop().create_future()
+    connect_socket = BaseSelectorEventLoop.sock_connect
+
+    async def connect_or_refuse(self: Any, sock: socket.socket, address: Any) -> None:
+        connects.add(address[0])
+        if address[0] != PUBLIC:
+            raise OSError("a test connects to no such address")
+        await connect_socket(self, sock, ("127.0.0.1", int(base.rpartition(":")[2])))
+
+    async def give_away(self: MCPServer) -> None:
+        started.set_result(self)
+        await asyncio.Event().wait()
+
+    with (
+        mock.patch.dict(hosts.ANSWERS, {"site.test": [PUBLIC]}),
+        mock.patch.object(socket, "getaddrinfo", hosts.resolve),
+        mock.patch.object(BaseSelectorEventLoop, "sock_connect", connect_or_refuse),
+        mock.patch.object(MCPServer, "run_stdio_async", give_away),
+    ):
+        serving = asyncio.create_task(sitemapreader.mcp.serve(folder, FetchOptions()))
+        try:
+            server = await asyncio.wait_for(started, 60)
+            async with Client(server) as client:
+                yield Agent(client, connects)
+        finally:
+            serving.cancel()
+            await asyncio.wait([serving])
+
+
 @asynccontextmanager
 async def agent_of(folder: Path, pages: Mapping[str, Page]) -> AsyncIterator[Agent]:
     """Start a server, whose site has these pages."""
-    async with serve(lambda _: pages) as site, agents.connect(folder, site.base) as agent:
+    async with serve(lambda _: pages) as site, connect(folder, site.base) as agent:
         yield agent
 
 
@@ -251,7 +316,7 @@ async def test_hostile_calls(tmp_path: Path) -> None:
             assert isinstance(answer, str), (tool, arguments)
             assert len(answer) < 1_000
             assert not re.search("validation error|pydantic|Error executing|input_value", answer)
-        assert agent.list_connects() <= {"93.184.216.34"}
+        assert agent.connects <= {PUBLIC}
         assert len((await agent.call("urls"))["rows"]) == 2
     assert len(HOSTILE) >= 31
 
@@ -272,7 +337,7 @@ async def test_what_a_public_site_names(tmp_path: Path) -> None:
         assert {row["why"][:15] for row in (await agent.call("urls"))["not_read"]} >= {
             "blocked-address"
         }
-        assert agent.list_connects() == {"93.184.216.34"}
+        assert agent.connects == {PUBLIC}
 
 
 async def test_cancelled_calls(tmp_path: Path) -> None:
@@ -285,15 +350,14 @@ async def test_cancelled_calls(tmp_path: Path) -> None:
         await asyncio.sleep(30)
         raise AssertionError
 
-    async with listen(hang) as base, agents.connect(tmp_path, base) as agent:
+    async with listen(hang) as base, connect(tmp_path, base) as agent:
         call = asyncio.create_task(agent.call("urls"))
         await asked.wait()
         call.cancel()
         with pytest.raises(asyncio.CancelledError):
             await call
         assert "most rows" in await agent.call("urls", limit=0)
-    left = [path.name for path in (tmp_path / "state").iterdir()]
-    assert left == []
+    assert list(tmp_path.iterdir()) == []  # noqa: ASYNC240 (nothing else runs here)
 
 
 async def test_a_pattern_takes_time_by_the_length_of_a_url(tmp_path: Path) -> None:
@@ -307,19 +371,15 @@ async def test_a_pattern_takes_time_by_the_length_of_a_url(tmp_path: Path) -> No
 def test_a_signal_ends_the_server(tmp_path: Path) -> None:
     """SIGTERM ends a server whose client is silent; so does a client that leaves."""
     for leave, code in ((True, 0), (False, -signal.SIGTERM)):
-        arguments = ("mcp", str(tmp_path / "made" / "folder"))
-        server = subprocess.Popen(
-            [*COMMAND, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-        )
-        assert server.stdin is not None
-        assert server.stdout is not None
-        server.stdin.write(json.dumps(HELLO).encode() + b"\n")
-        server.stdin.flush()
-        assert b"sitemapreader" in server.stdout.readline()
-        if leave:
-            server.stdin.close()
-        else:
-            server.send_signal(signal.SIGTERM)
-        assert server.wait(30) == code
-        server.stdin.close()
-        server.stdout.close()
+        pipe = subprocess.PIPE
+        with start("mcp", str(tmp_path / "made" / "folder"), stdin=pipe, stdout=pipe) as server:
+            assert server.stdin is not None
+            assert server.stdout is not None
+            server.stdin.write(json.dumps(HELLO).encode() + b"\n")
+            server.stdin.flush()
+            assert b"sitemapreader" in server.stdout.readline()
+            if leave:
+                server.stdin.close()
+            else:
+                server.send_signal(signal.SIGTERM)
+            assert server.wait(30) == code
