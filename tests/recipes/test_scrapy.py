@@ -160,7 +160,7 @@ async def serve() -> AsyncIterator[Site]:
 async def crawl(site: Site, folder: Path, *spiders: str) -> dict[str, Crawled]:
     """Run spiders in a process."""
     requested_before = len(site.requested)
-    script = str(package.TESTS / "support" / "recipes_scrapy.py")
+    script = str(package.TESTS / "recipes" / "spiders.py")
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, script, site.base, str(folder), *spiders),
         stdout=asyncio.subprocess.PIPE,

@@ -1,6 +1,6 @@
 """Run in a process of its own: crawls with Scrapy, as its users start them; prints what came of it.
 
-python recipes_scrapy.py BASE FOLDER SPIDER [SPIDER ...]
+python spiders.py BASE FOLDER SPIDER [SPIDER ...]
 """
 
 from __future__ import annotations
