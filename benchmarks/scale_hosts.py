@@ -51,10 +51,10 @@ class Usage:
         return usage
 
 
-def measure(web: WebServer, hosts: int, workers: int, *, with_state: bool) -> None:
+def measure(web: WebServer, hosts: int, workers: int) -> None:
     """Run three days over some hosts, and print a row for each."""
     options = attrs.evolve(
-        web.make_options(state=with_state, site_seconds=30.0),
+        web.make_options(site_seconds=30.0),
         fetch=FetchOptions(
             proxy=f"http://127.0.0.1:{web.port}",
             headers_seconds=5.0,
@@ -65,8 +65,7 @@ def measure(web: WebServer, hosts: int, workers: int, *, with_state: bool) -> No
     )
     sites = [scale_web.name_site(number) for number in range(hosts)]
     with tempfile.TemporaryDirectory() as folder, open_client(workers=workers) as client:
-        days = (0, 0, 1) if with_state else (0,)
-        for day, (name, number) in enumerate(zip(("first", "same", "5 % new"), days, strict=False)):
+        for day, (name, number) in enumerate((("first", 0), ("same", 0), ("5 % new", 1))):
             web.ask(f"/day/{number}")
             pids = [each["pid"] for each in client.run(_describe_process).values()]
             before, began = Usage.of_workers(pids), time.monotonic()
@@ -81,7 +80,7 @@ def measure(web: WebServer, hosts: int, workers: int, *, with_state: bool) -> No
             cpu = (after.cpu_seconds - before.cpu_seconds) / hosts * 1000
             engine_mb = psutil.Process().memory_info().rss / 2**20
             print(
-                f"{hosts:7,} {workers:7} {'yes' if with_state else 'no':5} {name:8} "
+                f"{hosts:7,} {workers:7} {name:8} "
                 f"{totals.urls:9,} {seconds:7.1f} {hosts / seconds:7.0f} {cpu:6.2f} "
                 f"{after.worker_mb:6.0f} {engine:6.2f} {engine_mb:6.0f}",
                 flush=True,
@@ -109,7 +108,7 @@ def measure_one_process(web: WebServer, hosts: int) -> None:
         seconds = time.monotonic() - began
         cpu = (usage.ru_utime + usage.ru_stime) / hosts * 1000
         print(
-            f"{hosts:7,} -i in one process      {'':9} {seconds:7.1f} {hosts / seconds:7.0f} "
+            f"{hosts:7,} -i in one process {'':8} {seconds:7.1f} {hosts / seconds:7.0f} "
             f"{cpu:6.2f} {usage.ru_maxrss / 1024:6.0f}",
             flush=True,
         )
@@ -122,12 +121,11 @@ def main() -> None:
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
     arguments = parser.parse_args()
     print("                                                        worker         client+scheduler")
-    print("  hosts workers state day           URLs seconds hosts/s     ms     MB     ms     MB")
+    print("  hosts workers day           URLs seconds hosts/s     ms     MB     ms     MB")
     with serve_web(LATENCY_SECONDS) as web:
         for hosts in arguments.hosts:
             for workers in arguments.workers:
-                for with_state in (False, True):
-                    measure(web, hosts, workers, with_state=with_state)
+                measure(web, hosts, workers)
             measure_one_process(web, hosts)
 
 
