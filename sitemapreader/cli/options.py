@@ -287,7 +287,7 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                **_WRITTEN),
         Option("--shard", "urls", "read only the K-th of N parts of the sites, such as 3/16: for "
                "several machines; sites of one registrable domain are in one part", **_SHARD),
-        Option("--shard", "scale", "read the Kth of N parts in this process, without a cluster",
+        Option("--shard", "scale", "read the Kth of N parts in one process, for arrays of jobs",
                rivals="workers", **_SHARD),
         Option("--scheduler", "scale", "scheduler of a Dask cluster, such as tls://10.0.0.5:8786",
                metavar="ADDRESS", rivals="workers"),

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 with name_extra("sitemapreader.distributed needs", "distributed"):
     from sitemapreader.distributed.options import ScaleOptions
-    from sitemapreader.distributed.partition import run_partition, run_partitions
+    from sitemapreader.distributed.partition import run_partition
     from sitemapreader.distributed.planning import HostList, plan
     from sitemapreader.distributed.runs import (
         Commit,
@@ -54,7 +54,6 @@ __all__ = [
     "plan",
     "run",
     "run_partition",
-    "run_partitions",
     "status",
 ]
 

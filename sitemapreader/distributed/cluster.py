@@ -87,11 +87,15 @@ def read_run(
     output: str,
     begun: ScaleRun,
     on_progress: Callable[[Totals], object] | None = None,
+    shard: tuple[int, int] = (0, 1),
 ) -> Totals:
-    """Read what is missing of a run, and finish it; `run` has the arguments."""
+    """Read what is missing of a run, and finish it; `run` has the other arguments.
+
+    With `shard` (K, N) only the K-th of N parts is read. Whoever reads the last one finishes.
+    """
     storage, failures = Storage(output), {}
-    totals = sum_commits(storage, begun)
-    missing = find_missing(output, begun)
+    totals, (number, shards) = sum_commits(storage, begun), shard
+    missing = [each for each in find_missing(output, begun) if each % shards == number]
     read = partial(run_partition, storage.output, begun.folder)
     futures = client.map(read, missing, pure=False, retries=_RETRIES)
     partitions = dict(zip(futures, missing, strict=True))
@@ -103,7 +107,7 @@ def read_run(
         else:
             failures[partitions[future]] = repr(future.exception())
         future.release()
-    if failures:
+    if find_missing(output, begun):
         return attrs.evolve(sum_commits(storage, begun), failures=failures)
     return finish(output, begun)
 

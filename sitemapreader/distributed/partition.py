@@ -57,11 +57,11 @@ except ModuleNotFoundError:
     from backports import zstd  # the same before Python 3.14
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
 AT_ONCE = 4
-"""Partitions that one process reads at the same time, which share its `hosts_at_once`: the slow
-hosts at the end of one do not keep it waiting."""
+"""Partitions that one process reads at the same time, in threads, which share its `hosts_at_once`:
+the slow hosts at the end of one do not keep it waiting."""
 ISOLATE_FROM = 3
 """The attempt from which on hosts are read in child processes, to find one that kills."""
 _LOOK_SECONDS = 30.0
@@ -78,57 +78,16 @@ def run_partition(output: str, run: str, partition: int) -> Commit:
 
     Raises OSError where the storage fails; the partition can then be run again.
     """
-    (commit,) = run_partitions(output, run, [partition])
-    return commit
-
-
-def run_partitions(
-    output: str,
-    run: str,
-    partitions: Sequence[int],
-    *,
-    on_commit: Callable[[Commit], object] = lambda _: None,
-) -> list[Commit]:
-    """Read several partitions in one event loop, some at a time; return their commits.
-
-    `on_commit` is called with each as it comes. Raises what `run_partition` raises, at once:
-    partitions that are committed stay so.
-    """
-    storage, turns = Storage(output), asyncio.Semaphore(AT_ONCE)
+    storage = Storage(output)
     loaded = load_run(storage, run)
-
-    async def read(partition: int) -> Commit:
-        async with turns:
-            commit = await _read_partition(storage, loaded, partition)
-        on_commit(commit)
-        return commit
-
-    async def read_all() -> list[Commit]:
-        return await asyncio.gather(*map(read, partitions))
-
-    return asyncio.run(read_all())  # which ends the others if one fails
-
-
-async def _read_partition(storage: Storage, run: ScaleRun, partition: int) -> Commit:
-    """Read the hosts, unless they are committed; return the commit that counts."""
-    look = partial(load_commit, storage, run.folder, partition)
-    if done := await asyncio.to_thread(look):
+    if done := load_commit(storage, run, partition):
         return done[0]
-    reading = asyncio.create_task(_attempt(storage, run, partition))
-    try:
-        while not (await asyncio.wait([reading], timeout=_LOOK_SECONDS))[0]:
-            if done := await asyncio.to_thread(look):
-                return done[0]
-    finally:
-        await end_task(reading)
-    return reading.result()
-
-
-async def _attempt(storage: Storage, run: ScaleRun, partition: int) -> Commit:
     with tempfile.TemporaryDirectory(prefix="sitemapreader-scale-") as name:
-        attempt = await asyncio.to_thread(Attempt.begin, storage, run, partition, Path(name))
-        folders = await attempt.read()
-        return await asyncio.to_thread(attempt.commit, folders)
+        attempt = Attempt.begin(storage, loaded, partition, Path(name))
+        folders = asyncio.run(attempt.read())
+        if folders is not None:
+            return attempt.commit(folders)
+    return run_partition(output, run, partition)  # another attempt has committed
 
 
 @attrs.frozen
@@ -180,15 +139,26 @@ class Attempt:
         rows = {site: rows[site] for site in sites if site in rows}  # others left the list
         return cls(storage, run, partition, folder, token, is_isolated, due, rows, memory)
 
-    async def read(self) -> list[Path]:
-        """Read the hosts that are due; return the folders of what was read."""
+    async def read(self) -> list[Path] | None:
+        """Read the hosts that are due; return the folders of what was read.
+
+        `None` if another attempt has committed meanwhile.
+        """
         options, known = self._run.options, (self._folder / _STATE).exists()
         if options.revisit is not None:
             hosts = len({*self.due, *self.rows})
             share = max(1, options.revisit * hosts // self._run.listed.hosts)
             options = attrs.evolve(options, revisit=share if known else None)
         read = read_isolated if self.is_isolated and self.due else read_hosts
-        return await read(self.due, self._folder, options)
+        reading = asyncio.create_task(read(self.due, self._folder, options))
+        look = partial(load_commit, self._storage, self._run.folder, self._partition)
+        try:
+            while not (await asyncio.wait([reading], timeout=_LOOK_SECONDS))[0]:
+                if await asyncio.to_thread(look):
+                    return None
+        finally:
+            await end_task(reading)
+        return reading.result()
 
     def commit(self, folders: list[Path]) -> Commit:
         """Upload what was read, and commit it; return the commit that counts."""

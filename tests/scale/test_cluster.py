@@ -10,7 +10,7 @@ from scale import SCALE
 from scale_faults import ClusterFaults
 from scale_runs import WebServer, read_statuses, serve_web
 
-from sitemapreader.distributed import run, run_partitions, status
+from sitemapreader.distributed import run, run_partition, status
 from sitemapreader.distributed.cluster import open_client
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def test_workers_in_another_folder_find_a_relative_output(
         monkeypatch.chdir(tmp_path)
         totals = run(sites, "out", client=client, options=web.make_options())
         assert (totals.failures, totals.hosts, totals.finished) == ({}, 8, True)
-        error = client.submit(run_partitions, str(tmp_path / "none"), totals.run, [0]).exception()
+        error = client.submit(run_partition, str(tmp_path / "none"), totals.run, 0).exception()
     assert "every worker must reach it" in str(error)
     assert len(read_statuses(tmp_path / "out", totals.run, totals.partitions)) == 8
 

@@ -25,13 +25,20 @@ from clock import DAY, SetClock
 from commands import NAMESPACE, serving, urlset
 from scale import SCALE
 from scale_processes import make_environment
-from scale_runs import WebServer, check_first_day, read_rows, read_statuses, serve_web
+from scale_runs import (
+    WebServer,
+    check_first_day,
+    read_rows,
+    read_statuses,
+    run_all,
+    serve_web,
+)
 from timing import retried
 
 from sitemapreader import FetchOptions
 from sitemapreader.distributed import partition
 from sitemapreader.distributed.options import ScaleOptions
-from sitemapreader.distributed.partition import ISOLATE_FROM, run_partition, run_partitions
+from sitemapreader.distributed.partition import ISOLATE_FROM, run_partition
 from sitemapreader.distributed.planning import plan
 from sitemapreader.distributed.runs import (
     Commit,
@@ -84,7 +91,7 @@ def begin_tries(output: Path, run: ScaleRun) -> None:
 
 
 def read_all(output: Path, run: ScaleRun) -> None:
-    run_partitions(str(output), run.folder, find_missing(str(output), run))
+    run_all(str(output), run.folder, find_missing(str(output), run))
     finish(str(output), run)
 
 

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 import scale_web
 from scale import SCALE
-from scale_runs import serve_web
+from scale_runs import run_all, serve_web
 
 from sitemapreader import FetchOptions
 from sitemapreader.distributed import (
@@ -19,7 +19,6 @@ from sitemapreader.distributed import (
     finish,
     plan,
     run_partition,
-    run_partitions,
 )
 from sitemapreader.distributed.storage import Storage
 
@@ -110,7 +109,7 @@ def test_a_run_on_s3(s3_bucket: str, number: int) -> None:
         for day, wanted in enumerate((sum(map(scale_web.count_urls, numbers)), 0)):
             listed = None if day else plan(sites, output, partitions=2)
             run = begin_run(output, listed, patient)
-            commits = run_partitions(output, run.folder, [1, 0, 1])
+            commits = run_all(output, run.folder, [1, 0, 1])
             totals = finish(output, run)
             assert [each.memory for each in commits] == 3 * ["kept" if day else "none"]
             assert (totals.run, totals.urls) == (f"runs/000{day + 1}", wanted)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,10 +18,13 @@ import pyarrow.parquet as pq
 import scale_web
 
 from sitemapreader import FetchOptions, Limits
+from sitemapreader.distributed import run_partition
 from sitemapreader.distributed.options import ScaleOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+    from sitemapreader.distributed import Commit
 
 BAD = frozenset({"failed", "partial", "none"})
 """How a host that is poisoned may end; "none" where its answers look like pages."""
@@ -59,6 +64,12 @@ class WebServer:
         )
         given = {"site_seconds": 10.0} | given
         return ScaleOptions(fetch=fetch, limits=Limits(raw_bytes=2_000_000), **given)
+
+
+def run_all(output: str, run: str, partitions: Iterable[int]) -> list[Commit]:
+    """Read partitions in threads, as an engine does; return their commits."""
+    with ThreadPoolExecutor(4) as pool:
+        return list(pool.map(partial(run_partition, output, run), partitions))
 
 
 @contextmanager

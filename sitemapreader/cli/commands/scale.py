@@ -82,8 +82,7 @@ def _read_hosts(arguments: argparse.Namespace, console: Console) -> int:
     run = _begin(arguments, console)
     known = deque([distributed.status(arguments.output)], maxlen=1)
     with repeat_in_thread(lambda: console.print_line(show_progress(known[-1])), _SECONDS):
-        read = _read_shard if arguments.shard else _read_on_cluster
-        totals = read(arguments, console, run, known)
+        totals = _read_on_cluster(arguments, console, run, known)
     for line in describe_totals(totals):
         console.print_line(line)
     return _find_exit_code(totals)
@@ -116,23 +115,12 @@ def _read_on_cluster(
 ) -> Totals:
     from sitemapreader.distributed import cluster  # noqa: PLC0415 (Dask)
 
-    with cluster.open_client(arguments.scheduler, arguments.workers) as client:
+    workers = 1 if arguments.shard else arguments.workers
+    with cluster.open_client(arguments.scheduler, workers) as client:
         if client.dashboard_link:
             console.print_line(f"dashboard: {client.dashboard_link}")
-        return cluster.read_run(client, arguments.output, run, known.append)
-
-
-def _read_shard(
-    arguments: argparse.Namespace, _console: Console, run: ScaleRun, known: deque[Totals]
-) -> Totals:
-    (number, shards), output = arguments.shard, arguments.output
-    missing = distributed.find_missing(output, run)
-    mine = [partition for partition in missing if partition % shards == number]
-    distributed.run_partitions(
-        output, run.folder, mine, on_commit=lambda commit: known.append(known[-1].count(commit))
-    )
-    totals = distributed.status(output)
-    return distributed.finish(output, run) if totals.committed == totals.partitions else totals
+        shard = arguments.shard or (0, 1)
+        return cluster.read_run(client, arguments.output, run, known.append, shard)
 
 
 def _show_status(arguments: argparse.Namespace) -> int:
