@@ -52,8 +52,6 @@ class WalkLoader:
         self._on_document = on_document
         self._numbers: dict[str, int] = {}
         """URL of a document, after redirects -> its number, from 1."""
-        self._positions: dict[int, int] = {}
-        """Number of a document -> how many of its rows were numbered."""
         self._rows = 0
         self._ended_at: dict[str, datetime] = {}
 
@@ -79,23 +77,15 @@ class WalkLoader:
                 await inserting
 
     def _number(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Return rows with their ids, their documents and their positions in these."""
+        """Return rows with their ids, which rise within a document, and with its number."""
         ids = array("Q", range(self._rows + 1, self._rows + 1 + len(batch)))
         self._rows += len(batch)
-        documents, positions, begin = array("I"), array("I"), 0
+        documents = array("I")
         runs = pc.run_end_encode(batch.column("sitemap"))
         for end, url in zip(runs.run_ends.to_pylist(), runs.values.to_pylist(), strict=True):
-            number, count = self._number_document(url), end - begin
-            last = self._positions.get(number, 0)
-            documents.extend(repeat(number, count))
-            positions.extend(range(last + 1, last + 1 + count))
-            self._positions[number] = last + count
-            begin = end
-        for name, numbers, kind in (
-            ("id", ids, pa.uint64()),
-            ("document", documents, pa.uint32()),
-            ("position", positions, pa.uint32()),
-        ):  # `pa.array` would import pandas, if that is installed
+            documents.extend(repeat(self._number_document(url), end - len(documents)))
+        # `pa.array` would import pandas, if that is installed
+        for name, numbers, kind in ("id", ids, pa.uint64()), ("document", documents, pa.uint32()):
             shared = pa.Array.from_buffers(kind, len(batch), [None, pa.py_buffer(numbers)])
             batch = batch.append_column(name, shared)
         return batch

@@ -196,8 +196,6 @@ class RunSummary:
     what: str = "URLs"
     """Noun for what `printed` counts, in the plural."""
     is_for_many: bool = False
-    is_shard: bool = False
-    """Whether others read the rest of the list, so that there may be nothing to do."""
     printed: int = 0
     unknown: int = 0
     """Lines of a list that are not a source."""
@@ -276,7 +274,7 @@ class RunSummary:
     def find_exit_code(self) -> int:
         """Return the exit code by the rules of docs/exit-codes.md."""
         if not self._is_begun:
-            return USAGE if self.unknown else ALL_READ if self.is_shard else NO_URL
+            return USAGE if self.unknown else NO_URL
         if not self.limit_reached and not self._answered:
             return NOTHING_FETCHED
         if not self.limit_reached and not self._found:
@@ -291,7 +289,7 @@ class RunSummary:
             yield from self._format_asked()
             yield from self._format_lost()
         elif not self.unknown:
-            yield "no source: this shard has none" if self.is_shard else "no source is listed"
+            yield "no source is listed"
 
     def _format_asked(self) -> Iterator[str]:
         sums = self.sums

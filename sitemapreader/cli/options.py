@@ -97,7 +97,6 @@ _WHEN: dict[str, Any] = {"metavar": "WHEN"}
 _WORDS: dict[str, Any] = {"metavar": "CODE,...", "type": parse_fields}
 _COUNT: dict[str, Any] = {"metavar": "N", "type": parse_count}
 _SECONDS: dict[str, Any] = {"metavar": "SECONDS", "type": parse_seconds}
-_SHARD: dict[str, Any] = {"metavar": "K/N", "type": parse_shard}
 _LIMITS, _FETCH = Limits(), FetchOptions()
 
 # A table; formatted, each option would take ten lines.
@@ -285,10 +284,8 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
         Option("--report", "urls", "write one row for each site, how it ended and why: FILE ends "
                "with .jsonl, .csv or .parquet; with .json, all that is known of a single source",
                **_WRITTEN),
-        Option("--shard", "urls", "read only the K-th of N parts of the sites, such as 3/16: for "
-               "several machines; sites of one registrable domain are in one part", **_SHARD),
         Option("--shard", "scale", "read the Kth of N parts in one process, for arrays of jobs",
-               rivals="workers", **_SHARD),
+               metavar="K/N", type=parse_shard, rivals="workers"),
         Option("--scheduler", "scale", "scheduler of a Dask cluster, such as tls://10.0.0.5:8786",
                metavar="ADDRESS", rivals="workers"),
         Option("--workers", "scale", "processes on this machine (default: one for each core)",

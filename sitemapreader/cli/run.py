@@ -7,7 +7,6 @@ the others.
 from __future__ import annotations
 
 import re
-from contextlib import AbstractAsyncContextManager, aclosing
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,9 +26,7 @@ from sitemapreader.many.sources import (
     SiteTask,
     UnreadableError,
     check_task,
-    find_domain,
     find_source,
-    is_in_shard,
     open_pieces,
 )
 from sitemapreader.options import SITE_SECONDS
@@ -38,6 +35,7 @@ from sitemapreader.outcomes import SiteOutcome, SiteStatus
 if TYPE_CHECKING:
     import argparse
     from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
+    from contextlib import AbstractAsyncContextManager
     from typing import TypeAlias
 
     from sitemapreader.many.run import OnSite, SiteRun
@@ -103,7 +101,7 @@ class SourceRun:
         self.arguments = arguments
         self.keywords = make_keywords(arguments)
         self.console = Console.from_arguments(arguments)
-        self.summary = RunSummary(what, is_for_many(arguments), arguments.shard is not None)
+        self.summary = RunSummary(what, is_for_many(arguments))
         self._lists: list[str] = arguments.input_file or []
         self.named = find_sources(arguments, find)
         self._on_end: OnEnd | None = None
@@ -113,12 +111,6 @@ class SourceRun:
 
     async def list_tasks(self) -> AsyncGenerator[SiteTask | str, None]:
         """Yield the sources; a line that is none as it is."""
-        async with aclosing(self._list_all()) as given:
-            async for task in given:
-                if await _is_in_shard(task, self.arguments.shard):
-                    yield task
-
-    async def _list_all(self) -> AsyncGenerator[SiteTask | str, None]:
         for task in self.named:
             yield task
         for path in self._lists:
@@ -224,13 +216,6 @@ def print_lines(run: SourceRun, lines: LineWriter, work: Callable[[], Awaitable[
         return run.finish()
 
     return run_process(write, lines.name, run.console)
-
-
-async def _is_in_shard(task: SiteTask | str, shard: tuple[int, int] | None) -> bool:
-    """Return whether a source is in a shard; what lies on disk is in each."""
-    if shard is None or isinstance(task, str) or (checked := check_task(task)).is_local:
-        return True
-    return is_in_shard(await find_domain(checked), *shard)
 
 
 async def read_lines(pieces: AsyncGenerator[bytes, None]) -> AsyncGenerator[str, None]:

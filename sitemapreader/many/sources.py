@@ -9,7 +9,6 @@ import sys
 from collections.abc import AsyncGenerator, AsyncIterable, Collection, Iterable
 from contextlib import asynccontextmanager, suppress
 from functools import partial
-from hashlib import blake2b
 from itertools import islice
 from typing import TYPE_CHECKING, Literal, TypeAlias
 from urllib.parse import quote
@@ -189,12 +188,6 @@ async def find_domain(task: CheckedTask) -> str:
     if not has_suffixes():
         await asyncio.to_thread(load_suffixes)
     return site_of(host_of(task.url))
-
-
-def is_in_shard(domain: str, number: int, shards: int) -> bool:
-    """Return whether a registrable domain is in a shard, as on every other machine."""
-    digest = blake2b(domain.encode(), digest_size=8).digest()
-    return int.from_bytes(digest, "big") % shards == number
 
 
 # -- many of them

@@ -79,30 +79,13 @@ def test_a_table_and_a_report_of_many_sites(tmp_path: Path, listed: Path, sites:
     assert "not a site" in done.stderr
 
 
-def test_the_parts_of_a_list_are_the_list(listed: Path, sites: list[str]) -> None:
-    """Each site is in one of the parts, and the parts are the same in every run."""
-    parts = [
-        run("-q", "-i", str(listed), "--shard", f"{number}/3", *allow(*sites)).stdout.split()
-        for number in (1, 2, 3)
-    ]
-    whole = run("-q", "-i", str(listed), *allow(*sites)).stdout.split()
-    assert sorted(parts[0] + parts[1] + parts[2]) == sorted(whole)
-    assert len(whole) == 5 * URLS
-
-
-def test_a_list_without_a_site(tmp_path: Path, sites: list[str]) -> None:
-    """An empty list is 1, and leaves the file; the empty part of a list is nothing to do."""
+def test_a_list_without_a_site(tmp_path: Path) -> None:
+    """An empty list is 1, and leaves the file."""
     (tmp_path / "none.txt").write_text("# nobody\n", "utf-8")
-    (tmp_path / "one.txt").write_text(f"{sites[0]}\n", "utf-8")
     (tmp_path / "urls.txt").write_text("of yesterday\n", "utf-8")
     done = run("-i", str(tmp_path / "none.txt"), "-o", str(tmp_path / "urls.txt"))
     assert (done.returncode, (tmp_path / "urls.txt").read_text("utf-8")) == (1, "of yesterday\n")
     assert done.stderr.splitlines()[-1] == "sitemapreader: no source is listed"
-    ended = [
-        run("-i", str(tmp_path / "one.txt"), "--shard", f"{n}/2", *allow(*sites)) for n in (1, 2)
-    ]
-    assert [each.returncode for each in ended] == [0, 0]
-    assert sorted(len(each.stdout.split()) for each in ended) == [0, URLS]
 
 
 def test_private_lines_of_a_list_are_refused(tmp_path: Path, sites: list[str]) -> None:

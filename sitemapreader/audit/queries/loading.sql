@@ -19,7 +19,7 @@ CREATE TEMP MACRO in_utc(moment) AS make_timestamp(epoch_us(moment))
 
 -- insert_urls:
 INSERT INTO url_row BY NAME
-SELECT id, document, position, loc, other_key(loc) AS other_key, is_simple_url(loc) AS is_simple,
+SELECT id, document, loc, other_key(loc) AS other_key, is_simple_url(loc) AS is_simple,
        in_utc(lastmod) AS lastmod, lastmod_text, changefreq, priority
 FROM arriving
 

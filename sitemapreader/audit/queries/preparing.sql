@@ -49,7 +49,7 @@ SELECT u.id, loc, u.key, document, scheme, u.lastmod, lastmod_text, folded,
        path <> '/' AND ends_with(path, '/') AS has_slash,
        rtrim(path, '/') AS bare_path,
        CASE WHEN without_extras(query) = query THEN '' ELSE query END AS extra,
-       place_of(d.rank, position) AS place
+       place_of(d.rank, u.id) AS place
 FROM (
     SELECT *, path_of(key) AS path, query_of(key) AS query FROM members JOIN url USING (id)
 ) u LEFT JOIN document d ON d.id = u.document
@@ -57,7 +57,7 @@ FROM (
 -- link_languages:
 CREATE TABLE hreflang_link AS
 SELECT a.url, a.document, a.hreflang, hash(u.key) AS page, hash(a.key) AS target,
-       place_of(d.rank, u.position) AS place
+       place_of(d.rank, u.id) AS place
 FROM alternate a JOIN url u ON u.id = a.url LEFT JOIN document d ON d.id = a.document
 WHERE a.hreflang IS NOT NULL
 

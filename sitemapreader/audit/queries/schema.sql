@@ -40,9 +40,8 @@ CREATE TABLE document (
 );
 
 CREATE TABLE url_row (
-    id UBIGINT,                -- the number by which image, video, news and alternate name it
+    id UBIGINT,                -- by which others name it; rises within a document
     document UINTEGER,
-    position UINTEGER,         -- from 1, within the document
     loc VARCHAR,               -- as written
     other_key VARCHAR,         -- the key, where it differs from loc
     is_simple BOOLEAN,         -- only a-z, 0-9, ., -, _ and ~ between single slashes: its own key
@@ -105,7 +104,7 @@ CREATE MACRO place_of(rank, number) AS (coalesce(rank, 4294967295)::UBIGINT << 3
 CREATE MACRO folder_of(key) AS regexp_extract(key, '^[^/]*//[^/?]*/?(?:[^/?]+/){0,2}');
 
 CREATE VIEW url AS
-SELECT id, document, position, loc,
+SELECT id, document, loc,
        coalesce(other_key, loc) AS key,
        scheme_of(coalesce(other_key, loc)) AS scheme,
        host_of(coalesce(other_key, loc)) AS host, -- in lower case, with an unusual port

@@ -8,7 +8,7 @@
 -- advice: Link to them, or take them out.
 -- source: https://www.screamingfrog.co.uk/guides/sitemaps/
 SELECT min(u.loc) AS url, '' AS detail,
-       arg_min(u.document, place_of(d.rank, u.position)) AS document
+       arg_min(u.document, place_of(d.rank, u.id)) AS document
 FROM url u LEFT JOIN document d ON d.id = u.document
 WHERE u.key NOT IN (SELECT key FROM known)
 GROUP BY u.key

@@ -19,7 +19,7 @@ FROM (
 ) l
 JOIN url_row page ON page.id = l.url
 JOIN (
-    SELECT hash(u.key) AS page, arg_min(u.loc, place_of(d.rank, u.position)) AS loc
+    SELECT hash(u.key) AS page, arg_min(u.loc, place_of(d.rank, u.id)) AS loc
     FROM url u LEFT JOIN document d ON d.id = u.document
     WHERE u.key IN (SELECT key FROM alternate) GROUP BY ALL
 ) target ON target.page = l.target

@@ -5,9 +5,9 @@
 -- meaning: Visitors whose language is not among the versions get one by chance.
 -- advice: Name the page for all others as x-default.
 -- source: https://developers.google.com/search/docs/specialty/international/localized-versions
-SELECT arg_min(u.loc, place_of(d.rank, u.position)) AS url,
+SELECT arg_min(u.loc, place_of(d.rank, u.id)) AS url,
        codes || ' (' || count(*) || ' URLs)' AS detail,
-       arg_min(u.document, place_of(d.rank, u.position)) AS document
+       arg_min(u.document, place_of(d.rank, u.id)) AS document
 FROM (
     SELECT url, string_agg(DISTINCT hreflang, ', ' ORDER BY hreflang) AS codes
     FROM alternate WHERE hreflang IS NOT NULL
