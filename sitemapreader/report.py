@@ -201,17 +201,12 @@ class Report:
         self.counts[code] += 1
         if document is not None and document.count_issues(code) > MAX_ISSUES_PER_DOCUMENT:
             return False
-        if self._keep(issue) and document is not None:
-            document.issues += (issue,)
-        return True
-
-    def _keep(self, issue: Issue) -> bool:
-        """Add an Issue to the list if its code has room; return whether it had."""
-        has_room = self._kept[issue.code] < MAX_ISSUES_PER_WALK
-        if has_room:
-            self._kept[issue.code] += 1
+        if self._kept[code] < MAX_ISSUES_PER_WALK:
+            self._kept[code] += 1
             self.issues.append(issue)
-        return has_room
+            if document is not None:
+                document.issues += (issue,)
+        return True
 
     def add_counts(self, counts: Counter[IssueCode], document: Document) -> None:
         """Add the Issues of a document that were only counted: those past the first ten."""
@@ -220,18 +215,6 @@ class Report:
             if missing > 0:
                 document.count_issues(code, missing)
                 self.counts[code] += missing
-
-    def merge(self, other: Report) -> None:
-        """Add the outcomes, Issues and counts of a walk that has ended."""
-        self.documents += other.documents
-        self.counts += other.counts
-        self.statuses += other.statuses
-        self.left_out += other.left_out
-        self.entries += other.entries
-        self.bytes_raw += other.bytes_raw
-        self._lost |= other._lost
-        for issue in other.issues:
-            self._keep(issue)
 
     def end_document(self, document: Document, status: Status, reason: str = "") -> None:
         """Record the outcome of a document, unless it has one already."""

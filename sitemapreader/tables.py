@@ -15,14 +15,13 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias, Unpack
 
 from sitemapreader.errors import name_extra
 from sitemapreader.fetch.local import FolderFetcher
-from sitemapreader.issues import Issue, Severity, excerpt, show_url
-from sitemapreader.many import SiteRun, SiteTask, walk_many
+from sitemapreader.issues import Issue, Severity, show_url
 from sitemapreader.models import Event, SitemapEntry, UrlEntry
-from sitemapreader.outcomes import SiteOutcome, Status
-from sitemapreader.output.columns import choose_columns
+from sitemapreader.outcomes import Status
+from sitemapreader.output.columns import COLUMNS
 from sitemapreader.report import Report
 from sitemapreader.rows import BATCH_ROWS
-from sitemapreader.urls import check_url, has_web_scheme, path_of
+from sitemapreader.urls import has_web_scheme, path_of
 from sitemapreader.walker import walk_sync
 from sitemapreader.walker.walks import Walk
 
@@ -30,35 +29,32 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-    from sitemapreader.many.run import SiteWalk
     from sitemapreader.walker.config import WalkArguments
 
 Site: TypeAlias = "str | Path"
 """URL of a site, sitemap or page, or the path of a folder."""
-Source: TypeAlias = "Site | Iterable[Site] | Walk | Iterable[Event] | None"
-"""A site or several, a walk that was entered, or what `read` gives."""
+Source: TypeAlias = "Site | Walk | Iterable[Event] | None"
+"""A site, a walk that was entered, or what `read` gives."""
 
 _EVENTS = (UrlEntry, SitemapEntry, Issue)
 _USAGE = (
-    "pass the URL of a site or a list of such URLs, the path of a folder, "
-    "one walk_sync(...) that was entered, or entries, as read(...) of bytes gives them"
+    "pass the URL of a site, the path of a folder, one walk_sync(...) that was entered, or "
+    "entries, as read(...) of bytes gives them; for several sites, concatenate a table of each"
 )
-_NOTHING = object()
 _Batches: TypeAlias = "Generator[pa.RecordBatch, None, None]"
 _MAX_LISTED = 100
 """Issues and documents in a `WalkSummary`, which is written into files."""
 _NAMED = 3
-"""Sites, documents and kinds of Issues that a warning names."""
+"""Documents and kinds of Issues that a warning names."""
 _DOCUMENT_FIELDS = ("url", "status", "reason", "http_status")
 _NOT_WHOLE = (Status.FAILED, Status.PARTIAL)
 
 
 def to_dataframe(source: Source = None, **arguments: Unpack[WalkArguments]) -> pd.DataFrame:
-    """Return all URLs of one or several sites as a DataFrame; in notebooks too.
+    """Return all URLs of a site as a DataFrame; in notebooks too.
 
     ```python
     frame = to_dataframe("https://example.org/", since=datetime(2026, 1, 1, tzinfo=UTC))
-    frame = to_dataframe(["https://example.org/", "https://example.com/"])
     frame = to_dataframe(sitemaps=["https://example.org/sitemap.xml"])
     frame = to_dataframe(read(data))
     ```
@@ -69,12 +65,10 @@ def to_dataframe(source: Source = None, **arguments: Unpack[WalkArguments]) -> p
             - URL of a site, or of a sitemap, page or robots.txt. What turns out to be a page, or
               is not there, is searched below.
             - Path of a folder, which is read as `FolderFetcher` reads it.
-            - Several of these: a list, a column of a DataFrame, any iterable. They are walked one
-              after the other, each once, and the first column, `site`, says which a row is of.
             - A walk that was entered, made by `walk_sync`.
             - Entries, or all events, as `read` gives them. The children of an index among those
               are counted, not fetched.
-        arguments: the keyword arguments of `walk`, with sites or instead of one.
+        arguments: the keyword arguments of `walk`, with a site or instead of one.
 
     Raises TypeError for anything else, and what `walk` raises.
 
@@ -130,14 +124,13 @@ class WalkSummary(dict[str, Any]):
 
     Its keys: "complete", "entries", "children" (listed, but never to be read: see `to_dataframe`),
     "statuses" and "counts" (of documents, of Issues), "documents" (failed or partial) and "issues";
-    of these two the first hundred. For several sites "sites" has "complete" and "entries" of each.
-    Copies of a table share it.
+    of these two the first hundred. Copies of a table share it.
 
     Attributes:
-        report: all that was reported, of all sites together.
+        report: all that was reported.
     """
 
-    def __init__(self, report: Report, children: int = 0, **more: Any) -> None:
+    def __init__(self, report: Report, children: int = 0) -> None:
         lost = [document for document in report.documents if document.status in _NOT_WHOLE]
         documents = [document.to_dict() for document in lost[:_MAX_LISTED]]
         super().__init__(
@@ -146,7 +139,6 @@ class WalkSummary(dict[str, Any]):
             children=children,
             documents=[{name: each[name] for name in _DOCUMENT_FIELDS} for each in documents],
             issues=[issue.to_dict() for issue in report.issues[:_MAX_LISTED]],
-            **more,
         )
         self.report = report
 
@@ -157,8 +149,6 @@ class WalkSummary(dict[str, Any]):
         """Warn if something was lost; `hint` says where the details are."""
         if self["complete"]:
             return
-        sites = self.get("sites", {})
-        lost = [excerpt(site) for site, how in sites.items() if not how["complete"]]
         documents = [f"{show_url(each['url'])} {each['status']}" for each in self["documents"]]
         documents.sort()  # which of several ends first is chance
         # only Issues that cost something; of a walk that has none such, all
@@ -167,11 +157,7 @@ class WalkSummary(dict[str, Any]):
         codes = [f"{count} {code}" for code, count in counts.items() if code.severity is worst]
         said = [
             f"{kind}: {', '.join(names[:_NAMED])}{', ...' if len(names) > _NAMED else ''}"
-            for kind, names in (
-                (f"{len(lost)} of {len(sites)} sites", lost),
-                ("documents", documents),
-                ("Issues", codes),
-            )
+            for kind, names in (("documents", documents), ("Issues", codes))
             if names
         ]
         if self["children"]:
@@ -184,10 +170,8 @@ class RowSource:
     """The rows of a source, some thousands at once; iterated once, then closed."""
 
     def __init__(self, source: Source, arguments: WalkArguments) -> None:
-        self.has_sites = False
-        """Whether several sites were given, or could have been."""
         self.summary = WalkSummary(Report(0))
-        """Of the walks; complete once the iteration is over."""
+        """Of the walk; complete once the iteration is over."""
         self._batches = self._open(source, arguments)
 
     def open_reader(self, hint: str = "") -> pa.RecordBatchReader:
@@ -196,8 +180,7 @@ class RowSource:
 
         import pyarrow as pa  # isort: skip (the line above says how to get it)
 
-        schema = make_schema(choose_columns(None, has_sites=self.has_sites))
-        return pa.RecordBatchReader.from_batches(schema, self._stream(hint))
+        return pa.RecordBatchReader.from_batches(make_schema(COLUMNS), self._stream(hint))
 
     def _stream(self, hint: str) -> _Batches:
         with closing(self._batches):
@@ -213,20 +196,12 @@ class RowSource:
             return self._follow(source)
         if not isinstance(source, Iterable) or isinstance(source, Mapping | bytes | bytearray):
             raise _mistaken(source)
-        items = iter(source)
-        first = next(items, _NOTHING)
-        if isinstance(first, str | Path):
-            self.has_sites = True
-            return self._read_sites(_check_sites([first, *items], arguments))
         _refuse_arguments(arguments)
-        if first is _NOTHING:
-            if not isinstance(source, Iterator):  # which may be a document without records
-                said = f"{type(source).__name__} is empty: {_USAGE}"
-                warnings.warn(said, IncompleteWarning, stacklevel=4)
-            return self._sort(iter(()))
-        if not isinstance(first, _EVENTS):
-            raise _mistaken(first, " in the list")
-        return self._sort(chain([first], items))
+        events = iter(source)
+        first = list(islice(events, 1))
+        if first and not isinstance(first[0], _EVENTS):
+            raise _mistaken(first[0], " in the list")
+        return self._sort(chain(first, events))
 
     def _read_site(self, walking: Walk) -> _Batches:
         with walking:
@@ -235,20 +210,6 @@ class RowSource:
     def _follow(self, walking: Walk) -> _Batches:
         yield from walking.record_batches()
         self.summary = WalkSummary(walking.report)
-
-    def _read_sites(self, run: SiteRun) -> _Batches:
-        sites, everything = {}, Report(0)
-
-        async def note(site: SiteWalk, _: SiteOutcome) -> None:
-            if site.walk is not None:
-                report = site.walk.report
-                sites[site.name] = {"complete": report.complete, "entries": report.entries}
-                everything.merge(report)
-
-        run.report_to(note)
-        with run as entered:
-            yield from entered.record_batches()
-        self.summary = WalkSummary(everything, sites=sites)
 
     def _sort(self, events: Iterator[object]) -> _Batches:
         from sitemapreader.output.arrow import make_batch
@@ -295,23 +256,6 @@ def _find_folder(source: Site, arguments: WalkArguments) -> FolderFetcher | None
     if arguments.get("fetcher"):
         raise TypeError("a folder is read by a fetcher of its own: leave out fetcher=")
     return FolderFetcher(str(path))
-
-
-def _check_sites(sites: list[object], arguments: WalkArguments) -> SiteRun:
-    """Return the run over sites; raise if one of them is invalid, before any request."""
-    if arguments.get("sitemaps"):
-        raise TypeError("sitemaps= goes with one site: walk several one by one, or leave it out")
-    tasks = []
-    for site in sites:
-        if not isinstance(site, str | Path):
-            raise _mistaken(site, " among sites")
-        if folder := _find_folder(site, arguments):
-            tasks.append(SiteTask(folder.base_url, "site", fetcher=folder, name=str(site)))
-        else:
-            check_url("each of the sites", str(site))
-            tasks.append(SiteTask(str(site), trusted=arguments.get("trusted", True)))
-    # one at a time, so that the rows of a site stand together
-    return walk_many(tasks, at_once=1, site_seconds=None, **arguments)  # type: ignore[misc] # no sitemaps
 
 
 def _refuse_arguments(arguments: WalkArguments) -> None:

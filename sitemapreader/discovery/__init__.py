@@ -23,8 +23,7 @@ from sitemapreader.issues import IssueCode, make_issue
 from sitemapreader.models import Format, SitemapEntry, Via
 from sitemapreader.options import one_of
 from sitemapreader.outcomes import REFUSALS, Document, Role, Status, issue_from_error
-from sitemapreader.readers.charset import charset_of
-from sitemapreader.readers.links import read_header_hints, read_page_hints
+from sitemapreader.readers.links import find_hints
 from sitemapreader.readers.records.vocabulary import check_formats
 from sitemapreader.urls import (
     check_url,
@@ -32,7 +31,6 @@ from sitemapreader.urls import (
     name_as_site,
     origin_of,
     parse_url,
-    url_key,
 )
 
 if TYPE_CHECKING:
@@ -276,7 +274,7 @@ class SiteSearch:
                 status = Status.SKIPPED if error.code in REFUSALS else Status.FAILED
                 context.report.end_document(document, status, str(error.code))
                 return judge_failures([document])
-            entries = _find_links(page, feeds=search.feeds)
+            entries = find_hints(page.data, page.url, page.headers, feeds=search.feeds)
             document.children = len(entries)
             status, reason = Status.COMPLETE, ""
             if page.fault is not None:
@@ -285,7 +283,7 @@ class SiteSearch:
             context.report.end_document(document, status, reason)
         tried = await self.try_entries(list(entries.values()))
         if tried is not ProbeResult.FOUND and not found and not search.feeds:
-            links = _find_links(page, feeds=True)
+            links = find_hints(page.data, page.url, page.headers, feeds=True)
             if feeds := [link for key, link in links.items() if key not in entries]:
                 said = f"{len(feeds)} feeds" if len(feeds) > 1 else None
                 await self._report(IssueCode.FEED_NOT_READ, url=feeds[0].loc, value=said)
@@ -323,15 +321,3 @@ async def _find_move(site: str, page: SmallBody) -> str:
         return ""
     is_meant = page.is_permanent or await belongs_to_any("site", [site], page.url)
     return page.url if is_meant else ""
-
-
-def _find_links(page: SmallBody, *, feeds: bool) -> dict[str, SitemapEntry]:
-    """Return the sitemaps, and with `feeds` the feeds, that a page links to, by key."""
-    header, charset = page.headers.get("link", ""), charset_of(page.headers)
-    entries: dict[str, SitemapEntry] = {}
-    for entry in (
-        *read_header_hints(header, page.url, feeds=feeds),
-        *read_page_hints(page.data, page.url, charset=charset, feeds=feeds),
-    ):
-        entries.setdefault(url_key(entry.loc), entry)
-    return entries

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from sitemapreader.issues import IssueCode
 from sitemapreader.models import Event, Format, SitemapEntry, UrlEntry, Via
 from sitemapreader.options import PROTOCOL_MAX_LOC_CHARS
-from sitemapreader.readers.charset import media_type_of, start_transcoder
+from sitemapreader.readers.charset import charset_of, media_type_of, start_transcoder
 from sitemapreader.readers.markup import UNFINISHED, scan_page, write_opening
 from sitemapreader.readers.stats import ReadStats
 from sitemapreader.urls import (
@@ -26,7 +26,7 @@ from sitemapreader.urls import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from sitemapreader.options import Limits
 
@@ -53,19 +53,38 @@ _LINK_PARAMETER = re.compile(
 )
 
 
-def read_page_hints(
-    data: bytes, url: str, *, charset: str | None = None, feeds: bool = False
-) -> list[SitemapEntry]:
-    """Return the sitemaps that a page links to, and feeds if asked for; never raises.
+def find_hints(
+    data: bytes, url: str, headers: Mapping[str, str], *, feeds: bool = False
+) -> dict[str, SitemapEntry]:
+    """Return the sitemaps that a page links to, and feeds if asked for, by their keys.
 
-    `url` is its address after redirects. In an unsupported encoding it gives no hints.
+    Its `Link:` header counts before its elements. Never raises; the elements of a page in an
+    unsupported encoding give no hints.
+
+    Args:
+        data: the body, its content coding undone.
+        url: its address, after redirects.
+        headers: of the answer, by lower-case name.
+        feeds: whether feeds are wanted too.
     """
-    tokens = scan_page(decode_page(data, charset), write_opening("link", "base"))
-    found = [token for token in tokens if token.name in ("link", "base")][:MAX_LINKS]
-    links = [token.attributes for token in found if token.name == "link"]
-    bases = (token.attributes.get("href", "") for token in found if token.name == "base")
-    base = next(filter(None, bases), "")  # the first one counts
-    return _list_sitemaps(links, resolve_base(url, base), url, Via.HTML, feeds=feeds)
+    tokens = scan_page(decode_page(data, charset_of(headers)), write_opening("link", "base"))
+    read = [token for token in tokens if token.name in ("link", "base")][:MAX_LINKS]
+    hrefs = (token.attributes.get("href", "") for token in read if token.name == "base")
+    base = resolve_base(url, next(filter(None, hrefs), ""))  # the first one counts
+    elements = (token.attributes for token in read if token.name == "link")
+    found: dict[str, SitemapEntry] = {}
+    for via, origin, links in (
+        (Via.HEADER, url, parse_links(headers.get("link", ""))),
+        (Via.HTML, base, elements),
+    ):
+        for link in links:
+            relations = link.get("rel", "").lower().split()
+            is_feed = "alternate" in relations and media_type_of(link.get("type", "")) in FEED_TYPES
+            if "sitemap" in relations or (feeds and is_feed):
+                target = resolve_link(origin, link.get("href", ""))
+                if target is not None and len(found) < MAX_HINTS:
+                    found.setdefault(url_key(target), SitemapEntry(target, None, via, url))
+    return found
 
 
 def resolve_base(page: str, href: str) -> str:
@@ -75,11 +94,6 @@ def resolve_base(page: str, href: str) -> str:
     """
     is_short = len(href) < PROTOCOL_MAX_LOC_CHARS
     return (resolve(page, href.strip()) or page) if is_short else _NO_BASE
-
-
-def read_header_hints(value: str, url: str, *, feeds: bool = False) -> list[SitemapEntry]:
-    """Return the sitemaps that the `Link:` header (RFC 8288) of a page names."""
-    return _list_sitemaps(parse_links(value), url, url, Via.HEADER, feeds=feeds)
 
 
 def parse_links(value: str) -> list[dict[str, str]]:
@@ -105,20 +119,6 @@ def resolve_link(base: str, href: str) -> str | None:
     href = href.strip()
     url = resolve(base, href) if href and len(href) < PROTOCOL_MAX_LOC_CHARS else None
     return None if url is None or find_url_error(url) else url
-
-
-def _list_sitemaps(
-    links: Iterable[Mapping[str, str]], base: str, page: str, via: Via, *, feeds: bool
-) -> list[SitemapEntry]:
-    found: dict[str, SitemapEntry] = {}
-    for link in links:
-        relations = link.get("rel", "").lower().split()
-        is_feed = "alternate" in relations and media_type_of(link.get("type", "")) in FEED_TYPES
-        if "sitemap" in relations or (feeds and is_feed):
-            url = resolve_link(base, link.get("href", ""))
-            if url is not None and len(found) < MAX_HINTS:
-                found.setdefault(url_key(url), SitemapEntry(url, None, via, page))
-    return list(found.values())
 
 
 def find_meta_charset(data: bytes) -> str | None:

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import io
-import json
-import shutil
 import threading
-import warnings
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,7 +23,7 @@ pd = pytest.importorskip("pandas", reason="no pandas: pip install .[pandas]")
 from sitemapreader import read_batches, to_dataframe  # noqa: E402 (they need these two)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
 NAMES = [column.name for column in COLUMNS]
 EXAMPLE = "https://www.example.org/"
@@ -204,86 +201,15 @@ async def test_others_take_a_stream() -> None:
         assert connection.execute(query).fetchone() == (43, 3, 1.0)
 
 
-# -- several sites
+# -- what was lost
 
-ONE, TWO, GONE = "https://one.example/", "https://two.example/", "https://gone.example/"
+GONE = "https://gone.example/"
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "to_dataframe": to_dataframe,
     "read_batches": lambda *args, **kwargs: read_batches(*args, **kwargs).read_all(),
 }
 PAGE = b"<!doctype html><title>x</title>"
 FOLDER = package.ROOT / "testdata" / "site"
-
-
-def sites() -> MemoryFetcher:
-    """Return two sites with two and three URLs; every other one is a 404."""
-    pages: Pages = {
-        f"{ONE}sitemap.xml": urlset(f"{ONE}1", f"{ONE}2"),
-        f"{TWO}sitemap.xml": urlset(*(f"{TWO}{number}" for number in range(3))),
-        **{f"https://{name}.example/": PAGE for name in ("gone", *range(9))},
-    }
-    return MemoryFetcher(pages)
-
-
-def rows_of(table: Any) -> list[tuple[str, str]]:
-    """List the pairs of site and loc, of a table of either kind."""
-    frame = table if isinstance(table, pd.DataFrame) else table.to_pandas()
-    return list(zip(frame["site"], frame["loc"], strict=True))
-
-
-EXPECTED = [(ONE, f"{ONE}1"), (ONE, f"{ONE}2"), *((TWO, f"{TWO}{number}") for number in range(3))]
-WAYS: dict[str, Callable[[list[str]], Iterable[str]]] = {
-    "list": list,
-    "tuple": tuple,
-    "generator": iter,
-    "column of a frame": pd.Series,
-}
-
-
-@for_each("function", FUNCTIONS.values())
-@for_each("way", WAYS)
-def test_several_sites(function: Callable[..., Any], way: str) -> None:
-    """Any iterable of sites gives the rows of all, each with its site, in the first column."""
-    table = function(WAYS[way]([ONE, TWO]), fetcher=sites())
-    assert rows_of(table) == EXPECTED
-    names = list(table.columns) if function is to_dataframe else table.column_names
-    assert names[0] == "site"
-
-
-def test_a_site_that_is_listed_twice_is_read_once() -> None:
-    """Two spellings of one site are one, so that no row is there twice."""
-    fetcher = sites()
-    frame = to_dataframe([ONE, "https://ONE.example:443", TWO, ONE], fetcher=fetcher)
-    assert rows_of(frame) == EXPECTED
-    assert fetcher.requested.count(f"{ONE}sitemap.xml") == 1
-
-
-def test_the_column_of_sites_depends_on_what_was_passed() -> None:
-    """A list of one site has it, a site and a list of entries have not."""
-    assert rows_of(to_dataframe([ONE], fetcher=sites())) == EXPECTED[:2]
-    with walk_sync(ONE, fetcher=sites()) as entries:
-        chosen = [entry for entry in entries if entry.loc.endswith("2")]
-    for frame in (to_dataframe(ONE, fetcher=sites()), to_dataframe(chosen)):
-        assert "site" not in frame
-    assert frame["loc"].tolist() == [f"{ONE}2"]
-
-
-def test_a_site_that_fails_is_named_and_stops_nobody() -> None:
-    """The others are read; the warning and the outcome say which was not, and why."""
-    with pytest.warns(IncompleteWarning) as warned:
-        frame = to_dataframe([ONE, GONE, TWO], fetcher=sites())
-    assert rows_of(frame) == EXPECTED
-    said = str(warned[0].message)
-    assert said.startswith(f"not everything was read (1 of 3 sites: {GONE}; Issues: 1 no-sitemap)")
-    assert warned[0].filename == __file__
-    outcome = frame.attrs["walk"]
-    assert outcome["sites"] == {
-        ONE: {"complete": True, "entries": 2},
-        GONE: {"complete": False, "entries": 0},
-        TWO: {"complete": True, "entries": 3},
-    }
-    assert (outcome["complete"], outcome["entries"], outcome.report.entries) == (False, 5, 5)
-    json.dumps(outcome)
 
 
 def test_the_words_of_a_warning() -> None:
@@ -302,11 +228,7 @@ def test_the_words_of_a_warning() -> None:
     mixed = said(SITE, MemoryFetcher(pages))
     assert f"documents: {child} partial, {gone} failed; " in mixed
     assert "bare-ampersand" not in mixed
-    bad = [f"{GONE}\x1b[31m", *(f"https://{number}.example/" for number in range(9))]
-    many = said([*bad, ONE], sites())
-    assert "10 of 11 sites: " in many
-    assert ", ...; documents: " in many
-    assert "\x1b" not in many
+    assert "\x1b" not in said(f"{GONE}\x1b[31m", MemoryFetcher({}))
 
 
 # -- folders and pages
@@ -319,29 +241,20 @@ def test_a_folder(function: Callable[..., Any], kind: Callable[[Path], Any]) -> 
     assert len(function(kind(FOLDER))) == 43
 
 
-def test_folders_and_urls_in_one_list(tmp_path: Path) -> None:
-    """Each is read in its own way, and named as it was given."""
-    mixed: list[str | Path] = [FOLDER, ONE]
+def test_a_folder_has_its_own_fetcher() -> None:
+    """Another one beside it is refused."""
     with pytest.raises(TypeError, match="leave out fetcher="):
-        to_dataframe(mixed, fetcher=sites())
-    shutil.copytree(FOLDER, tmp_path / "copy")
-    mixed = [FOLDER, str(tmp_path / "copy")]
-    frame = to_dataframe(mixed)
-    assert frame["site"].value_counts().to_dict() == {str(FOLDER): 43, mixed[1]: 43}
+        to_dataframe(FOLDER, fetcher=MemoryFetcher({}))
 
 
 # -- entries
 
 
-def test_a_list_of_nothing_is_said() -> None:
-    """An empty list gives a warning with the columns; an empty document gives the columns."""
-    with pytest.warns(IncompleteWarning, match="list is empty: pass the URL") as warned:
-        assert len(to_dataframe([])) == 0
-    assert warned[0].filename == __file__
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert len(to_dataframe(read(urlset()))) == 0
-        assert len(to_dataframe(iter(()))) == 0
+def test_nothing_is_a_table_without_rows() -> None:
+    """An empty document gives the columns, as an empty list does."""
+    for nothing in (read(urlset()), iter(()), []):
+        frame = to_dataframe(nothing)
+        assert (len(frame), list(frame.columns)) == (0, NAMES)
 
 
 # -- misuse
@@ -351,12 +264,11 @@ MISTAKES: dict[str, tuple[Callable[[], Any], str]] = {
     "bytes": (lambda: b"<urlset/>", r"bytes is not a source of rows: .*read\(\.\.\.\) of bytes"),
     "open file": (lambda: io.BytesIO(b"<urlset/>"), "bytes in the list"),
     "number": (lambda: 5, "int is not a source of rows"),
-    "mapping": (lambda: {ONE: 1}, "dict is not a source of rows"),
-    "list of lists": (lambda: [[ONE]], "list in the list"),
-    "sites and entries": (lambda: [ONE, *read(urlset(ONE))], "UrlEntry among sites"),
-    "entries and sites": (lambda: [*read(urlset(ONE)), ONE], "str among entries"),
-    "a column with gaps": (lambda: pd.Series([ONE, float("nan")]), "float among sites"),
-    "list of walks": (lambda: [walk_sync(ONE)], "Walk in the list .*one walk_sync"),
+    "mapping": (lambda: {SITE: 1}, "dict is not a source of rows"),
+    "list of lists": (lambda: [[SITE]], "list in the list"),
+    "several sites": (lambda: [SITE, GONE], "str in the list .*for several sites, concatenate"),
+    "entries and sites": (lambda: [*read(urlset(SITE)), SITE], "str among entries"),
+    "list of walks": (lambda: [walk_sync(SITE)], "Walk in the list .*one walk_sync"),
 }
 
 
@@ -370,33 +282,17 @@ def test_what_means_nothing_is_refused(name: str, function: Callable[..., Any]) 
 
 
 def test_nothing_is_fetched_before_a_mistake_is_said(tmp_path: Path) -> None:
-    """The last item of a list is checked before the first site is asked."""
+    """What cannot be walked, or is given twice, is refused before the first request."""
     file = tmp_path / "sitemap.xml"
-    file.write_bytes(urlset(ONE))
+    file.write_bytes(urlset(SITE))
     wrong: list[tuple[Any, type[Exception], str]] = [
-        ([ONE, TWO, 3], TypeError, "int among sites"),
-        ([ONE, "two.example"], ValueError, "each of the sites must be a full URL"),
-        ([ONE, "ftp://two.example/"], ValueError, "full URL"),
-        ([ONE, ""], ValueError, "full URL"),
         ("", ValueError, "nothing to walk: give a site"),
-        ([ONE, Path("not-there")], ValueError, "'not-there' is not a folder"),
+        ("two.example", ValueError, "full URL"),
+        (Path("not-there"), ValueError, "'not-there' is not a folder"),
         (str(file), ValueError, r"is not a folder: read a file with read\(open"),
     ]
     for source, kind, said in wrong:
-        fetcher = sites()
         with pytest.raises(kind, match=said):
-            to_dataframe(source, fetcher=fetcher)
-        assert fetcher.requested == []
-
-
-def test_arguments_for_several_sites() -> None:
-    """They hold for each site, and are checked before the first one is asked."""
+            to_dataframe(source)
     with pytest.raises(TypeError, match="unique: give the arguments"):
         read_batches([], unique=True)
-    assert len(to_dataframe([ONE, TWO], fetcher=sites(), include="[12]$")) == 4
-    with pytest.raises(TypeError, match="goes with one site"):
-        to_dataframe([ONE, TWO], sitemaps=[f"{ONE}sitemap.xml"])
-    fetcher = sites()
-    with pytest.raises(ValueError, match="regular expression"):
-        to_dataframe([ONE, TWO], fetcher=fetcher, include="(")
-    assert fetcher.requested == []

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from timing import is_linear
 
 from sitemapreader.models import SitemapEntry, Via
-from sitemapreader.readers.links import MAX_HINTS, read_header_hints, read_page_hints
+from sitemapreader.readers.links import MAX_HINTS, find_hints
 
 PAGE = "https://example.org/blog/"
 RSS = '<link rel=alternate type="application/rss+xml" href=/rss>'
@@ -17,7 +17,8 @@ RSS = '<link rel=alternate type="application/rss+xml" href=/rss>'
 
 def found(markup: str | bytes, *, charset: str | None = None, feeds: bool = False) -> list[str]:
     data = markup.encode() if isinstance(markup, str) else markup
-    return [entry.loc for entry in read_page_hints(data, PAGE, charset=charset, feeds=feeds)]
+    headers = {"content-type": f"text/html; charset={charset}"} if charset else {}
+    return [entry.loc for entry in find_hints(data, PAGE, headers, feeds=feeds).values()]
 
 
 ONE = ["https://example.org/s.xml"]
@@ -93,11 +94,11 @@ def test_encodings(data: bytes, charset: str | None) -> None:
 
 def test_an_entry_says_where_it_is_from() -> None:
     """What a page or a header names carries the page's URL and the way it was found."""
-    (entry,) = read_page_hints(b"<link rel=sitemap href=/s.xml>", PAGE)
+    (entry,) = find_hints(b"<link rel=sitemap href=/s.xml>", PAGE, {}).values()
     assert entry == SitemapEntry("https://example.org/s.xml", via=Via.HTML, sitemap=PAGE)
-    value = '</f>; rel=alternate; type="application/atom+xml"'
-    assert read_header_hints(value, PAGE) == []
-    (entry,) = read_header_hints(value, PAGE, feeds=True)
+    headers = {"link": '</f>; rel=alternate; type="application/atom+xml"'}
+    assert find_hints(b"", PAGE, headers) == {}
+    (entry,) = find_hints(b"<link rel=sitemap href=/f>", PAGE, headers, feeds=True).values()
     assert (entry.loc, entry.via) == ("https://example.org/f", Via.HEADER)
 
 
@@ -115,7 +116,7 @@ def test_an_entry_says_where_it_is_from() -> None:
 )
 def test_link_header(value: str, urls: list[str]) -> None:
     """A Link header gives the sitemaps it names, whatever else it has."""
-    assert [entry.loc for entry in read_header_hints(value, PAGE)] == urls
+    assert [entry.loc for entry in find_hints(b"", PAGE, {"link": value}).values()] == urls
 
 
 def test_there_is_an_end() -> None:
@@ -146,7 +147,5 @@ def test_hostile_pages_cost_little(piece: str) -> None:
 def test_nothing_raises(data: bytes) -> None:
     """Whatever the bytes are, nothing is raised and every URL is absolute."""
     text = data.decode("latin-1")
-    for entry in read_page_hints(data, PAGE, feeds=True) + read_header_hints(
-        text, PAGE, feeds=True
-    ):
+    for entry in find_hints(data, PAGE, {"link": text}, feeds=True).values():
         assert entry.loc.lower().startswith(("http://", "https://"))
