@@ -92,8 +92,8 @@ class ZlibStream:
             if self._ended:
                 self._buffer = self._buffer[:_KEPT_BYTES]
 
-    def close(self) -> None:
-        """Raise DecompressionError if the data ended too early."""
+    def close(self) -> Iterator[bytes]:
+        """Raise DecompressionError if the data ended too early; no output is left."""
         if self._stream is not None or not self._members:
             raise DecompressionError(IssueCode.COMPRESSION_TRUNCATED)
         if self._buffer:
@@ -103,6 +103,7 @@ class ZlibStream:
                 if is_document
                 else IssueCode.COMPRESSION_TRAILING_BYTES
             )
+        return iter(())
 
     def _open_member(self) -> bool:
         """Begin what the buffer begins with; return whether there is enough of it."""
@@ -152,7 +153,9 @@ def _recover_prefix(stream: zlib._Decompress, data: bytes) -> Iterator[bytes]:
 
 MISSING_BROTLI = "br: install the extra `speedups` (brotli 1.2 or later)"
 _INPUT_BYTES = 64
-"""Input of one call: a call that fails yields nothing, so a small one loses little output."""
+"""Input of one call: a call that fails yields nothing, so a small one loses little output.
+
+Calls begin at multiples of it, so that what is lost does not depend on how the data comes."""
 _OUTPUT_BYTES = 32_768
 """Output of one step; one call of the library yields at most three times as much."""
 
@@ -171,13 +174,25 @@ class BrotliStream:
                 import brotlicffi as brotli  # noqa: PLC0415 (the same for PyPy)
             except ImportError:
                 raise DecompressionError(IssueCode.CONTENT_ENCODING, MISSING_BROTLI) from None
-        self._stream, self._error = brotli.Decompressor(), brotli.error
+        self._stream, self._error, self._waiting = brotli.Decompressor(), brotli.error, b""
         # SECURITY: older versions cannot bound the output of a call: 1 kB may become 600 MB at once
         if not hasattr(self._stream, "can_accept_more_data"):
             raise DecompressionError(IssueCode.CONTENT_ENCODING, MISSING_BROTLI)
 
     def feed(self, data: bytes) -> Iterator[bytes]:
         """Decode `data`; yield the output, or raise DecompressionError."""
+        data = self._waiting + data
+        whole = len(data) - len(data) % _INPUT_BYTES
+        self._waiting = data[whole:]
+        yield from self._decode(data[:whole])
+
+    def close(self) -> Iterator[bytes]:
+        """Yield the rest; raise DecompressionError if the data ended too early."""
+        yield from self._decode(self._waiting)
+        if not self._stream.is_finished():
+            raise DecompressionError(IssueCode.COMPRESSION_TRUNCATED, "br")
+
+    def _decode(self, data: bytes) -> Iterator[bytes]:
         out = bytearray()
         for start in range(0, len(data), _INPUT_BYTES):
             piece, has_more = data[start : start + _INPUT_BYTES], True
@@ -195,11 +210,6 @@ class BrotliStream:
                     yield bytes(out)
                     out.clear()
         yield bytes(out)
-
-    def close(self) -> None:
-        """Raise DecompressionError if the data ended too early."""
-        if not self._stream.is_finished():
-            raise DecompressionError(IssueCode.COMPRESSION_TRUNCATED, "br")
 
 
 # -- all layers
@@ -266,15 +276,18 @@ class Decompressor:
             yield from self._decode(self._judge_first())
         if self._layer:
             stream, inner = self._layer
-            stream.close()
+            yield from self._pass_on(stream.close(), inner)
             yield from inner.close()
 
     def _decode(self, data: bytes) -> Iterator[bytes]:
         if self._layer is None:
             yield data
-            return
-        stream, inner = self._layer
-        for piece in stream.feed(data):
+        else:
+            stream, inner = self._layer
+            yield from self._pass_on(stream.feed(data), inner)
+
+    def _pass_on(self, pieces: Iterator[bytes], inner: Decompressor) -> Iterator[bytes]:
+        for piece in pieces:
             yield from inner.feed(piece[: self._room])
             if inner.is_compressed or not piece:
                 yield b""
