@@ -252,7 +252,8 @@ def test_a_folder_has_its_own_fetcher() -> None:
 
 def test_nothing_is_a_table_without_rows() -> None:
     """An empty document gives the columns, as an empty list does."""
-    for nothing in (read(urlset()), iter(()), []):
+    documents: list[Any] = [read(urlset()), iter(()), []]
+    for nothing in documents:
         frame = to_dataframe(nothing)
         assert (len(frame), list(frame.columns)) == (0, NAMES)
 
