@@ -46,8 +46,9 @@ if TYPE_CHECKING:
 
     from sitemapreader.models import UrlEntry
     from sitemapreader.output.sink import Output
+    from sitemapreader.state.database import StateFile
     from sitemapreader.walker.config import WalkConfig
-    from sitemapreader.walker.state_writer import SharedTurns, StateAccess
+    from sitemapreader.walker.state_writer import SharedTurns
 
 OnSite: TypeAlias = "Callable[[SiteOutcome], object]"
 """Called with the outcome of each site when it is known."""
@@ -185,7 +186,7 @@ class SiteRun(TaskStream[SiteBatch]):
         self._keeps_outcomes = True
         self._turns: SharedTurns | None = None
         """What is asked for, if not all is due."""
-        self._access: StateAccess | None = None
+        self._file: StateFile | None = None
         self._parked: dict[str, deque[str | SiteTask]] = {}
         """Domain of a site that is read -> the sites that wait for it."""
         self._parking = asyncio.Semaphore(_MOST_PARKED)
@@ -261,11 +262,10 @@ class SiteRun(TaskStream[SiteBatch]):
 
     async def hold_state(self) -> bool:
         """Hold back changes of the state until `commit_state`; return if there is a state."""
-        if self._access is None:
-            return False
-        async with self._access.turn:
-            self._access.file.hold()
-        return True
+        if self._file is not None:
+            async with self._file.turn:
+                self._file.hold()
+        return self._file is not None
 
     def commit_state(self, files: Iterable[tuple[Path, Path]] = ()) -> None:
         """Rename files, then commit what was held back.
@@ -274,8 +274,8 @@ class SiteRun(TaskStream[SiteBatch]):
 
         Raises StateError or OSError: the disk refuses it; then the state knows nothing of the run.
         """
-        if self._access is not None:
-            self._access.file.commit_held(files)
+        if self._file is not None:
+            self._file.commit_held(files)
 
     async def _acknowledge(self) -> None:
         if self._listeners or self._watcher is not None:  # begun after `write` has its report
@@ -289,21 +289,21 @@ class SiteRun(TaskStream[SiteBatch]):
     def _open(self) -> None:
         """Open the state for the whole run, so that not each walk has to."""
         if (state := self._config.state) is not None:
-            from sitemapreader.walker.state_writer import (  # noqa: PLC0415 (few runs have one)
-                StateAccess,
-            )
+            from sitemapreader.state.database import StateFile  # noqa: PLC0415 (few runs have one)
 
-            self._access = StateAccess.open(state.path, f"run {id(self)}")
+            self._file = StateFile.share(state.path, f"run {id(self)}")
 
     async def _close(self) -> None:
-        if self._access is not None:
-            await self._access.close(f"run {id(self)}")
+        if self._file is not None:
+            self._file.release(f"run {id(self)}")
 
     async def _run(self) -> None:
         config, state = self._config, self._config.state
-        if self._access and state and isinstance(config.revisit, int):
+        if self._file and state and isinstance(config.revisit, int):
+            from sitemapreader.walker.state_writer import SharedTurns  # noqa: PLC0415 (the same)
+
             names = list_names(self._sites)
-            self._turns = await self._access.share_turns(config.revisit, state.clock, names)
+            self._turns = await SharedTurns.choose(self._file, state.clock, config.revisit, names)
         borrowed = borrow_fetcher(
             config.fetcher, config.options, config.limits, keepalive_seconds=_KEEPALIVE_SECONDS
         )

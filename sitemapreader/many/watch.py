@@ -14,10 +14,10 @@ from sitemapreader.many.run import SITE_LISTS, SiteBatch
 from sitemapreader.many.sources import FileFetcher, InvalidSiteError, SiteTask, check_task
 from sitemapreader.models import Change
 from sitemapreader.state import State
+from sitemapreader.state.database import StateFile
 from sitemapreader.state.schedule import find_unscheduled, plan_sites
 from sitemapreader.urls import url_key
 from sitemapreader.walker.config import SharedArguments, refuse_unknown
-from sitemapreader.walker.state_writer import StateAccess
 from sitemapreader.walker.stream import Channel, TaskStream, View
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ class Watch(TaskStream[SiteBatch]):
             "on_site": self._count,
         }
         walk_many([], revisit=1, max_time=max_time, **self._arguments)  # raises for what is wrong
-        self._access: StateAccess | None = None
+        self._file: StateFile | None = None
         super().__init__(Channel(1), gathers=False)
 
     def batches(self) -> AsyncIterator[tuple[str, list[UrlEntry]]]:
@@ -172,11 +172,11 @@ class Watch(TaskStream[SiteBatch]):
     # -- the watch's side
 
     def _open(self) -> None:
-        self._access = StateAccess.open(self._state.path, _USER)
+        self._file = StateFile.share(self._state.path, _USER)
 
     async def _close(self) -> None:
-        if self._access is not None:
-            await self._access.close(_USER)
+        if self._file is not None:
+            self._file.release(_USER)
 
     async def _acknowledge(self) -> None:
         if self._last is not None:
@@ -195,7 +195,7 @@ class Watch(TaskStream[SiteBatch]):
 
     async def _ask(self, seconds: float) -> AsyncGenerator[tuple[str, list[UrlEntry]], None]:
         """Make a round over the sites of which something is due, or nothing is known."""
-        assert self._access is not None  # noqa: S101 (it was entered)
+        assert self._file is not None  # noqa: S101 (it was entered)
         now = self._state.clock()
         earned = max(0.0, now - self._counted_at) / HOUR * self._most  # a clock may be set back
         self._counted_at = now
@@ -205,8 +205,8 @@ class Watch(TaskStream[SiteBatch]):
             self._pages_left = min(most_pages, self._pages_left + earned / 8)
         pages = UrlAllowance(most := self._pages_left // _REQUESTS_A_PAGE)
         room = max(0, int(self._left))
-        due = await self._access.ask(plan_sites, room, now, self._sites)
-        unread = await self._access.ask(find_unscheduled, self._sites, now)
+        due = await self._file.ask(plan_sites, room, now, self._sites)
+        unread = await self._file.ask(find_unscheduled, self._sites, now)
         chosen = {name: self._sites[name] for name in {**due, **unread}}
         if not chosen:
             return

@@ -7,6 +7,7 @@ is then quarantined when it is closed, so that the next walk reads everything ag
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import sqlite3
@@ -16,13 +17,16 @@ import zlib
 from contextlib import contextmanager, suppress
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from sitemapreader.errors import StateError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 VERSION = 10
 """Of a state's tables. Files of earlier versions are replaced, those of later ones refused."""
@@ -84,18 +88,26 @@ def is_damage(error: BaseException | None) -> bool:
     return isinstance(error, DamageError | UnicodeDecodeError) or (code or 0) & 0xFF in _DAMAGE
 
 
+_OPEN: dict[tuple[asyncio.AbstractEventLoop, Path], StateFile] = {}
+"""The files that walks of this process share, by event loop."""
+
+
 class StateFile:
-    """An open state file, to be closed by `close`.
+    """An open state file, to be closed by `close`, or shared by several walks.
 
     Attributes:
         path: the file.
         connection: in autocommit; a change of several rows begins a transaction.
         quarantined_as: new path of an unusable file that was in its place.
+        turn: no other walk reads or writes the file while it is held.
+        users: keys of the walks and runs that keep the file open.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.quarantined_as: Path | None = None
+        self.turn = asyncio.Lock()
+        self.users: set[str] = set()
         self._is_damaged = self._is_closed = self._is_held = False
         # SQLite calls `inflate` while it holds its own lock: two threads would stop each other.
         self._turn = threading.RLock()
@@ -124,6 +136,36 @@ class StateFile:
                 raise
             self.quarantined_as = _quarantine(self.path)
             return _open_checked(self.path)
+
+    @classmethod
+    def share(cls, path: Path, user: str) -> StateFile:
+        """Open a file, or share it with the walks of this event loop that have it open.
+
+        Raises StateError: it cannot be used, another process or thread writes it, or another walk
+            has the same site.
+        """
+        key = (asyncio.get_running_loop(), path.absolute())
+        file = _OPEN.get(key) or cls(path)
+        if user in file.users:
+            raise _make_lock_error(path)
+        _OPEN[key] = file
+        file.users.add(user)
+        return file
+
+    def release(self, user: str) -> None:
+        """End a use; the last one closes the file."""
+        self.users.discard(user)
+        if not self.users:
+            del _OPEN[asyncio.get_running_loop(), self.path.absolute()]
+            self.close()
+
+    async def ask(
+        self, query: Callable[Concatenate[Any, P], T], *args: P.args, **kw: P.kwargs
+    ) -> T:
+        """Return what a short function of `state.schedule` finds in the file."""
+        async with self.turn:
+            with self.guard():
+                return query(self.connection, *args, **kw)
 
     def close(self) -> None:
         """Close the file and release its lock; may be called again."""
@@ -277,11 +319,11 @@ def _lock(path: Path) -> sqlite3.Connection:
         lock.close()
         if "locked" not in str(error):
             raise
-        raise make_lock_error(path) from None
+        raise _make_lock_error(path) from None
     return lock
 
 
-def make_lock_error(path: Path) -> StateError:
+def _make_lock_error(path: Path) -> StateError:
     """Return the error of a file that another walk writes."""
     said = "another walk is writing it: wait for its end, or give this one another file"
     return StateError(path, said, is_locked=True)

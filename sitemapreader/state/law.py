@@ -28,17 +28,17 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from sitemapreader.models import Format
+from sitemapreader.outcomes import ALREADY_READ, SAME_BODY, SAME_LASTMOD, Status
 from sitemapreader.state.database import read_script
-from sitemapreader.state.rows import (
-    Findings,
-    Run,
-    nanoseconds,
-)
+from sitemapreader.state.rows import Findings, Run, nanoseconds
 from sitemapreader.urls import url_key
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Mapping
+
+    from sitemapreader.outcomes import Document
+    from sitemapreader.state.rows import DocumentRow
 
 _PATIENCE, _PATIENCE_RUNS = timedelta(days=7), 7
 """A document that cannot be read for so long, in so many runs, is not waited for any more: else one
@@ -65,6 +65,55 @@ def vouch(candidate: int, proven: int, run: int, least: int) -> tuple[int, int]:
     if not candidate:
         return run, proven
     return (run, candidate) if run - candidate >= least else (candidate, proven)
+
+
+def prove(
+    run: Run, row: DocumentRow, outcome: Document, read: Mapping[str, Any], *, was_dated: bool
+) -> dict[str, int]:
+    """Return the columns of `document` that say what its outcome proves.
+
+    `read` has those that a request gave, if there was one; if it `was_dated`, its index said that
+    it had not changed.
+    """
+    found = {}
+    is_whole = bool(read) and outcome.status is Status.COMPLETE
+    if is_whole or _is_confirmed(row, outcome):
+        if is_whole or outcome.reason == SAME_BODY:
+            found["body_run"] = run.stamp
+        if run.saves:  # else what it lists is not known
+            vouched = vouch(row.candidate_run, row.proven_run, run.stamp, run.confirm_after)
+            found["candidate_run"], found["proven_run"] = vouched
+            found["vouched_run"] = run.stamp
+            if is_whole:
+                found["listed_run"] = run.stamp
+    if is_whole and row.complete and row.digest != read["digest"]:
+        words = row.etag or row.last_modified, read["etag"] or read["last_modified"]
+        found["validators"] = _weigh(row.validators, *words, must_differ=True)
+        words = row.lastmod, read["lastmod"]
+        found["dates"] = _weigh(row.dates, *words, must_differ=was_dated)
+    return found
+
+
+def _is_confirmed(row: DocumentRow, outcome: Document) -> bool:
+    """Return whether a document that was not read is known to list what it did."""
+    if outcome.reason == ALREADY_READ:
+        return row.read_run is None  # another address of a document, and never more
+    proof = row.dates if outcome.reason == SAME_LASTMOD else row.validators
+    # A window proves no removal, and the pages of a feed say nothing of themselves.
+    is_believed = outcome.reason == SAME_BODY or proof > 0 or bool(row.window)
+    return outcome.status is Status.UNCHANGED and is_believed
+
+
+def _weigh(proof: int, before: object, now: object, *, must_differ: bool) -> int:
+    """Return what a changed document has shown about a word that tells of changes.
+
+    `proof` was known of it before: 1, -1 or 0. If it `must_differ`, the same word again is false.
+    """
+    if proof < 0 or not before or not now:
+        return proof
+    if before == now:
+        return -1 if must_differ else proof
+    return 1
 
 
 def has_pending(db: sqlite3.Connection, site: int, document: int | None = None) -> int:

@@ -9,7 +9,7 @@ everything calls nothing gone.
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from sitemapreader.errors import FetchError
 from sitemapreader.issues import IssueCode
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from sitemapreader.discovery.robots_rules import RobotsRules
     from sitemapreader.state.rows import Run
     from sitemapreader.walker.state_writer import StateWriter
-
-    Page: TypeAlias = tuple[bytes, str]
-    """The key of a URL in the state, and the URL."""
 
 _AT_ONCE = 50
 """Pages that are asked between two looks at a control page."""
@@ -58,10 +55,14 @@ class PageAsker:
         """Ask up to `limit` pages that are due; yield at first and between them."""
         yield
         most = limit if isinstance(limit, int) else int(limit.left)
-        pages = await self._writer.ask(_find_due, self._writer.now, most)
+        sql = "SELECT key, loc FROM page WHERE site = ? AND due <= ? ORDER BY due, key LIMIT ?"
+        now = self._writer.now
+        pages: list[tuple[bytes, str]] = await self._writer.ask(
+            lambda db, run: db.execute(sql, (run.site, now, most)).fetchall()
+        )
         if not isinstance(limit, int):
             pages = pages[: limit.take(len(pages))]
-        folders: dict[str, list[Page]] = {}
+        folders: dict[str, list[tuple[bytes, str]]] = {}
         for page in pages:
             folders.setdefault(_find_folder(page[1]), []).append(page)
         controls = await self._writer.work(_find_controls, [*folders])
@@ -116,13 +117,6 @@ async def _refuse_redirect(url: str) -> None:
 
 
 # -- functions of a file and a run, for `StateWriter.ask` and its relatives
-
-
-def _find_due(db: Any, run: Run, now: float, limit: int) -> list[Page]:
-    """Return the pages that are due, the longest first."""
-    sql = "SELECT key, loc FROM page WHERE site = ? AND due <= ? ORDER BY due, key LIMIT ?"
-    found: list[Page] = db.execute(sql, (run.site, now, limit)).fetchall()
-    return found
 
 
 def _find_controls(db: Any, run: Run, folders: Collection[str]) -> dict[str, list[str]]:

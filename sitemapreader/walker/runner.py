@@ -79,7 +79,7 @@ class WalkRunner:
 
     async def run(self) -> None:
         """Walk to the end; `get_result` unpacks a bug, here or in the caller's functions."""
-        if self._writer is not None and self._writer.is_resumed and self._config.unique:
+        if self._writer is not None and self._writer.run.is_resumed and self._config.unique:
             await self._writer.remember_delivered(self._filter.remember)
         try:
             async with self._tasks:

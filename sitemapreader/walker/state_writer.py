@@ -7,109 +7,64 @@ was handling. This one batch may come twice, and nothing is lost.
 
 from __future__ import annotations
 
-import asyncio
+import json
+import zlib
 from collections import deque
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, Self, TypeAlias, TypeVar
 
 import attrs
 
 from sitemapreader.event_loop import run_in_thread
-from sitemapreader.state import State, Told, name_of_sitemaps, schedule, store
-from sitemapreader.state.database import StateFile, make_lock_error
-from sitemapreader.state.rows import Findings, Run, as_moment, nanoseconds
+from sitemapreader.fetch.local import StoredResponse
+from sitemapreader.state import TELLING, State, Told, law, name_of_sitemaps, schedule
+from sitemapreader.state.database import StateFile
+from sitemapreader.state.rows import Findings, Run, as_moment, nanoseconds, unpack
 from sitemapreader.urls import url_key
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
-    from pathlib import Path
 
     from sitemapreader.discovery.context import Batch
-    from sitemapreader.fetch.local import StoredResponse
     from sitemapreader.walker.config import WalkConfig
     from sitemapreader.walker.stream import Channel
 
 P = ParamSpec("P")
 T = TypeVar("T")
 Query: TypeAlias = Callable[Concatenate[Any, Run, P], T]
-"""A function of `state`: of an open file, a run, and more."""
-
-_OPEN: dict[tuple[asyncio.AbstractEventLoop, Path], StateAccess] = {}
-"""The files that walks of this process have open, by event loop."""
-
-
-class StateAccess:
-    """An open state file, which several walks use in turn; one connection, one check.
-
-    Attributes:
-        file: to be read and written by who has the turn.
-        turn: no other walk reads or writes the file while it is held.
-    """
-
-    def __init__(self, path: Path, key: tuple[asyncio.AbstractEventLoop, Path]) -> None:
-        self.file = StateFile(path)
-        self.turn = asyncio.Lock()
-        self._key = key
-        self._users: set[str] = set()
-        """Keys of the walks and runs that keep the file open."""
-
-    @classmethod
-    def open(cls, path: Path, user: str) -> StateAccess:
-        """Open a file, or share it with the walks of this event loop that have it open.
-
-        Raises StateError: it cannot be used, another process or thread writes it, or another walk
-            has the same site.
-        """
-        key = (asyncio.get_running_loop(), path.absolute())
-        access = _OPEN.get(key)
-        if access is None:
-            access = _OPEN[key] = cls(path, key)
-        elif user in access._users:
-            raise make_lock_error(path)
-        access._users.add(user)
-        return access
-
-    async def close(self, user: str) -> None:
-        """End a use; the last one closes the file."""
-        self._users.discard(user)
-        if not self._users:
-            del _OPEN[self._key]
-            self.file.close()
-
-    async def ask(
-        self, query: Callable[Concatenate[Any, P], T], *args: P.args, **kw: P.kwargs
-    ) -> T:
-        """Return what a short function of `state.schedule` finds in the file."""
-        async with self.turn:
-            with self.file.guard():
-                return query(self.file.connection, *args, **kw)
-
-    async def share_turns(
-        self, number: int, clock: Callable[[], float], names: Collection[str] | None
-    ) -> SharedTurns:
-        """Return what is due of many sites, so many documents together: see `plan_sites`."""
-        return SharedTurns(self, clock, await self.ask(schedule.plan_sites, number, clock(), names))
+"""A function of an open file, a run, and more."""
 
 
 @attrs.frozen
 class SharedTurns:
     """What a run over many sites asks for, of those that its state knows."""
 
-    _access: StateAccess
+    _file: StateFile
     _clock: Callable[[], float]
     _due: Mapping[str, frozenset[str]]
+
+    @classmethod
+    async def choose(
+        cls,
+        file: StateFile,
+        clock: Callable[[], float],
+        number: int,
+        names: Collection[str] | None,
+    ) -> Self:
+        """Choose so many documents of all sites together: see `plan_sites`."""
+        return cls(file, clock, await file.ask(schedule.plan_sites, number, clock(), names))
 
     async def find_due(self, name: str) -> frozenset[str] | None:
         """Return which documents of a site are due; `None` for all of them."""
         if (due := self._due.get(name)) is not None:
             return due
-        unknown = await self._access.ask(schedule.find_unscheduled, [name], self._clock())
+        unknown = await self._file.ask(schedule.find_unscheduled, [name], self._clock())
         return None if unknown else frozenset()
 
     async def find_next(self, name: str) -> dict[str, Any]:
         """Return when a site has its next turn, as fields of `SiteOutcome`."""
-        due, waiting = await self._access.ask(schedule.find_turn, name, self._clock())
+        due, waiting = await self._file.ask(schedule.find_turn, name, self._clock())
         return {"waiting": waiting, "due": as_moment(due)}
 
 
@@ -117,6 +72,11 @@ class SharedTurns:
 
 _SMALL_BYTES = 500_000
 """Of a file of which anything is done at once, in some milliseconds."""
+_RESUMABLE_SECONDS = 24 * 3600
+"""Older interrupted walks are not resumed."""
+_KEPT_SECONDS = 24 * 3600
+"""How long a robots.txt may be used (RFC 9309, section 2.4)."""
+_HEADERS = ("content-type", "link")
 _CHUNKS_PER_CHECK = 64
 """Unsaved chunks after which the delivery must report what has arrived."""
 
@@ -137,39 +97,27 @@ class Delivery(Protocol):
         ...
 
 
-def state_key(config: WalkConfig) -> str:
-    """Return the key of what is walked in a state."""
-    if config.site and not config.sitemaps:
-        return url_key(config.site)
-    named = [entry.loc for entry in config.sitemaps]
-    return name_of_sitemaps([config.site, *named] if config.site else named)
-
-
 class StateWriter:
     """The writer of one walk's state."""
 
     def __init__(self, state: State, config: WalkConfig, channel: Channel[Batch]) -> None:
         self.config = config
-        self.name = state_key(config)
+        named = [entry.loc for entry in config.sitemaps]
+        if config.site:
+            named.append(config.site)
         self.clock = state.clock
         self.trust_seconds = state.revalidate_after.total_seconds()
         self.delivery: Delivery | None = None
         confirm, distrust = nanoseconds(state.confirm_after), nanoseconds(state.distrust_after)
-        self.run = Run(self.name, config.changes, confirm, distrust)
+        self.run = Run(name_of_sitemaps(named), config.changes, confirm, distrust)
         self.askings: dict[str, schedule.Asking] = {}
         """Requests for documents, by URLs as `url_key` writes them."""
         self._channel = channel
-        self._access = StateAccess.open(state.path, self.name)
-        file = self._access.file
+        self._file = file = StateFile.share(state.path, self.run.name)
         self.quarantined_as, file.quarantined_as = str(file.quarantined_as or ""), None
         """What an unusable file in this place is called now, for the first walk that asks."""
         self._acknowledged = 0
         self._due: deque[tuple[int, Callable[[Any, Run], object]]] = deque()
-
-    @property
-    def is_resumed(self) -> bool:
-        """Whether the walk resumes an interrupted one."""
-        return self.run.is_resumed
 
     @property
     def now(self) -> float:
@@ -178,86 +126,120 @@ class StateWriter:
 
     async def close(self) -> None:
         """End this walk's use of the file; the last one closes it."""
-        await self._access.close(self.name)
+        self._due.clear()  # it leads back to what has this
+        self._file.release(self.run.name)
 
-    # -- functions of `state`, whose first arguments are the file and the run
+    # -- functions whose first arguments are the file and the run
 
     async def ask(self, query: Query[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Return what a query finds."""
-        async with self._access.turn:
+        async with self._file.turn:
             return self.ask_now(query, *args, **kwargs)
 
     def ask_now(self, query: Query[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Return what a query finds, without waiting for other walks."""
-        with self._access.file.guard():
-            return query(self._access.file.connection, self.run, *args, **kwargs)
+        with self._file.guard():
+            return query(self._file.connection, self.run, *args, **kwargs)
 
     async def work(self, change: Query[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Do work in one transaction; in a thread, unless the file is small."""
-        async with self._access.turn:
-            file, do = self._access.file, partial(self.change_now, change, *args, **kwargs)
+        async with self._file.turn:
+            file, do = self._file, partial(self.change_now, change, *args, **kwargs)
             is_large = file.path.stat().st_size > _SMALL_BYTES
             return await run_in_thread(do, file.connection.interrupt) if is_large else do()
 
     def change_now(self, change: Query[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Change the file in a transaction, without waiting for other walks."""
-        with self._access.file.transaction():
-            return change(self._access.file.connection, self.run, *args, **kwargs)
+        with self._file.transaction():
+            return change(self._file.connection, self.run, *args, **kwargs)
 
     # -- the walk
 
     async def begin(self) -> None:
         """Begin a walk, or resume an interrupted one."""
-        self.run = await self.work(store.begin, self.clock(), self.config.revisit)
+        self.run = await self.work(_begin, self.clock(), self.config.revisit)
 
     async def remember_delivered(self, remember: Callable[[Iterator[str]], None]) -> None:
         """Give the URLs that were delivered before the walk was interrupted."""
-        await self.ask(lambda db, run: remember(store.list_delivered(db, run)))
+
+        def list_delivered(db: Any, run: Run) -> Iterator[str]:
+            kept = "SELECT locs FROM batch WHERE site = ? AND locs IS NOT NULL"
+            for (locs,) in db.execute(kept, (run.site,)):
+                yield from unpack(locs)
+            sent = "SELECT loc FROM url WHERE site = ? AND seen_run >= ? AND length(record) > 0"
+            for (loc,) in db.execute(sent, (run.site, run.id)):
+                yield loc
+
+        await self.ask(lambda db, run: remember(list_delivered(db, run)))
 
     async def find_kept(self, url: str) -> StoredResponse | None:
         """Return the answer that a round may use for a URL."""
         if self.run.chosen is None:
             return None
-        found = await self.ask(store.load_kept, url_key(url), self.clock())
-        if found is None:
+        # What the state knows as a document is asked for when the schedule says so.
+        sql = (
+            "SELECT * FROM kept WHERE site = :site AND url = :url"
+            " AND NOT EXISTS (SELECT 1 FROM document WHERE site = :site AND url = :url)"
+        )
+        values = {"site": self.run.site, "url": url_key(url)}
+        row = await self.ask(lambda db, _: db.execute(sql, values).fetchone())
+        if row is None or not 0 <= self.clock() - row[3] < _KEPT_SECONDS:
             return None
-        self.run = attrs.evolve(self.run, kept=min(found[1], self.run.kept or found[1]))
-        return found[0]
+        _, _, asked, _, status, final_url, headers, body = row
+        try:
+            plain, said = zlib.decompress(body), json.loads(headers)
+        except (zlib.error, ValueError):  # it is damaged
+            return None
+        self.run = attrs.evolve(self.run, kept=min(asked, self.run.kept or asked))
+        return StoredResponse(final_url, plain, status, said, tries=0)
 
     async def keep(self, url: str, answer: StoredResponse) -> None:
         """Keep an answer for the rounds of a day."""
-        await self.work(store.save_kept, url_key(url), self.clock(), answer)
+        headers = {name: answer.headers[name] for name in _HEADERS if name in answer.headers}
+        said = answer.status, answer.url, json.dumps(headers), zlib.compress(answer.body)
+        row = self.run.site, url_key(url), self.run.stamp, self.clock(), *said
+        sql = "INSERT OR REPLACE INTO kept VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+        await self.work(lambda db, _: db.execute(sql, row))
 
     async def finish(
         self, *, complete: bool, listed: Mapping[str, bool], knows_all: bool
     ) -> Findings | None:
         """Wait until the consumer has all; then end the run, and return what is missing."""
         await self.settle(await self._channel.wait_until_dry())
-        if self.run.chosen and not self.is_resumed:  # else it may have been asked before
+        if self.run.chosen and not self.run.is_resumed:  # else it may have been asked before
             # What is not named or not wanted any more rests as if it had failed.
             for url in self.run.chosen:
                 self.askings.setdefault(url, schedule.Asking(self.clock(), is_failed=True))
         given = listed, self.askings, self.clock()
-        return await self.work(store.finish, *given, complete=complete, knows_all=knows_all)
+        return await self.work(_finish, *given, complete=complete, knows_all=knows_all)
 
     async def stop(self, batches: int) -> None:
         """Settle; let any later walk resume this one, which a limit of URLs has stopped."""
         await self.settle(batches)
-        await self.work(store.stop)
+        sql = "UPDATE site SET complete = 0 WHERE id = ?"
+        await self.work(lambda db, run: db.execute(sql, (run.site,)))
 
     # -- what is unlisted or gone, and was not delivered as such
 
     async def find_untold(self, what: Told) -> list[tuple[bytes, Any]]:
         """Return some of it, by keys."""
-        return await self.ask(store.find_untold, what)
+        async with self._file.turn:
+            return self.find_now(what)
 
     def find_now(self, what: Told) -> list[tuple[bytes, Any]]:
         """Return some of it, without waiting for other walks."""
-        return self.ask_now(store.find_untold, what)
+        make, columns, condition = TELLING[what]
+        sql = (
+            f"SELECT key, {columns} FROM page WHERE site = ? AND {condition} AND NOT told_{what}"
+            " ORDER BY key LIMIT 500"
+        )
+        rows = self.ask_now(lambda db, run: db.execute(sql, (run.site,)).fetchall())
+        return [(key, make(*values)) for key, *values in rows]
 
     def tell_now(self, what: Told, keys: Collection[bytes]) -> None:
         """Record that it was delivered."""
-        self.change_now(store.tell, what, keys)
+        sql = f"UPDATE page SET told_{what} = 1 WHERE site = ? AND key = ?"
+        self.change_now(lambda db, run: db.executemany(sql, ((run.site, key) for key in keys)))
 
     # -- acknowledgements
 
@@ -279,7 +261,7 @@ class StateWriter:
     async def _acknowledge(self, batches: int) -> None:
         self._acknowledged = max(batches, self._acknowledged)
         if self._is_due():
-            async with self._access.turn:
+            async with self._file.turn:
                 if self._is_due():  # no other task has written it meanwhile
                     self.change_now(self._write)
 
@@ -303,3 +285,72 @@ class StateWriter:
 
     def _is_due(self) -> bool:
         return bool(self._due) and self._due[0][0] <= self._acknowledged
+
+
+# -- functions of a file and a run
+
+
+def _begin(db: Any, run: Run, now: float, revisit: int | Collection[str] | None) -> Run:
+    """Resume the walk that was interrupted within a day, or begin a new one.
+
+    With `revisit`, so many documents, or these, are due of a site that the state knows.
+    """
+    db.execute("INSERT OR IGNORE INTO site (name) VALUES (?)", (run.name,))
+    site, last, since, ended, stopped, looked, *looks = db.execute(
+        "SELECT id, run, began, ended, complete, looked_run, candidate_run, proven_run"
+        " FROM site WHERE name = ?",
+        (run.name,),
+    ).fetchone()
+    # One that a limit of URLs stopped goes on whenever the next one comes.
+    is_resumed = bool(last) and ended is None
+    is_resumed &= stopped is not None or 0 <= now - (since or 0) < _RESUMABLE_SECONDS
+    stamp = max(round(now * 1_000_000) * 1_000, last + 1)
+    if not is_resumed:
+        db.execute(
+            "UPDATE site SET run = ?, began = ?, ended = NULL, complete = NULL,"
+            " unlisted = NULL, waiting = NULL WHERE id = ?",
+            (stamp, now, site),
+        )
+        db.execute("DELETE FROM batch WHERE site = ?", (site,))
+    if run.saves:
+        law.merge(db, site)  # what the last one saved
+    run = attrs.evolve(
+        run,
+        site=site,
+        id=last if is_resumed else stamp,
+        stamp=stamp,
+        is_resumed=is_resumed,
+        is_new=not db.execute("SELECT 1 FROM url WHERE site = ? LIMIT 1", (site,)).fetchone(),
+        has_pending=law.has_pending(db, site) > 0,
+        looked=looked,
+        looks=tuple(looks),
+    )
+    if revisit is not None:
+        return schedule.choose(db, run, revisit, now)
+    db.execute("DELETE FROM kept WHERE site = ?", (site,))  # what it is answered now is newer
+    return run
+
+
+def _finish(
+    db: Any,
+    run: Run,
+    listed: Mapping[str, bool],
+    askings: Mapping[str, schedule.Asking],
+    now: float,
+    *,
+    complete: bool,
+    knows_all: bool,
+) -> Findings | None:
+    """End the walk, learn when to come back; return what is missing: see `law.judge`."""
+    db.execute("DELETE FROM batch WHERE site = ?", (run.site,))
+    found = law.judge(db, run, listed, knows_all=knows_all)
+    unlisted, waiting = (found.unlisted, found.waiting) if found else (None, None)
+    lost = law.has_pending(db, run.site)
+    db.execute(
+        "UPDATE site SET ended = ?, complete = ?, unlisted = ?, waiting = ?, lost_run = ?"
+        " WHERE id = ?",
+        (now, complete, unlisted, waiting, lost, run.site),
+    )
+    if found:
+        schedule.learn(db, run, askings, found.missed, now)
+    return found

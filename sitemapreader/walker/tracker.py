@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import deque
 from datetime import UTC, datetime
 from itertools import compress
@@ -21,21 +22,30 @@ from sitemapreader.outcomes import (
     Document,
     Status,
 )
-from sitemapreader.state import store
-from sitemapreader.state.rows import digest, hash_record, hash_url
+from sitemapreader.state.law import has_pending, prove
+from sitemapreader.state.rows import (
+    digest,
+    hash_record,
+    hash_url,
+    insert_document,
+    load_document,
+    pack,
+    update_document,
+)
 from sitemapreader.state.schedule import Asking, is_ready
 from sitemapreader.urls import folder_of, url_key
 from sitemapreader.walker.filters import covers, mark_filters
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
 
     from sitemapreader.outcomes import BodyDigest
-    from sitemapreader.state.rows import DocumentRow
+    from sitemapreader.state.rows import Run
     from sitemapreader.walker.frontier import Job
     from sitemapreader.walker.state_writer import StateWriter
 
-_FINISHED = frozenset({Status.COMPLETE, Status.PARTIAL, Status.UNCHANGED})
+_READ = frozenset({Status.COMPLETE, Status.PARTIAL})
+_FINISHED = _READ | {Status.UNCHANGED}
 _ABSENT = 404
 
 
@@ -54,17 +64,15 @@ class Compared:
 class DocumentTracker:
     """The state of one document, and what this walk adds."""
 
-    def __init__(
-        self,
-        writer: StateWriter,
-        job: Job,
-        row: DocumentRow,
-        batches: Iterable[tuple[int, bytes, str | None]],
-        *,
-        has_lost: bool,
-    ) -> None:
-        self.row = row
-        self._has_lost = has_lost
+    def __init__(self, db: Any, writer: StateWriter, job: Job) -> None:
+        run = writer.run
+        self.row = row = load_document(db, run, url_key(job.entry.loc))
+        self._has_lost = bool(row.id and run.has_pending and has_pending(db, run.site, row.id))
+        """Its last readings lack URLs, which none has confirmed."""
+        sql = "SELECT size, digest, filters FROM batch WHERE site = ? AND document = ? ORDER BY id"
+        is_begun = run.is_resumed and not run.saves
+        self._batches = deque(db.execute(sql, (run.site, row.id)) if is_begun else ())
+        """What the resumed walk has delivered of it, without `changes`."""
         self._writer = writer
         self._config = writer.config
         self._entry = job.entry
@@ -77,7 +85,6 @@ class DocumentTracker:
         self._news = 0
         self._withheld = False
         self._children: list[tuple[str, str | None]] = []
-        self._batches = deque(batches)
         self._waiting: list[UrlEntry] = []
         self._has_changed = False
         is_covered = self._covers(row.filters, row.final_url)
@@ -94,8 +101,7 @@ class DocumentTracker:
     @classmethod
     async def open(cls, writer: StateWriter, job: Job) -> Self:
         """Return the tracker of a sitemap."""
-        row, has_lost, batches = await writer.ask(store.open_document, url_key(job.entry.loc))
-        return cls(writer, job, row, batches, has_lost=has_lost)
+        return await writer.ask(lambda db, _: cls(db, writer, job))
 
     def _covers(self, filters: str | None, final_url: str) -> bool:
         """Return whether earlier filters delivered all entries that pass now."""
@@ -162,11 +168,6 @@ class DocumentTracker:
         run = self._writer.run
         is_postponed = self.settled is not None and self.settled[0] is Status.SKIPPED
         return run.idle if is_postponed and not run.is_resumed else frozenset()
-
-    @property
-    def was_read(self) -> bool:
-        """Whether the document was ever read under this address."""
-        return self.row.read_run is not None
 
     def _is_current(self) -> bool:
         """Return whether its index shows that it is unchanged."""
@@ -279,7 +280,7 @@ class DocumentTracker:
             return Compared(entries, [], [], [], entries)
         keys = [hash_url(entry.loc) for entry in entries]
         records = [hash_record(entry) for entry in entries]
-        changes = await self._writer.ask(store.compare, self.row, keys, records)
+        changes = await self._writer.ask(self._find_changes, keys, records)
         # What a record says of itself happened since some day; this, since the last walk. What it
         # says was deleted is told at the end of the walk.
         listed = [entry.change is not Change.UNLISTED for entry in entries]
@@ -295,17 +296,15 @@ class DocumentTracker:
 
         `passed` are those that passed the filters; `unique` may have dropped some of them.
         """
-        entries, offered, row = compared.entries, compared.offered, self.row
+        entries, offered = compared.entries, compared.offered
         self._news += [entry.change for entry in sent].count(Change.NEW)
         is_withheld = len(sent) < len(offered)
         self._withheld |= is_withheld
         locs = [entry.loc for entry in entries]
         if not self._config.changes:
             filters = self._mark(document.final_url) if is_withheld else None
-            keeps, is_anew, self._has_changed = self._config.unique, self._has_changed, False
-            await self._writer.commit_on_ack(
-                store.log_batch, row, locs, filters, keeps=keeps, is_anew=is_anew
-            )
+            is_anew, self._has_changed = self._has_changed, False
+            await self._writer.commit_on_ack(self._save_batch, locs, filters, is_anew=is_anew)
             return
         marks = ["S" if entry.news else "s" for entry in entries]
         for n, entry in enumerate(entries):
@@ -320,8 +319,8 @@ class DocumentTracker:
                     is_known = compared.changes[n] is not Change.NEW or id(entry) in met
                     mark = "o" if is_known else "u"
                     marks[n] = mark.upper() if entry.news else mark
-        keys, records = compared.keys, compared.records
-        await self._writer.commit_on_ack(store.log, row, keys, records, locs, "".join(marks))
+        columns = b"".join(compared.keys), b"".join(compared.records), pack(locs), "".join(marks)
+        await self._writer.commit_on_ack(self._log, *columns)
 
     # -- after the visit
 
@@ -338,7 +337,11 @@ class DocumentTracker:
             self._note_asking(document)
         read: dict[str, Any] = {}
         if body is not None:
+            is_same = document.status is Status.UNCHANGED
             read = {
+                "etag": _text(document.etag) or (self.row.etag if is_same else None),
+                "last_modified": _text(document.last_modified)
+                or (self.row.last_modified if is_same else None),
                 "lastmod": _lastmod_of(self._entry),
                 "read_at": self._asked_at,
                 "size": body.size,
@@ -346,11 +349,98 @@ class DocumentTracker:
                 "filters": self._mark(document.final_url) if self._withheld else None,
                 "window": int(is_window),
             }
-        given = self.row, document, read, self._children
-        await self._writer.commit_on_ack(store.save_outcome, *given, was_dated=self._is_dated)
+        await self._writer.commit_on_ack(self._save_outcome, document, read)
+
+    # -- functions of a file and a run, for `StateWriter.ask` and its relatives
+
+    def _find_changes(
+        self, db: Any, run: Run, keys: Sequence[bytes], records: Sequence[bytes]
+    ) -> list[Change | None]:
+        """Return the change of each entry."""
+        if run.is_new:
+            return [Change.NEW] * len(keys)
+        known: dict[bytes, dict[int, bytes | None]] = {}
+        marks = ", ".join("?" * len(keys))
+        # What was deleted has a negative number: only another record of it is new.
+        own = "iif(window = 2, -document, document)"
+        find = f"SELECT key, {own}, record FROM url WHERE site = ? AND key IN ({marks})"
+        for key, document, record in db.execute(find, (run.site, *keys)):
+            known.setdefault(key, {})[document] = record
+        return [
+            _compare(known.get(key, {}), self.row.id or 0, record)
+            for key, record in zip(keys, records, strict=True)
+        ]
+
+    def _log(self, db: Any, run: Run, *columns: bytes | str) -> None:
+        """Save entries: see the table `log`."""
+        sql = (
+            "INSERT INTO log (site, document, run, keys, records, locs, marks)"
+            " VALUES (?, ?, ?, ?, ?, ?, CAST(? AS BLOB))"
+        )
+        db.execute(sql, (run.site, insert_document(db, self.row), run.stamp, *columns))
+
+    def _save_batch(
+        self, db: Any, run: Run, locs: Sequence[str], filters: str | None, *, is_anew: bool
+    ) -> None:
+        """Save that a batch was handed over, `filters` having held some of it back.
+
+        If it `is_anew`, what a resumed walk saved of the document is forgotten.
+        """
+        number = insert_document(db, self.row)
+        if is_anew:
+            db.execute("DELETE FROM batch WHERE site = ? AND document = ?", (run.site, number))
+        sql = (
+            "INSERT INTO batch (site, document, size, digest, filters, locs)"
+            " VALUES (?, ?, ?, ?, ?, ?)"
+        )
+        kept = pack(locs) if self._config.unique else None
+        db.execute(sql, (run.site, number, len(locs), digest(locs), filters, kept))
+
+    def _save_outcome(self, db: Any, run: Run, document: Document, read: dict[str, Any]) -> None:
+        """Save how the document ended, and the columns that a request for it gave."""
+        status, row = document.status, self.row
+        found = {
+            "status": str(status),
+            "reason": str(document.reason),
+            "http_status": document.http_status,
+            "seen_run": run.id,
+        } | prove(run, row, document, read, was_dated=self._is_dated)
+        if read and status is Status.UNCHANGED:
+            found |= {name: read[name] for name in ("lastmod", "read_at", "etag", "last_modified")}
+        if read and status in _READ:
+            children = self._children
+            if status is not Status.COMPLETE:  # children behind the error are still listed
+                children = list({**dict(row.list_children()), **dict(children)}.items())
+            found |= read
+            found |= {
+                "read_run": run.id,
+                "complete": int(status is Status.COMPLETE),
+                "is_saved": int(run.saves or not document.listed),
+                "final_url": document.final_url,
+                "format": _text(document.format),
+                "entries": document.listed,
+                "children": document.children,
+                "child_list": json.dumps(children) if children else None,
+            }
+        update_document(db, row, found)
 
 
 def _lastmod_of(entry: SitemapEntry) -> str | None:
     if entry.lastmod is None:
         return None
     return entry.lastmod_text or entry.lastmod.isoformat()
+
+
+def _compare(known: dict[int, bytes | None], document: int, record: bytes) -> Change | None:
+    # Two sitemaps often say different things of one page, so the document's own record of a URL
+    # counts. Another's counts only where this one has none, as when a URL has moved.
+    own = known.get(document)
+    if own == record or (not own and record in known.values()):
+        return None
+    is_known = any(known[number] is not None for number in known if number > 0)
+    return Change.CHANGED if is_known else Change.NEW
+
+
+def _text(value: str | None) -> str | None:
+    """Return a plain str of an enum or text; a header may have what is no character."""
+    return None if value is None else str(value).encode("utf-8", "replace").decode()

@@ -172,7 +172,7 @@ class Visit:
         job.scope += self._parts.rules.find_listing(job.referrers, job.entry.loc)
         self._entries.scope = (*job.scope, folder_of(job.entry.loc), folder_of(url))
         if is_read:
-            job.is_moved = self._tracker is not None and self._tracker.was_read
+            job.is_moved = self._tracker is not None and self._tracker.row.read_run is not None
             self._outcome = Status.SKIPPED, ALREADY_READ
         return is_read
 

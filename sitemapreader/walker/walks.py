@@ -261,7 +261,7 @@ class Walk(TaskStream[Batch]):
             return
         await writer.begin()
         report = self.report
-        report.resumed = writer.is_resumed
+        report.resumed = writer.run.is_resumed
         if writer.quarantined_as:
             await context.report_issue(
                 make_issue(IssueCode.STATE_REPLACED, value=writer.quarantined_as)

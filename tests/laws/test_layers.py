@@ -44,6 +44,7 @@ CONFINED = {
         "event_loop",
         "fetch",
         "discovery",
+        "state",
         "walker",
         "many",
         "mcp",

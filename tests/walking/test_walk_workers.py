@@ -27,7 +27,7 @@ PAGES = {
     f"{SITE}1.xml": urlset(f"{SITE}a", f"{SITE}b"),
     f"{SITE}2.xml": urlset(f"{SITE}c", "https://other.example/d"),
 }
-OF_THE_FILE = {"StateAccess", "StateFile"}
+OF_THE_FILE = {"StateFile"}
 """Objects of a state: one a file, however many walks there are."""
 
 
