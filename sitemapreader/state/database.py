@@ -15,11 +15,12 @@ import stat
 import threading
 import zlib
 from contextlib import contextmanager, suppress
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from sitemapreader.errors import StateError
+from sitemapreader.event_loop import run_in_thread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -35,6 +36,8 @@ _APPLICATION_ID = 0x534D5244
 CHECKED_BYTES = 64 * 1024 * 1024
 """Larger files have only their header checked when they are opened: a full check of this size takes
 0.2 s."""
+_SMALL_BYTES = 500_000
+"""Of a file of which anything is done at once, in some milliseconds."""
 _CACHE_KIB = 8_192
 _PAGE_BYTES = 8_192
 """A tenth faster than 4,096 where a walk writes all its URLs."""
@@ -108,7 +111,7 @@ class StateFile:
         self.quarantined_as: Path | None = None
         self.turn = asyncio.Lock()
         self.users: set[str] = set()
-        self._is_damaged = self._is_closed = self._is_held = False
+        self._is_damaged = self._is_held = False
         # SQLite calls `inflate` while it holds its own lock: two threads would stop each other.
         self._turn = threading.RLock()
         with wrap_errors(path):
@@ -162,16 +165,29 @@ class StateFile:
     async def ask(
         self, query: Callable[Concatenate[Any, P], T], *args: P.args, **kw: P.kwargs
     ) -> T:
-        """Return what a short function of `state.schedule` finds in the file."""
+        """Return what a short function of a connection finds."""
         async with self.turn:
-            with self.guard():
-                return query(self.connection, *args, **kw)
+            return self.ask_now(query, *args, **kw)
+
+    def ask_now(self, query: Callable[Concatenate[Any, P], T], *args: P.args, **kw: P.kwargs) -> T:
+        """Do the same without waiting for other walks."""
+        with self.guard():
+            return query(self.connection, *args, **kw)
+
+    async def work(self, change: Callable[[Any], T]) -> T:
+        """Do work in one transaction; in a thread, unless the file is small."""
+        async with self.turn:
+            do = partial(self.change_now, change)
+            is_large = self.path.stat().st_size > _SMALL_BYTES
+            return await run_in_thread(do, self.connection.interrupt) if is_large else do()
+
+    def change_now(self, change: Callable[[Any], T]) -> T:
+        """Change the file in a transaction, without waiting for other walks."""
+        with self.transaction():
+            return change(self.connection)
 
     def close(self) -> None:
-        """Close the file and release its lock; may be called again."""
-        if self._is_closed:
-            return
-        self._is_closed = True
+        """Close the file and release its lock."""
         with suppress(sqlite3.Error):  # what was committed is in the file
             if not self.connection.in_transaction:  # the room of what was merged is given back
                 self.connection.executescript(f"PRAGMA incremental_vacuum({_FREED_PAGES})")

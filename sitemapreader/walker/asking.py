@@ -9,17 +9,17 @@ everything calls nothing gone.
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from sitemapreader.errors import FetchError
 from sitemapreader.issues import IssueCode
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Collection, Iterable, Sequence
+    from collections.abc import AsyncGenerator, Collection, Sequence
 
     from sitemapreader.discovery.context import UrlAllowance, WalkContext
     from sitemapreader.discovery.robots_rules import RobotsRules
-    from sitemapreader.state.rows import Run
     from sitemapreader.walker.state_writer import StateWriter
 
 _AT_ONCE = 50
@@ -56,16 +56,15 @@ class PageAsker:
         yield
         most = limit if isinstance(limit, int) else int(limit.left)
         sql = "SELECT key, loc FROM page WHERE site = ? AND due <= ? ORDER BY due, key LIMIT ?"
-        now = self._writer.now
-        pages: list[tuple[bytes, str]] = await self._writer.ask(
-            lambda db, run: db.execute(sql, (run.site, now, most)).fetchall()
-        )
+        file, site = self._writer.file, self._writer.run.site
+        due = site, self._writer.now, most
+        pages: list[tuple[bytes, str]] = await file.ask(lambda db: [*db.execute(sql, due)])
         if not isinstance(limit, int):
             pages = pages[: limit.take(len(pages))]
         folders: dict[str, list[tuple[bytes, str]]] = {}
         for page in pages:
             folders.setdefault(_find_folder(page[1]), []).append(page)
-        controls = await self._writer.work(_find_controls, [*folders])
+        controls = await file.work(partial(_find_controls, site=site, folders=[*folders]))
         for folder, inside in folders.items():
             for start in range(0, len(inside), _AT_ONCE):
                 batch = inside[start : start + _AT_ONCE]
@@ -76,8 +75,12 @@ class PageAsker:
                         )
                 except TimeoutError:
                     return
-                answers = [(key, each) for (key, _), each in zip(batch, statuses, strict=True)]
-                await self._writer.work(_save_answers, self._writer.now, answers)
+                keys, now = [key for key, _ in batch], self._writer.now
+                answers = [
+                    (each, now, each in _GONE, now, _LAST_TRY, site, key)
+                    for key, each in zip(keys, statuses, strict=True)
+                ]
+                await file.work(partial(_save_answers, rows=answers))
                 yield
 
     async def _ask_batch(self, urls: Sequence[str], controls: Sequence[str]) -> list[int | None]:
@@ -116,14 +119,11 @@ async def _refuse_redirect(url: str) -> None:
     raise FetchError(IssueCode.TOO_MANY_REDIRECTS, url)
 
 
-# -- functions of a file and a run, for `StateWriter.ask` and its relatives
-
-
-def _find_controls(db: Any, run: Run, folders: Collection[str]) -> dict[str, list[str]]:
+def _find_controls(db: Any, site: int, folders: Collection[str]) -> dict[str, list[str]]:
     """Return up to three listed URLs of each folder; else of its host, else its start."""
     listed: dict[str, list[str]] = {each: [] for each in folders}
     listed |= {_find_host(each): [] for each in folders}
-    rows = db.execute("SELECT loc FROM url WHERE site = ? AND lost_run IS NULL", (run.site,))
+    rows = db.execute("SELECT loc FROM url WHERE site = ? AND lost_run IS NULL", (site,))
     for (loc,) in rows:
         for place in {_find_folder(loc), _find_host(loc)} & listed.keys():
             if len(listed[place]) < _CONTROLS and loc not in listed[place]:
@@ -144,12 +144,9 @@ def _find_host(loc: str) -> str:
     return loc[:end] if end else f"{loc}/"
 
 
-def _save_answers(
-    db: Any, run: Run, now: float, answers: Iterable[tuple[bytes, int | None]]
-) -> None:
-    for key, status in answers:
-        db.execute(
-            "UPDATE page SET status = ?, asked_at = ?, tries = tries + 1,"
-            " due = iif(?, NULL, ? + (1 << min(tries, ?)) * 86400.0) WHERE site = ? AND key = ?",
-            (status, now, status in _GONE, now, _LAST_TRY, run.site, key),
-        )
+def _save_answers(db: Any, rows: Sequence[tuple[object, ...]]) -> None:
+    db.executemany(
+        "UPDATE page SET status = ?, asked_at = ?, tries = tries + 1,"
+        " due = iif(?, NULL, ? + (1 << min(tries, ?)) * 86400.0) WHERE site = ? AND key = ?",
+        rows,
+    )

@@ -10,13 +10,11 @@ from __future__ import annotations
 import json
 import zlib
 from collections import deque
-from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, Self, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, Self
 
 import attrs
 
-from sitemapreader.event_loop import run_in_thread
 from sitemapreader.fetch.local import StoredResponse
 from sitemapreader.state import TELLING, State, Told, law, name_of_sitemaps, schedule
 from sitemapreader.state.database import StateFile
@@ -24,16 +22,13 @@ from sitemapreader.state.rows import Findings, Run, as_moment, nanoseconds, unpa
 from sitemapreader.urls import url_key
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
     from sitemapreader.discovery.context import Batch
     from sitemapreader.walker.config import WalkConfig
     from sitemapreader.walker.stream import Channel
 
 P = ParamSpec("P")
-T = TypeVar("T")
-Query: TypeAlias = Callable[Concatenate[Any, Run, P], T]
-"""A function of an open file, a run, and more."""
 
 
 @attrs.frozen
@@ -70,8 +65,6 @@ class SharedTurns:
 
 # -- one walk's writer
 
-_SMALL_BYTES = 500_000
-"""Of a file of which anything is done at once, in some milliseconds."""
 _RESUMABLE_SECONDS = 24 * 3600
 """Older interrupted walks are not resumed."""
 _KEPT_SECONDS = 24 * 3600
@@ -113,11 +106,11 @@ class StateWriter:
         self.askings: dict[str, schedule.Asking] = {}
         """Requests for documents, by URLs as `url_key` writes them."""
         self._channel = channel
-        self._file = file = StateFile.share(state.path, self.run.name)
+        self.file = file = StateFile.share(state.path, self.run.name)
         self.quarantined_as, file.quarantined_as = str(file.quarantined_as or ""), None
         """What an unusable file in this place is called now, for the first walk that asks."""
         self._acknowledged = 0
-        self._due: deque[tuple[int, Callable[[Any, Run], object]]] = deque()
+        self._due: deque[tuple[int, Callable[[Any], object]]] = deque()
 
     @property
     def now(self) -> float:
@@ -127,50 +120,63 @@ class StateWriter:
     async def close(self) -> None:
         """End this walk's use of the file; the last one closes it."""
         self._due.clear()  # it leads back to what has this
-        self._file.release(self.run.name)
-
-    # -- functions whose first arguments are the file and the run
-
-    async def ask(self, query: Query[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Return what a query finds."""
-        async with self._file.turn:
-            return self.ask_now(query, *args, **kwargs)
-
-    def ask_now(self, query: Query[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Return what a query finds, without waiting for other walks."""
-        with self._file.guard():
-            return query(self._file.connection, self.run, *args, **kwargs)
-
-    async def work(self, change: Query[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Do work in one transaction; in a thread, unless the file is small."""
-        async with self._file.turn:
-            file, do = self._file, partial(self.change_now, change, *args, **kwargs)
-            is_large = file.path.stat().st_size > _SMALL_BYTES
-            return await run_in_thread(do, file.connection.interrupt) if is_large else do()
-
-    def change_now(self, change: Query[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Change the file in a transaction, without waiting for other walks."""
-        with self._file.transaction():
-            return change(self._file.connection, self.run, *args, **kwargs)
+        self.file.release(self.run.name)
 
     # -- the walk
 
     async def begin(self) -> None:
         """Begin a walk, or resume an interrupted one."""
-        self.run = await self.work(_begin, self.clock(), self.config.revisit)
+        self.run = await self.file.work(self._begin)
+
+    def _begin(self, db: Any) -> Run:
+        """Resume the walk that was interrupted within a day, or begin a new one."""
+        run, now, revisit = self.run, self.clock(), self.config.revisit
+        db.execute("INSERT OR IGNORE INTO site (name) VALUES (?)", (run.name,))
+        site, last, since, ended, stopped, looked, *looks = db.execute(
+            "SELECT id, run, began, ended, complete, looked_run, candidate_run, proven_run"
+            " FROM site WHERE name = ?",
+            (run.name,),
+        ).fetchone()
+        # One that a limit of URLs stopped goes on whenever the next one comes.
+        is_resumed = bool(last) and ended is None
+        is_resumed &= stopped is not None or 0 <= now - (since or 0) < _RESUMABLE_SECONDS
+        stamp = max(round(now * 1_000_000) * 1_000, last + 1)
+        if not is_resumed:
+            db.execute(
+                "UPDATE site SET run = ?, began = ?, ended = NULL, complete = NULL,"
+                " unlisted = NULL, waiting = NULL WHERE id = ?",
+                (stamp, now, site),
+            )
+            db.execute("DELETE FROM batch WHERE site = ?", (site,))
+        if run.saves:
+            law.merge(db, site)  # what the last one saved
+        run = attrs.evolve(
+            run,
+            site=site,
+            id=last if is_resumed else stamp,
+            stamp=stamp,
+            is_resumed=is_resumed,
+            is_new=not db.execute("SELECT 1 FROM url WHERE site = ? LIMIT 1", (site,)).fetchone(),
+            has_pending=law.has_pending(db, site) > 0,
+            looked=looked,
+            looks=tuple(looks),
+        )
+        if revisit is not None:
+            return schedule.choose(db, run, revisit, now)
+        db.execute("DELETE FROM kept WHERE site = ?", (site,))  # what it is answered now is newer
+        return run
 
     async def remember_delivered(self, remember: Callable[[Iterator[str]], None]) -> None:
         """Give the URLs that were delivered before the walk was interrupted."""
+        await self.file.ask(lambda db: remember(self._list_delivered(db)))
 
-        def list_delivered(db: Any, run: Run) -> Iterator[str]:
-            kept = "SELECT locs FROM batch WHERE site = ? AND locs IS NOT NULL"
-            for (locs,) in db.execute(kept, (run.site,)):
-                yield from unpack(locs)
-            sent = "SELECT loc FROM url WHERE site = ? AND seen_run >= ? AND length(record) > 0"
-            for (loc,) in db.execute(sent, (run.site, run.id)):
-                yield loc
-
-        await self.ask(lambda db, run: remember(list_delivered(db, run)))
+    def _list_delivered(self, db: Any) -> Iterator[str]:
+        kept = "SELECT locs FROM batch WHERE site = ? AND locs IS NOT NULL"
+        for (locs,) in db.execute(kept, (self.run.site,)):
+            yield from unpack(locs)
+        sent = "SELECT loc FROM url WHERE site = ? AND seen_run >= ? AND length(record) > 0"
+        for (loc,) in db.execute(sent, (self.run.site, self.run.id)):
+            yield loc
 
     async def find_kept(self, url: str) -> StoredResponse | None:
         """Return the answer that a round may use for a URL."""
@@ -182,7 +188,7 @@ class StateWriter:
             " AND NOT EXISTS (SELECT 1 FROM document WHERE site = :site AND url = :url)"
         )
         values = {"site": self.run.site, "url": url_key(url)}
-        row = await self.ask(lambda db, _: db.execute(sql, values).fetchone())
+        row = await self.file.ask(lambda db: db.execute(sql, values).fetchone())
         if row is None or not 0 <= self.clock() - row[3] < _KEPT_SECONDS:
             return None
         _, _, asked, _, status, final_url, headers, body = row
@@ -199,7 +205,7 @@ class StateWriter:
         said = answer.status, answer.url, json.dumps(headers), zlib.compress(answer.body)
         row = self.run.site, url_key(url), self.run.stamp, self.clock(), *said
         sql = "INSERT OR REPLACE INTO kept VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
-        await self.work(lambda db, _: db.execute(sql, row))
+        await self.file.work(lambda db: db.execute(sql, row))
 
     async def finish(
         self, *, complete: bool, listed: Mapping[str, bool], knows_all: bool
@@ -210,20 +216,37 @@ class StateWriter:
             # What is not named or not wanted any more rests as if it had failed.
             for url in self.run.chosen:
                 self.askings.setdefault(url, schedule.Asking(self.clock(), is_failed=True))
-        given = listed, self.askings, self.clock()
-        return await self.work(_finish, *given, complete=complete, knows_all=knows_all)
+        finish = partial(self._finish, listed=listed, complete=complete, knows_all=knows_all)
+        return await self.file.work(finish)
+
+    def _finish(
+        self, db: Any, *, complete: bool, listed: Mapping[str, bool], knows_all: bool
+    ) -> Findings | None:
+        """End the walk, learn when to come back; return what is missing: see `law.judge`."""
+        site, now = self.run.site, self.clock()
+        db.execute("DELETE FROM batch WHERE site = ?", (site,))
+        found = law.judge(db, self.run, listed, knows_all=knows_all)
+        unlisted, waiting = (found.unlisted, found.waiting) if found else (None, None)
+        db.execute(
+            "UPDATE site SET ended = ?, complete = ?, unlisted = ?, waiting = ?, lost_run = ?"
+            " WHERE id = ?",
+            (now, complete, unlisted, waiting, law.has_pending(db, site), site),
+        )
+        if found:
+            schedule.learn(db, self.run, self.askings, found.missed, now)
+        return found
 
     async def stop(self, batches: int) -> None:
         """Settle; let any later walk resume this one, which a limit of URLs has stopped."""
         await self.settle(batches)
-        sql = "UPDATE site SET complete = 0 WHERE id = ?"
-        await self.work(lambda db, run: db.execute(sql, (run.site,)))
+        sql, values = "UPDATE site SET complete = 0 WHERE id = ?", (self.run.site,)
+        await self.file.work(lambda db: db.execute(sql, values))
 
     # -- what is unlisted or gone, and was not delivered as such
 
     async def find_untold(self, what: Told) -> list[tuple[bytes, Any]]:
         """Return some of it, by keys."""
-        async with self._file.turn:
+        async with self.file.turn:
             return self.find_now(what)
 
     def find_now(self, what: Told) -> list[tuple[bytes, Any]]:
@@ -233,13 +256,14 @@ class StateWriter:
             f"SELECT key, {columns} FROM page WHERE site = ? AND {condition} AND NOT told_{what}"
             " ORDER BY key LIMIT 500"
         )
-        rows = self.ask_now(lambda db, run: db.execute(sql, (run.site,)).fetchall())
+        rows = self.file.ask_now(lambda db: db.execute(sql, (self.run.site,)).fetchall())
         return [(key, make(*values)) for key, *values in rows]
 
     def tell_now(self, what: Told, keys: Collection[bytes]) -> None:
         """Record that it was delivered."""
         sql = f"UPDATE page SET told_{what} = 1 WHERE site = ? AND key = ?"
-        self.change_now(lambda db, run: db.executemany(sql, ((run.site, key) for key in keys)))
+        rows = [(self.run.site, key) for key in keys]
+        self.file.change_now(lambda db: db.executemany(sql, rows))
 
     # -- acknowledgements
 
@@ -261,96 +285,27 @@ class StateWriter:
     async def _acknowledge(self, batches: int) -> None:
         self._acknowledged = max(batches, self._acknowledged)
         if self._is_due():
-            async with self._file.turn:
+            async with self.file.turn:
                 if self._is_due():  # no other task has written it meanwhile
-                    self.change_now(self._write)
+                    self.file.change_now(self._write)
 
     async def commit_on_ack(
-        self, change: Query[P, object], *args: P.args, **kwargs: P.kwargs
+        self, change: Callable[Concatenate[Any, P], object], *args: P.args, **kwargs: P.kwargs
     ) -> None:
         """Change the file when all batches that were emitted until now are acknowledged."""
         # Batches that wait for room in the channel count as well: `unique` may have dropped a URL
         # from this document because it is in one of them.
         due = self._due
-        due.append((self._channel.offered, lambda db, run: change(db, run, *args, **kwargs)))
+        due.append((self._channel.offered, lambda db: change(db, *args, **kwargs)))
         # Where filters pass little, the consumer rarely asks for a batch, and nothing is checked.
         if self.delivery is not None and not len(due) % _CHUNKS_PER_CHECK:
             await self._acknowledge(self.delivery.arrived())
         elif self._channel.offered <= self._acknowledged:
             await self._acknowledge(self._acknowledged)
 
-    def _write(self, db: Any, run: Run) -> None:
+    def _write(self, db: Any) -> None:
         while self._is_due():
-            self._due.popleft()[1](db, run)
+            self._due.popleft()[1](db)
 
     def _is_due(self) -> bool:
         return bool(self._due) and self._due[0][0] <= self._acknowledged
-
-
-# -- functions of a file and a run
-
-
-def _begin(db: Any, run: Run, now: float, revisit: int | Collection[str] | None) -> Run:
-    """Resume the walk that was interrupted within a day, or begin a new one.
-
-    With `revisit`, so many documents, or these, are due of a site that the state knows.
-    """
-    db.execute("INSERT OR IGNORE INTO site (name) VALUES (?)", (run.name,))
-    site, last, since, ended, stopped, looked, *looks = db.execute(
-        "SELECT id, run, began, ended, complete, looked_run, candidate_run, proven_run"
-        " FROM site WHERE name = ?",
-        (run.name,),
-    ).fetchone()
-    # One that a limit of URLs stopped goes on whenever the next one comes.
-    is_resumed = bool(last) and ended is None
-    is_resumed &= stopped is not None or 0 <= now - (since or 0) < _RESUMABLE_SECONDS
-    stamp = max(round(now * 1_000_000) * 1_000, last + 1)
-    if not is_resumed:
-        db.execute(
-            "UPDATE site SET run = ?, began = ?, ended = NULL, complete = NULL,"
-            " unlisted = NULL, waiting = NULL WHERE id = ?",
-            (stamp, now, site),
-        )
-        db.execute("DELETE FROM batch WHERE site = ?", (site,))
-    if run.saves:
-        law.merge(db, site)  # what the last one saved
-    run = attrs.evolve(
-        run,
-        site=site,
-        id=last if is_resumed else stamp,
-        stamp=stamp,
-        is_resumed=is_resumed,
-        is_new=not db.execute("SELECT 1 FROM url WHERE site = ? LIMIT 1", (site,)).fetchone(),
-        has_pending=law.has_pending(db, site) > 0,
-        looked=looked,
-        looks=tuple(looks),
-    )
-    if revisit is not None:
-        return schedule.choose(db, run, revisit, now)
-    db.execute("DELETE FROM kept WHERE site = ?", (site,))  # what it is answered now is newer
-    return run
-
-
-def _finish(
-    db: Any,
-    run: Run,
-    listed: Mapping[str, bool],
-    askings: Mapping[str, schedule.Asking],
-    now: float,
-    *,
-    complete: bool,
-    knows_all: bool,
-) -> Findings | None:
-    """End the walk, learn when to come back; return what is missing: see `law.judge`."""
-    db.execute("DELETE FROM batch WHERE site = ?", (run.site,))
-    found = law.judge(db, run, listed, knows_all=knows_all)
-    unlisted, waiting = (found.unlisted, found.waiting) if found else (None, None)
-    lost = law.has_pending(db, run.site)
-    db.execute(
-        "UPDATE site SET ended = ?, complete = ?, unlisted = ?, waiting = ?, lost_run = ?"
-        " WHERE id = ?",
-        (now, complete, unlisted, waiting, lost, run.site),
-    )
-    if found:
-        schedule.learn(db, run, askings, found.missed, now)
-    return found

@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sitemapreader.outcomes import BodyDigest
-    from sitemapreader.state.rows import Run
     from sitemapreader.walker.frontier import Job
     from sitemapreader.walker.state_writer import StateWriter
 
@@ -86,7 +85,6 @@ class DocumentTracker:
         self._withheld = False
         self._children: list[tuple[str, str | None]] = []
         self._waiting: list[UrlEntry] = []
-        self._has_changed = False
         is_covered = self._covers(row.filters, row.final_url)
         if self._config.changes:  # one without them has not saved what it delivered
             is_covered &= bool(row.is_saved) or row.read_run is None
@@ -101,7 +99,7 @@ class DocumentTracker:
     @classmethod
     async def open(cls, writer: StateWriter, job: Job) -> Self:
         """Return the tracker of a sitemap."""
-        return await writer.ask(lambda db, _: cls(db, writer, job))
+        return await writer.file.ask(lambda db: cls(db, writer, job))
 
     def _covers(self, filters: str | None, final_url: str) -> bool:
         """Return whether earlier filters delivered all entries that pass now."""
@@ -262,7 +260,7 @@ class DocumentTracker:
             locs = [entry.loc for entry in self._waiting[:size]]
             if digest(locs) != expected or not self._covers(filters, self.row.final_url):
                 self._batches.clear()  # the document has changed since
-                self._has_changed = True
+                self._writer.file.change_now(self._forget_batches)
                 break
             del self._waiting[:size]
             self._withheld |= filters is not None
@@ -280,7 +278,7 @@ class DocumentTracker:
             return Compared(entries, [], [], [], entries)
         keys = [hash_url(entry.loc) for entry in entries]
         records = [hash_record(entry) for entry in entries]
-        changes = await self._writer.ask(self._find_changes, keys, records)
+        changes = await self._writer.file.ask(self._find_changes, keys, records)
         # What a record says of itself happened since some day; this, since the last walk. What it
         # says was deleted is told at the end of the walk.
         listed = [entry.change is not Change.UNLISTED for entry in entries]
@@ -303,8 +301,7 @@ class DocumentTracker:
         locs = [entry.loc for entry in entries]
         if not self._config.changes:
             filters = self._mark(document.final_url) if is_withheld else None
-            is_anew, self._has_changed = self._has_changed, False
-            await self._writer.commit_on_ack(self._save_batch, locs, filters, is_anew=is_anew)
+            await self._writer.commit_on_ack(self._save_batch, locs, filters)
             return
         marks = ["S" if entry.news else "s" for entry in entries]
         for n, entry in enumerate(entries):
@@ -351,12 +348,13 @@ class DocumentTracker:
             }
         await self._writer.commit_on_ack(self._save_outcome, document, read)
 
-    # -- functions of a file and a run, for `StateWriter.ask` and its relatives
+    # -- statements
 
     def _find_changes(
-        self, db: Any, run: Run, keys: Sequence[bytes], records: Sequence[bytes]
+        self, db: Any, keys: Sequence[bytes], records: Sequence[bytes]
     ) -> list[Change | None]:
         """Return the change of each entry."""
+        run = self._writer.run
         if run.is_new:
             return [Change.NEW] * len(keys)
         known: dict[bytes, dict[int, bytes | None]] = {}
@@ -371,34 +369,32 @@ class DocumentTracker:
             for key, record in zip(keys, records, strict=True)
         ]
 
-    def _log(self, db: Any, run: Run, *columns: bytes | str) -> None:
+    def _log(self, db: Any, *columns: bytes | str) -> None:
         """Save entries: see the table `log`."""
+        run = self._writer.run
         sql = (
             "INSERT INTO log (site, document, run, keys, records, locs, marks)"
             " VALUES (?, ?, ?, ?, ?, ?, CAST(? AS BLOB))"
         )
         db.execute(sql, (run.site, insert_document(db, self.row), run.stamp, *columns))
 
-    def _save_batch(
-        self, db: Any, run: Run, locs: Sequence[str], filters: str | None, *, is_anew: bool
-    ) -> None:
-        """Save that a batch was handed over, `filters` having held some of it back.
+    def _forget_batches(self, db: Any) -> None:
+        sql = "DELETE FROM batch WHERE site = ? AND document = ?"
+        db.execute(sql, (self._writer.run.site, self.row.id))
 
-        If it `is_anew`, what a resumed walk saved of the document is forgotten.
-        """
-        number = insert_document(db, self.row)
-        if is_anew:
-            db.execute("DELETE FROM batch WHERE site = ? AND document = ?", (run.site, number))
+    def _save_batch(self, db: Any, locs: Sequence[str], filters: str | None) -> None:
+        """Save that a batch was handed over, `filters` having held some of it back."""
+        site, number = self._writer.run.site, insert_document(db, self.row)
         sql = (
             "INSERT INTO batch (site, document, size, digest, filters, locs)"
             " VALUES (?, ?, ?, ?, ?, ?)"
         )
         kept = pack(locs) if self._config.unique else None
-        db.execute(sql, (run.site, number, len(locs), digest(locs), filters, kept))
+        db.execute(sql, (site, number, len(locs), digest(locs), filters, kept))
 
-    def _save_outcome(self, db: Any, run: Run, document: Document, read: dict[str, Any]) -> None:
+    def _save_outcome(self, db: Any, document: Document, read: dict[str, Any]) -> None:
         """Save how the document ended, and the columns that a request for it gave."""
-        status, row = document.status, self.row
+        status, row, run = document.status, self.row, self._writer.run
         found = {
             "status": str(status),
             "reason": str(document.reason),

@@ -210,6 +210,16 @@ async def test_what_is_not_there_is_kept(rounds: Rounds, code: int) -> None:
         assert later.count(ROBOTS) == 5
 
 
+async def test_a_kept_answer_that_is_damaged(rounds: Rounds) -> None:
+    """It is asked for again."""
+    await rounds.walk(serve(), None)
+    assert ROBOTS in (await rounds.walk(serve())).requested
+    assert ROBOTS not in (await rounds.walk(serve())).requested
+    with closing(sqlite3.connect(rounds.state.path)) as db, db:
+        db.execute("UPDATE kept SET body = x'00'")
+    assert ROBOTS in (await rounds.walk(serve())).requested
+
+
 SOFT = Answer(b"<!doctype html><title>Oops</title>", headers={"Content-Type": "text/html"})
 LATE = "/sitemap-index.xml"
 
