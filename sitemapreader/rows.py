@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from itertools import chain, compress, repeat
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar, cast
 
 import attrs
 
 from sitemapreader.models import DateSource, Event, UrlEntry
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence, Sized
+    from collections.abc import Iterable, Iterator, Sequence
     from datetime import datetime
 
 _Item = TypeVar("_Item", bound=Event)
-_Part = TypeVar("_Part", bound="Sized")
 _LISTS = frozenset(field.name for field in attrs.fields(UrlEntry) if field.default == ())
 
 
@@ -163,26 +162,3 @@ def join_rows(parts: Sequence[list[_Item] | EntryColumns]) -> list[_Item] | Entr
 
 BATCH_ROWS = 8_192
 """Entries that wait to become columns, of as many sites as it takes; about 3 MB."""
-
-
-class RowBuffer(Generic[_Part]):
-    """Rows that wait until there are enough of them, in parts as they came."""
-
-    def __init__(self, enough: int) -> None:
-        self._enough = enough
-        self._parts: list[_Part] = []
-        self._size = 0
-
-    def __len__(self) -> int:
-        return self._size
-
-    def add(self, part: _Part) -> bool:
-        """Add rows; return whether there are enough."""
-        self._parts.append(part)
-        self._size += len(part)
-        return self._size >= self._enough
-
-    def take(self) -> list[_Part]:
-        """Remove and return all parts."""
-        parts, self._parts, self._size = self._parts, [], 0
-        return parts

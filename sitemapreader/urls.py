@@ -7,18 +7,18 @@ aiohttp connects with. It is imported where it is used, because most URLs need n
 from __future__ import annotations
 
 import re
-from functools import cache, lru_cache, wraps
+from functools import cache, lru_cache
 from ipaddress import ip_address
 from itertools import repeat
 from threading import Lock
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import MAX_URL_CHARS, PROTOCOL_MAX_LOC_CHARS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from publicsuffixlist import PublicSuffixList
     from yarl import URL
@@ -34,7 +34,6 @@ __all__ = [
     "url_key",
 ]
 
-Value = TypeVar("Value")
 Hosts = Literal["host", "site", "any"]
 """Which other hosts belong: the same one, the same registrable domain, or all."""
 
@@ -73,20 +72,6 @@ _PARTS = re.compile(
 _BLANKS = "".join(map(chr, range(33)))
 _NO_BREAKS = dict.fromkeys(map(ord, "\t\r\n"))
 """Removes what parsers of URLs remove, as the blanks before them."""
-
-
-def cached_by_url(function: Callable[[str], Value]) -> Callable[[str], Value]:
-    """Cache what a function returns for the last 1,024 URLs, but not for long ones.
-
-    SECURITY: strangers write these URLs, and 1,024 of 64 KiB are kept for the life of the process.
-    """
-    cached = lru_cache(maxsize=1024)(function)
-
-    @wraps(function)
-    def call(url: str) -> Value:
-        return cached(url) if len(url) <= PROTOCOL_MAX_LOC_CHARS else function(url)
-
-    return call
 
 
 def has_web_scheme(url: str) -> bool:
@@ -176,14 +161,19 @@ def _remove_dots(path: str) -> str:
     return "/".join([*kept, ""] if segments[-1] in {".", ".."} else kept)
 
 
-@cached_by_url
 def parse_url(url: str) -> URL | None:
     """Parse a URL as the HTTP client will, or return `None` if it cannot be requested.
 
     One that is longer than servers take cannot.
     """
-    if len(url) > MAX_URL_CHARS:
-        return None
+    # SECURITY: strangers write these URLs, and what is cached is kept for the life of the process.
+    is_usual = len(url) <= PROTOCOL_MAX_LOC_CHARS
+    parse = _parse if is_usual else _parse.__wrapped__
+    return parse(url) if len(url) <= MAX_URL_CHARS else None
+
+
+@lru_cache(maxsize=1024)
+def _parse(url: str) -> URL | None:
     from yarl import URL  # noqa: PLC0415 (14 ms, and most runs over files never need it)
 
     try:
@@ -250,7 +240,6 @@ def same_hosts(hosts: Hosts, one: str, other: str) -> bool:
     return one == other or (hosts == "site" and site_of(one) == site_of(other))
 
 
-@cached_by_url
 def site_of(host: str) -> str:
     """Return the registrable domain of a host, by the Public Suffix List.
 
@@ -289,7 +278,6 @@ def may_climb(url: str) -> bool:
     return any(part in url for part in _CLIMBING)
 
 
-@cached_by_url
 def folder_of(url: str) -> str:
     """Return the URL of the folder that a document lies in, with its final slash."""
     key = url_key(url).partition("?")[0]

@@ -22,7 +22,6 @@ from sitemapreader.rows import (
     BATCH_ROWS,
     EntryColumns,
     OutputRows,
-    RowBuffer,
     SiteRows,
     join_output,
 )
@@ -195,8 +194,10 @@ class ParquetEncoder(Encoder):
         import pyarrow.parquet as pq  # noqa: PLC0415 (batches alone do not need it)
 
         self._columns, self._bytes = columns, _Bytes()
-        self._rows = RowBuffer[OutputRows](BATCH_ROWS)
-        self._batches = RowBuffer[pa.RecordBatch](GROUP_ROWS)
+        self._rows: list[OutputRows] = []
+        self._waiting = 0
+        """How many rows these are."""
+        self._batches: list[pa.RecordBatch] = []
         self._writer = pq.ParquetWriter(
             self._bytes,
             make_schema(columns),
@@ -207,7 +208,9 @@ class ParquetEncoder(Encoder):
 
     def encode(self, rows: OutputRows) -> bytes:
         """Return a group of rows, if it is full, or nothing."""
-        if self._rows.add(rows):
+        self._rows.append(rows)
+        self._waiting += len(rows)
+        if self._waiting >= BATCH_ROWS:
             self._make_batch()
         return self._bytes.take()
 
@@ -219,13 +222,15 @@ class ParquetEncoder(Encoder):
         return [self._bytes.take()]
 
     def _make_batch(self) -> None:
-        for batch in make_batches(self._rows.take(), self._columns):
-            if self._batches.add(batch):
-                self._write_group()
+        self._batches += make_batches(self._rows, self._columns)
+        self._rows, self._waiting = [], 0
+        if sum(map(len, self._batches)) >= GROUP_ROWS:
+            self._write_group()
 
     def _write_group(self) -> None:
-        if batches := self._batches.take():
-            self._writer.write_table(pa.Table.from_batches(batches))
+        if self._batches:
+            self._writer.write_table(pa.Table.from_batches(self._batches))
+            self._batches = []
 
 
 class _Bytes(io.BytesIO):

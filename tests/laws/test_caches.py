@@ -30,9 +30,7 @@ SHORT_KEYS = {
     "many.run._view_records": "has no key",
     "output.arrow.make_schema": "columns of ours, those of 16 outputs",
     "urls._load": "has no key",
-    "urls.parse_url": "only URLs of ordinary length, see `cached_by_url`",
-    "urls.site_of": "the same",
-    "urls.folder_of": "the same",
+    "urls._parse": "only URLs of ordinary length, see `parse_url`",
     "readers.markup.write_opening": "names of elements that we look for",
     "readers.records.vocabulary._known_key": "URIs of up to 200 characters",
     "walker.stream.view_records": "has no key",
@@ -52,7 +50,7 @@ SHORT_KEYS = {
 """Every cache of the package, and why what is kept in it is short."""
 
 
-_MAKERS = {"cache", "lru_cache", "cached_by_url", "cached_method"}
+_MAKERS = {"cache", "lru_cache", "cached_method"}
 
 
 def find_caches() -> Iterator[str]:
