@@ -46,49 +46,31 @@ _AGENT = "us"
 """The name that protego knows our robot by."""
 
 
-class _GroupLines:
-    """The lines for one robot: fields and values; each method as in `Robots`."""
+class _AgentLines:
+    """The lines for one robot, fields and values, and what protego makes of them."""
 
     def __init__(self, lines: list[tuple[str, str]]) -> None:
-        self._lines = lines
-        self._has_rules = any(field != "crawl-delay" for field, _ in lines)
+        self.lines = lines
+        self.has_rules = any(field != "crawl-delay" for field, _ in lines)
         # protego takes some stars in a row for one, and makes two rules of one with a `$`.
         wild = [_STARS.sub("*", path) * (1 + ("$" in path)) for _, path in lines if "*" in path]
         self._stars = sum(path.count("*") for path in wild)
         self._chars = sum(map(len, wild))
 
-    def list_disallowed_pieces(self) -> list[str]:
-        paths = {path for field, path in self._lines if field == "disallow"}
-        pieces = (_NOT_LITERAL.split(path.rstrip("$")) for path in paths)
-        return sorted({max(parts, key=len) for parts in pieces})
-
-    def find_refusal(self, url: str) -> IssueCode | None:
-        if not self._has_rules or urlsplit(url).path == "/robots.txt":  # RFC 9309, section 2.2.2
-            return None
-        if len(url) > MAX_URL_CHARS:
-            return IssueCode.ROBOTS_TOO_COMPLEX
-        length = len(quote(unquote(url), safe="/="))  # as protego compares it, and no shorter
-        if length > MAX_URL_CHARS or self._estimate_work(length) > _MOST_WORK:
-            return IssueCode.ROBOTS_TOO_COMPLEX
-        return None if self._protego.can_fetch(url, _AGENT) else IssueCode.ROBOTS_DISALLOWED
-
-    def _estimate_work(self, length: int) -> float:
-        # Nanoseconds that wildcards take at worst for a URL. 500 KB may hold 90,000 stars, each
-        # of which protego looks for from where the last one was found: hostile files took it
-        # 70 to 640 ms for a URL of 8 KiB. Other rules cost 0.1 us each. The worst text for
-        # `str.find` almost matches everywhere, as `aaab` in `aaaa...`: 3 ns a character, and 0.25
-        # ns more for each character looked for. The largest files at hand have 4 stars.
+    def estimate_work(self, length: int) -> float:
+        """Return the nanoseconds that wildcards take at worst for a URL."""
+        # 500 KB may hold 90,000 stars, each of which protego looks for from where the last one was
+        # found: hostile files took it 70 to 640 ms for a URL of 8 KiB. Other rules cost 0.1 us
+        # each. The worst text for `str.find` almost matches everywhere, as `aaab` in `aaaa...`:
+        # 3 ns a character, and 0.25 ns more for each character looked for. The largest files at
+        # hand have 4 stars.
         return 1_000 * self._stars + length * (3 * self._stars + self._chars / 4)
 
-    def crawl_delay(self) -> float | None:
-        delay = self._protego.crawl_delay(_AGENT) if self._lines else None
-        return None if delay is None else min(delay, ROBOTS_MAX_CRAWL_DELAY_SECONDS)
-
     @cached_property
-    def _protego(self) -> Protego:
+    def protego(self) -> Protego:
         from protego import Protego  # noqa: PLC0415 (many runs read no robots.txt)
 
-        lines = [f"{field}: {value}" for field, value in self._lines]
+        lines = [f"{field}: {value}" for field, value in self.lines]
         return Protego.parse("\n".join([f"user-agent: {_AGENT}", *lines]))
 
 
@@ -114,7 +96,7 @@ class Robots:
     # A file may have 30,000 lines: the field, and its value; of a User-agent, its token. Python's
     # garbage collector passes over plain tuples; objects of classes would hold the event loop up.
     _lines: tuple[tuple[str, str], ...] = attrs.field(default=(), repr=False)
-    _known: dict[str, _GroupLines] = attrs.field(factory=dict, init=False, repr=False)
+    _known: dict[str, _AgentLines] = attrs.field(factory=dict, init=False, repr=False)
 
     def can_fetch(self, url: str, agent: str) -> bool:
         """Return whether the rules let `agent` (a User-Agent header) fetch `url`.
@@ -126,8 +108,15 @@ class Robots:
 
     def find_refusal(self, url: str, agent: str) -> IssueCode | None:
         """Return why the rules do not let `agent` fetch `url`; `None` if they do."""
+        ours = self._lines_for(agent)
         try:
-            return self._lines_for(agent).find_refusal(url)
+            if not ours.has_rules or urlsplit(url).path == "/robots.txt":  # RFC 9309, section 2.2.2
+                return None
+            # as protego compares it, and no shorter
+            length = len(url) if len(url) > MAX_URL_CHARS else len(quote(unquote(url), safe="/="))
+            if length > MAX_URL_CHARS or ours.estimate_work(length) > _MOST_WORK:
+                return IssueCode.ROBOTS_TOO_COMPLEX
+            return None if ours.protego.can_fetch(url, _AGENT) else IssueCode.ROBOTS_DISALLOWED
         except ValueError:  # brackets that are not an IPv6 address; surrogates
             return IssueCode.ROBOTS_DISALLOWED
 
@@ -137,11 +126,15 @@ class Robots:
         That holds for URLs without a `%` and control characters. Where many URLs are to be judged,
         a search for these texts leaves few.
         """
-        return self._lines_for(agent).list_disallowed_pieces()
+        paths = {path for field, path in self._lines_for(agent).lines if field == "disallow"}
+        pieces = (_NOT_LITERAL.split(path.rstrip("$")) for path in paths)
+        return sorted({max(parts, key=len) for parts in pieces})
 
     def crawl_delay(self, agent: str) -> float | None:
         """Return the seconds that `agent` should wait between requests, at most 60."""
-        return self._lines_for(agent).crawl_delay()
+        ours = self._lines_for(agent)
+        delay = ours.protego.crawl_delay(_AGENT) if ours.lines else None
+        return None if delay is None else min(delay, ROBOTS_MAX_CRAWL_DELAY_SECONDS)
 
     def lists(self, url: str) -> bool:
         """Return whether a Sitemap line names `url`."""
@@ -151,7 +144,7 @@ class Robots:
         """Compile the rules for `agent` now: for a large file this belongs in a thread."""
         self.crawl_delay(agent)
 
-    def _lines_for(self, agent: str) -> _GroupLines:
+    def _lines_for(self, agent: str) -> _AgentLines:
         """Return the lines for the longest of the agent's names in the file, else for `*`.
 
         Groups of one name are merged (RFC 9309, section 2.2.1).
@@ -167,7 +160,7 @@ class Robots:
             elif is_ours and value:
                 found.append((field, value))
             last = field
-        self._known[agent] = _GroupLines(found)
+        self._known[agent] = _AgentLines(found)
         return self._known[agent]
 
 
