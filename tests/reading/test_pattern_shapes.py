@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import re
-from unittest import mock
-
 import pytest
 from each_case import for_each
 from floods import (
-    ENDS,
-    GOOD,
     KIB,
     SHAPES,
     Flood,
@@ -22,8 +17,6 @@ from floods import (
 from timing import is_linear, slowness
 
 from sitemapreader import Issue, read
-from sitemapreader.readers import reader
-from sitemapreader.readers.xml import grammar
 
 MAX_GROWTH = 9.0
 """Four times the size: 4 if time is linear, 16 if it is square; what is between is the machine."""
@@ -60,24 +53,6 @@ def test_a_shape_is_read_to_its_end(shape: Flood) -> None:
 def test_what_is_hidden_is_passed_once(shape: Flood) -> None:
     """Comments, sections and instructions that seem to begin inside of another cost no time."""
     assert is_linear(read_once, shape.write(16 * KIB), shape.write(64 * KIB))
-
-
-@pytest.mark.parametrize("root", ENDS, ids=["urlset", "rss", "atom"])
-@pytest.mark.parametrize(("length", "most"), [(4, 40), (60, 0)])
-def test_prefixes_of_strangers_make_few_patterns(root: bytes, length: int, most: int) -> None:
-    """Long prefixes make no pattern, and short ones few, however often they are bound anew."""
-    prefixes = "".join(f" xmlns:p{{0:0>{length}}}{number}='urn:p'" for number in range(10))
-    wrapper = f"<w{prefixes}>{GOOD[root].decode() * 3}</w>"
-    written = "".join(wrapper.format(number) for number in range(100)).encode()
-    list(read(root + GOOD[root] + ENDS[root]))
-    with (
-        mock.patch.object(grammar, "re", wraps=re) as compiler,
-        mock.patch.object(reader, "BLOCK_BYTES", len(written) // 100),
-    ):
-        entries = list(read(root + written + ENDS[root]))
-    assert len(entries) >= 300
-    assert len(compiler.compile.mock_calls) <= most
-    assert all(len(call.args[0]) < 10_000 for call in compiler.compile.mock_calls)
 
 
 @pytest.mark.slow
