@@ -9,6 +9,7 @@ continued by the same command.
 from __future__ import annotations
 
 import argparse
+import json
 import subprocess
 import sys
 import tempfile
@@ -17,11 +18,30 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "support"))
 
-from scale_faults import ClusterFaults, describe, repeat_runs
-from scale_runs import check_first_day, serve_web
+from scale_faults import SECONDS, ClusterFaults
+from scale_runs import WebServer, check_first_day, serve_web
 from scale_web import find_kind, name_site
 
 from sitemapreader.distributed import status
+
+
+def repeat_runs(web: WebServer, runs: int, hosts: int = 24) -> list[float]:
+    """Do short runs, each on a new cluster; return how long each took."""
+    seconds = []
+    for number in range(runs):
+        with tempfile.TemporaryDirectory() as folder:
+            faults = ClusterFaults(web, Path(folder), hosts, partitions=8, seed=number)
+            began = time.monotonic()
+            if faults.start().wait(SECONDS):
+                raise SystemExit(f"run {number} failed")
+            seconds.append(time.monotonic() - began)
+            faults.check()
+    return seconds
+
+
+def describe(seconds: list[float]) -> str:
+    """Return the median and the worst of some times as JSON."""
+    return json.dumps({"median": sorted(seconds)[len(seconds) // 2], "worst": max(seconds)})
 
 
 def main() -> None:

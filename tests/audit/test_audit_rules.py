@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 import pytest
@@ -9,7 +10,6 @@ from auditing import (
     HOST,
     NOW,
     AuditedSite,
-    RuleTrial,
     TimedResponse,
     image,
     index,
@@ -24,13 +24,21 @@ from auditing import (
     video,
 )
 
-from sitemapreader.audit import audit_sync
-from sitemapreader.audit.rules import load_rules
+from sitemapreader import FetchOptions
+from sitemapreader.audit import AuditOptions, audit_sync
+from sitemapreader.audit.api import AuditRun
+from sitemapreader.audit.database import AuditDatabase
+from sitemapreader.audit.rules import load_rules, plan_rules
+from sitemapreader.audit.sources import load_known
+from sitemapreader.audit.visits import SiteVisits
 from sitemapreader.fetch import StoredResponse
+from sitemapreader.many.sources import SiteKind, SiteTask
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from sitemapreader.audit import Row
 
 DAY = "2026-10-{:02}T10:00:00Z"
 OTHER = "https://other.example"
@@ -356,6 +364,45 @@ CASES: dict[str, tuple[AuditedSite, int, AuditedSite]] = {
     "orphan-url": (listed("/a /b", "/a"), 1, listed("/a /b", "/a /b")),
 }
 """Code -> a site that it hits, how often, and a site that it just does not hit."""
+
+
+class RuleTrial:
+    """One database, in which rules are tried on sites one after the other."""
+
+    def __init__(self) -> None:
+        self.database = AuditDatabase()
+        # a fifth of a trial; `test_audit` and the golden audits run every rule optimised
+        self.database.ask("PRAGMA disable_optimizer")
+
+    def run(self, code: str, tried: AuditedSite) -> Row | None:
+        """Return the finding of a rule, or why it was not run, or `None` if it passed."""
+        self.database.ask("BEGIN")
+        try:
+            return asyncio.run(self._run(code, tried))
+        finally:
+            self.database.ask("ROLLBACK")
+            self.database.codes.clear()
+
+    async def _run(self, code: str, tried: AuditedSite) -> Row | None:
+        figures = AuditOptions(now=NOW, **tried.figures)
+        plan = plan_rules(None, [code], [], {}, figures)
+        visits = SiteVisits(self.database, figures, None, has_old=False, has_text=False)
+        fetcher = tried.make_fetcher()
+        if tried.known is not None:
+            load_known(self.database, tried.known)
+        kind: SiteKind = "sitemap" if tried.sitemap else "auto"
+        url = HOST + (tried.sitemap or "/")
+        source = SiteTask(url, kind, fetcher=None if tried.is_http else fetcher, name="shop")
+        run = AuditRun(self.database, plan, figures, figures.make_parameters(NOW), visits, source)
+        await run.read({"fetcher": fetcher, "options": FetchOptions(max_attempts=1)})
+        run.judge()
+        self.database.robots.clear()
+        ended: list[Row] = [*run.runner.find(), *run.runner.not_run]
+        return ended[0] if ended else None
+
+    def close(self) -> None:
+        """Remove the database."""
+        self.database.close()
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ import package
 import pytest
 from aiohttp import web
 from faults import DOCUMENT, FaultServer
-from hosts import ANSWERS, HOSTS, REFUSALS, open_and_fail, resolve
+from hosts import ANSWERS, HOSTS, REFUSALS, resolve
 from resolving import NamedAddresses
 from walking import urlset
 
@@ -27,6 +27,15 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
 PRIVATE = ("127.0.0.1", "::1", "10.0.0.1", "169.254.169.254", "::ffff:127.0.0.1", "fd00::1")
+
+
+async def open_and_fail(fetcher: HttpFetcher, url: str) -> str:
+    """Open a URL; return the code of the error, or "opened"."""
+    try:
+        async with fetcher.open(url):
+            return "opened"
+    except FetchError as error:
+        return error.code
 
 
 async def test_a_private_address_from_a_resolver_is_refused() -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import signal
 import subprocess
 import sys
+import termios
 import threading
+from array import array
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 import package
 import pytest
@@ -22,13 +25,13 @@ from commands import (
     serving,
     start,
     urlset,
-    wait_for_handlers,
     wait_until,
-    wait_until_full,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from launcher import Run
 
 SITE = package.ROOT / "testdata" / "site"
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
@@ -76,6 +79,31 @@ def test_a_reader_that_never_was(command: str) -> None:
         assert process.wait(60) == 141
         assert process.stderr is not None
         assert process.stderr.read() == b""
+
+
+def wait_for_handlers(process: Run | subprocess.Popen[Any], seconds: float = 60) -> None:
+    """Wait until a program handles the signals that end it, as Linux says."""
+    status = Path(f"/proc/{process.pid}/status")
+    wanted = sum(1 << number - 1 for number in (signal.SIGTERM, signal.SIGHUP))
+    wait_until(
+        lambda: (
+            int(status.read_text("ascii").partition("SigCgt:")[2].split()[0], 16) & wanted == wanted
+        ),
+        seconds,
+    )
+
+
+def wait_until_full(pipe: IO[Any], seconds: float = 60) -> None:
+    """Wait until a pipe holds what it can: its writer waits, so that no more is added."""
+    sizes = [0]
+
+    def is_full() -> bool:
+        size = array("i", [0])
+        fcntl.ioctl(pipe.fileno(), termios.FIONREAD, size)
+        sizes.append(size[0])
+        return size[0] > 0 and len(set(sizes[-10:])) == 1
+
+    wait_until(is_full, seconds)
 
 
 def stop(

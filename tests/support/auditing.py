@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 import attrs
 
-from sitemapreader import FetchOptions
-from sitemapreader.audit import AuditOptions, Row
-from sitemapreader.audit.api import AuditRun
-from sitemapreader.audit.database import AuditDatabase
-from sitemapreader.audit.rules import plan_rules
-from sitemapreader.audit.sources import load_known
-from sitemapreader.audit.visits import SiteVisits
 from sitemapreader.fetch import MemoryFetcher, StoredResponse
-from sitemapreader.many.sources import SiteKind, SiteTask
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 HOST = "https://www.shop.example"
@@ -148,45 +139,6 @@ def sitemaps(root: bytes, **documents: bytes) -> AuditedSite:
     children = {f"/{name}.xml": body for name, body in documents.items()}
     robots = f"Sitemap: {HOST}/index.xml".encode()
     return AuditedSite({"/robots.txt": robots, "/index.xml": root, **children})
-
-
-class RuleTrial:
-    """One database, in which rules are tried on sites one after the other."""
-
-    def __init__(self) -> None:
-        self.database = AuditDatabase()
-        # a fifth of a trial; `test_audit` and the golden audits run every rule optimised
-        self.database.ask("PRAGMA disable_optimizer")
-
-    def run(self, code: str, tried: AuditedSite) -> Row | None:
-        """Return the finding of a rule, or why it was not run, or `None` if it passed."""
-        self.database.ask("BEGIN")
-        try:
-            return asyncio.run(self._run(code, tried))
-        finally:
-            self.database.ask("ROLLBACK")
-            self.database.codes.clear()
-
-    async def _run(self, code: str, tried: AuditedSite) -> Row | None:
-        figures = AuditOptions(now=NOW, **tried.figures)
-        plan = plan_rules(None, [code], [], {}, figures)
-        visits = SiteVisits(self.database, figures, None, has_old=False, has_text=False)
-        fetcher = tried.make_fetcher()
-        if tried.known is not None:
-            load_known(self.database, tried.known)
-        kind: SiteKind = "sitemap" if tried.sitemap else "auto"
-        url = HOST + (tried.sitemap or "/")
-        source = SiteTask(url, kind, fetcher=None if tried.is_http else fetcher, name="shop")
-        run = AuditRun(self.database, plan, figures, figures.make_parameters(NOW), visits, source)
-        await run.read({"fetcher": fetcher, "options": FetchOptions(max_attempts=1)})
-        run.judge()
-        self.database.robots.clear()
-        ended: list[Row] = [*run.runner.find(), *run.runner.not_run]
-        return ended[0] if ended else None
-
-    def close(self) -> None:
-        """Remove the database."""
-        self.database.close()
 
 
 _LEVELS = {"error", "warning", "note", "none"}

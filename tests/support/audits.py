@@ -101,11 +101,6 @@ def make_month(month: str, urls: int, alike: int = 0, future: int = 0) -> Row:
     return Row(month=f"{month}-01", urls=urls, alike=alike, future=future)
 
 
-def make_pair(page: str, target: str, pages: int, links: int, returned: int) -> Row:
-    """Make a pair of languages of the facts."""
-    return Row(page=page, target=target, pages=pages, links=links, returned=returned)
-
-
 def make_tally(listed: int, visited: int, judged: int, **more: Any) -> Row:
     """Make what the facts say of visited pages."""
     fields = {"not_judged": {}, "exact": judged == listed, "bound": None, **more}

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import os
-import signal
 import subprocess
 import sys
 import tempfile
-import termios
 import threading
 import time
-from array import array
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 import launcher
 from aiohttp import web
@@ -136,31 +132,6 @@ def open_dead_pipe() -> Iterator[int]:
         yield writing
     finally:
         os.close(writing)
-
-
-def wait_for_handlers(process: Run | subprocess.Popen[Any], seconds: float = 60) -> None:
-    """Wait until a program handles the signals that end it, as Linux says."""
-    status = Path(f"/proc/{process.pid}/status")
-    wanted = sum(1 << number - 1 for number in (signal.SIGTERM, signal.SIGHUP))
-    wait_until(
-        lambda: (
-            int(status.read_text("ascii").partition("SigCgt:")[2].split()[0], 16) & wanted == wanted
-        ),
-        seconds,
-    )
-
-
-def wait_until_full(pipe: IO[Any], seconds: float = 60) -> None:
-    """Wait until a pipe holds what it can: its writer waits, so that no more is added."""
-    sizes = [0]
-
-    def is_full() -> bool:
-        size = array("i", [0])
-        fcntl.ioctl(pipe.fileno(), termios.FIONREAD, size)
-        sizes.append(size[0])
-        return size[0] > 0 and len(set(sizes[-10:])) == 1
-
-    wait_until(is_full, seconds)
 
 
 def wait_until(holds: Callable[[], bool], seconds: float = 60) -> None:

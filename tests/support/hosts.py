@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import socket
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from sitemapreader.errors import FetchError
 from sitemapreader.issues import IssueCode
-
-if TYPE_CHECKING:
-    from sitemapreader.fetch.http import HttpFetcher
 
 HOSTS = (
     # loopback as an IPv4 address
@@ -56,12 +52,3 @@ def resolve(host: str, port: int, *args: Any, **kwargs: Any) -> list[Any]:
         place = (address, port, 0, 0) if family == socket.AF_INET6 else (address, port)
         found.append((family, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", place))
     return found
-
-
-async def open_and_fail(fetcher: HttpFetcher, url: str) -> str:
-    """Open a URL; return the code of the error, or "opened"."""
-    try:
-        async with fetcher.open(url):
-            return "opened"
-    except FetchError as error:
-        return error.code

@@ -82,17 +82,6 @@ def exports_of(name: str) -> set[str]:
     }
 
 
-def used_modules(name: str) -> set[str]:
-    """Return the modules of the package that a module imports, or imports names from."""
-    used = set()
-    for node in ast.walk(parse(name)):
-        if isinstance(node, ast.ImportFrom):
-            module = f"{node.module}.".partition("sitemapreader.")[2].rstrip(".")
-            several = (f"{module}.{alias.name}".lstrip(".") for alias in node.names)
-            used |= {each if each in paths() else module for each in several}
-    return used & paths().keys() - {""}
-
-
 def imports(tree: ast.Module) -> Iterator[str]:
     """Yield every module that is imported anywhere in another, for types as well."""
     for node in ast.walk(tree):

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import random
 import subprocess
 import sys
-import tempfile
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import psutil
@@ -19,6 +16,8 @@ from scale_runs import check_first_day
 from sitemapreader.distributed import begin_run, plan, status
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from scale_runs import WebServer
 
 DRIVER = """
@@ -29,7 +28,7 @@ from sitemapreader.distributed.cluster import open_client
 with open_client(workers=int(sys.argv[2])) as client:
     assert not run(None, sys.argv[1], client=client).failures
 """
-_SECONDS = 600
+SECONDS = 600
 
 
 class ClusterFaults:
@@ -63,7 +62,7 @@ class ClusterFaults:
     def kill_workers(self, kills: int) -> None:
         """Let a run go to its end while workers are killed at random moments."""
         process = self.start()
-        deadline = time.monotonic() + _SECONDS
+        deadline = time.monotonic() + SECONDS
         while process.poll() is None:
             assert time.monotonic() < deadline, "the run does not end"
             time.sleep(self._random.uniform(0.1, 1.0))
@@ -84,7 +83,7 @@ class ClusterFaults:
                 process.kill()
                 process.wait()
                 self.kills += 1
-        assert self.start().wait(_SECONDS) == 0
+        assert self.start().wait(SECONDS) == 0
 
     def check(self) -> None:
         """Compare rows and status rows with the truth, host by host."""
@@ -102,21 +101,3 @@ def _list_workers(client: int) -> list[int]:
         return [child.pid for child in children if "spawn_main" in " ".join(child.cmdline())]
     except psutil.Error:
         return []
-
-
-def repeat_runs(web: WebServer, runs: int, hosts: int = 24) -> list[float]:
-    """Do short runs, each on a new cluster; return how long each took."""
-    seconds = []
-    for number in range(runs):
-        with tempfile.TemporaryDirectory() as folder:
-            faults = ClusterFaults(web, Path(folder), hosts, partitions=8, seed=number)
-            began = time.monotonic()
-            assert faults.start().wait(_SECONDS) == 0
-            seconds.append(time.monotonic() - began)
-            faults.check()
-    return seconds
-
-
-def describe(seconds: list[float]) -> str:
-    """Return the median and the worst of some times as JSON."""
-    return json.dumps({"median": sorted(seconds)[len(seconds) // 2], "worst": max(seconds)})
