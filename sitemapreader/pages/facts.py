@@ -77,12 +77,8 @@ class PageFacts:
     text_hash: str | None = None
     lines: Mapping[tuple[str, str], int] = MappingProxyType({})
 
-    def is_noindex(self, *bots: str, now: datetime | None = None) -> bool:
-        """Return whether the page keeps itself out of an index; as `find_noindex` has it."""
-        return self.find_noindex(*bots, now=now) is not None
-
     def find_noindex(self, *bots: str, now: datetime | None = None) -> tuple[str, str] | None:
-        """Return the crawler and the directive by which the page is kept out of an index.
+        """Return the crawler and the directive that keep the page out of an index.
 
         Args:
             bots: crawlers, in lower case, whose own directives count beside those for all.

@@ -117,20 +117,13 @@ def _fill(target: str, parts: dict[str, str | None]) -> str:
 
 def _compile(path: str) -> re.Pattern[str]:
     """Return the expression of a path: `*` is anything, `:name` one segment."""
-    if _AMBIGUOUS.search(path):
-        return _NOTHING
-    names = set[str]()
-
-    def write(placeholder: re.Match[str]) -> str:
-        name = placeholder[1] or "splat"
-        body = "[^/]+" if placeholder[1] else ".*"
-        is_new = name not in names
-        names.add(name)
-        return f"(?P<{name}>{body})" if is_new else body
-
-    source = _PLACEHOLDER.sub(write, re.escape(path).replace(r"\*", "*"))
+    source = re.escape(path).replace(r"\*", "(?P<splat>.*)")
+    source = re.sub(r":([A-Za-z]\w*)", r"(?P<\1>[^/]+)", source)
     # `/a/*` answers for `/a` too
-    return re.compile(re.sub(r"/(\(\?P<splat>\.\*\))$", r"(?:/\1)?", source), re.DOTALL)
+    source = re.sub(r"/(\(\?P<splat>\.\*\))$", r"(?:/\1)?", source)
+    with suppress(re.error):  # two placeholders of one name
+        return _NOTHING if _AMBIGUOUS.search(path) else re.compile(source, re.DOTALL)
+    return _NOTHING
 
 
 # -- the folder

@@ -53,7 +53,7 @@ def test_lines_of_robots_tags(lines: list[str], found: dict[str, set[str]]) -> N
 def test_noindex(head: str, bots: tuple[str, ...], is_noindex: bool) -> None:
     """A page keeps itself out of the index by words for all crawlers, or for the one that asks."""
     now = datetime(2027, 1, 1, tzinfo=UTC)
-    assert read_head(head).is_noindex(*bots, now=now) is is_noindex
+    assert (read_head(head).find_noindex(*bots, now=now) is not None) is is_noindex
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_modified(date: str, day: int | None) -> None:
 def test_what_is_not_html_has_the_facts_of_its_headers() -> None:
     """A PDF may be kept out of the index, and a text has a hash."""
     pdf = read_page(b"%PDF", URL, {"Content-Type": "application/pdf", "X-Robots-Tag": "noindex"})
-    assert pdf.is_noindex()
+    assert pdf.find_noindex()
     assert pdf.text_hash is None
     texts = (read_page(each, URL, {"Content-Type": "text/markdown"}) for each in (b"# T", b"# U"))
     assert len({text.text_hash for text in texts} - {None}) == 2

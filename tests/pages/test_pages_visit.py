@@ -220,7 +220,7 @@ async def test_bodies_are_cut() -> None:
         facts = found[path].facts
         assert facts is not None, found[path]
         assert (facts.title, facts.text_hash) == ("T", None)
-        assert facts.is_noindex() == (path == "head")
+        assert (facts.find_noindex() is not None) == (path == "head")
 
 
 async def test_leaving_early_cancels_what_is_under_way() -> None:
