@@ -288,14 +288,17 @@ class Decompressor:
 
     def _pass_on(self, pieces: Iterator[bytes], inner: Decompressor) -> Iterator[bytes]:
         for piece in pieces:
-            yield from inner.feed(piece[: self._room])
+            # SECURITY: without this bound, a bomb inside a layer would be inflated to its end to
+            # reach output that the caller counts. What is not compressed the caller bounds.
+            room = max(0, self._room)
+            self._room -= len(piece)
+            yield from inner.feed(piece[:room])
             if inner.is_compressed or not piece:
                 yield b""
-            # SECURITY: without this bound, a bomb inside a layer would be inflated to its end to
-            # reach output that the caller counts.
-            self._room -= len(piece)
-            if self._room < 0:
-                raise DecompressionError(IssueCode.TOO_LARGE, "inflated_bytes")
+            if len(piece) > room:
+                if inner.is_compressed:
+                    raise DecompressionError(IssueCode.TOO_LARGE, "inflated_bytes")
+                yield from inner.feed(piece[room:])
 
     def _judge_first(self) -> bytes:
         """Set up the layer that the first bytes begin; return what must be fed to it."""
