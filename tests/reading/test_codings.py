@@ -121,10 +121,10 @@ def test_a_truncated_body_gives_what_was_decoded(name: str) -> None:
 
 def test_damage_costs_the_same_however_it_comes() -> None:
     """Of br too, what is lost before damage does not depend on the chunks."""
-    for place in range(900, len(BR), len(BR) // 9):
+    for place in range(900, len(BR), len(BR) // 4):
         damaged = BR[:place] + b"\xff\xff\xff\xff" + BR[place:]
         whole = read_all(damaged, ("br",))
-        assert all(read_all(damaged, ("br",), size) == whole for size in (7, 100, 1_000))
+        assert all(read_all(damaged, ("br",), size) == whole for size in (7, 1_000))
 
 
 def inflate_slowly(data: bytes, wbits: int) -> bytes:

@@ -89,7 +89,7 @@ def test_what_cannot_be_an_output_is_refused(tmp_path: Path) -> None:
         plan(["example.org"], str(tmp_path))
 
 
-TEXT = "".join(f"d{number}.com\n" for number in range(5_000)).encode()
+TEXT = "".join(f"d{number}.com\n" for number in range(1_000)).encode()
 
 
 @pytest.mark.parametrize(
@@ -111,4 +111,4 @@ def test_a_damaged_list(tmp_path: Path, suffix: str, content: bytes) -> None:
             plan(path, str(output))
         assert not output.exists()
     path.write_bytes(content)
-    assert plan(path, str(output)).hosts == 5_000
+    assert plan(path, str(output)).hosts == 1_000
