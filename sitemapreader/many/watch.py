@@ -205,8 +205,8 @@ class Watch(TaskStream[SiteBatch]):
             self._pages_left = min(most_pages, self._pages_left + earned / 8)
         pages = UrlAllowance(most := self._pages_left // _REQUESTS_A_PAGE)
         room = max(0, int(self._left))
-        due = await self._file.ask(plan_sites, room, now, self._sites)
-        unread = await self._file.ask(find_unscheduled, self._sites, now)
+        due = await self._file.ask(lambda db: plan_sites(db, room, now, self._sites))
+        unread = await self._file.ask(lambda db: find_unscheduled(db, self._sites, now))
         chosen = {name: self._sites[name] for name in {**due, **unread}}
         if not chosen:
             return

@@ -17,7 +17,7 @@ import zlib
 from contextlib import contextmanager, suppress
 from functools import cache, partial
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sitemapreader.errors import StateError
 from sitemapreader.event_loop import run_in_thread
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
-P = ParamSpec("P")
 T = TypeVar("T")
 
 VERSION = 10
@@ -117,11 +116,11 @@ class StateFile:
         with wrap_errors(path):
             if path.exists() and not path.is_file():
                 what = (
-                    "a folder: name a file in it"
+                    "folder: name a file in it"
                     if path.is_dir()
-                    else "a device or a pipe: name a file"
+                    else "device or a pipe: name a file"
                 )
-                raise StateError(path, f"this is {what}")
+                raise StateError(path, f"this is a {what}")
             _refuse_foreign(path)
             self._lock = _lock(path)
             try:
@@ -159,20 +158,19 @@ class StateFile:
         """End a use; the last one closes the file."""
         self.users.discard(user)
         if not self.users:
-            del _OPEN[asyncio.get_running_loop(), self.path.absolute()]
+            for key in [key for key, file in _OPEN.items() if file is self]:
+                del _OPEN[key]  # by itself: the working directory may be another one now
             self.close()
 
-    async def ask(
-        self, query: Callable[Concatenate[Any, P], T], *args: P.args, **kw: P.kwargs
-    ) -> T:
-        """Return what a short function of a connection finds."""
+    async def ask(self, query: Callable[[Any], T]) -> T:
+        """Return what a short function of the connection finds."""
         async with self.turn:
-            return self.ask_now(query, *args, **kw)
+            return self.ask_now(query)
 
-    def ask_now(self, query: Callable[Concatenate[Any, P], T], *args: P.args, **kw: P.kwargs) -> T:
+    def ask_now(self, query: Callable[[Any], T]) -> T:
         """Do the same without waiting for other walks."""
         with self.guard():
-            return query(self.connection, *args, **kw)
+            return query(self.connection)
 
     async def work(self, change: Callable[[Any], T]) -> T:
         """Do work in one transaction; in a thread, unless the file is small."""

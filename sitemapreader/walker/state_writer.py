@@ -48,18 +48,21 @@ class SharedTurns:
         names: Collection[str] | None,
     ) -> Self:
         """Choose so many documents of all sites together: see `plan_sites`."""
-        return cls(file, clock, await file.ask(schedule.plan_sites, number, clock(), names))
+        due = await file.ask(lambda db: schedule.plan_sites(db, number, clock(), names))
+        return cls(file, clock, due)
 
     async def find_due(self, name: str) -> frozenset[str] | None:
         """Return which documents of a site are due; `None` for all of them."""
         if (due := self._due.get(name)) is not None:
             return due
-        unknown = await self._file.ask(schedule.find_unscheduled, [name], self._clock())
+        now = self._clock()
+        unknown = await self._file.ask(lambda db: schedule.find_unscheduled(db, [name], now))
         return None if unknown else frozenset()
 
     async def find_next(self, name: str) -> dict[str, Any]:
         """Return when a site has its next turn, as fields of `SiteOutcome`."""
-        due, waiting = await self._file.ask(schedule.find_turn, name, self._clock())
+        now = self._clock()
+        due, waiting = await self._file.ask(lambda db: schedule.find_turn(db, name, now))
         return {"waiting": waiting, "due": as_moment(due)}
 
 

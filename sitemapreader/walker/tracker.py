@@ -278,7 +278,7 @@ class DocumentTracker:
             return Compared(entries, [], [], [], entries)
         keys = [hash_url(entry.loc) for entry in entries]
         records = [hash_record(entry) for entry in entries]
-        changes = await self._writer.file.ask(self._find_changes, keys, records)
+        changes = await self._writer.file.ask(lambda db: self._find_changes(db, keys, records))
         # What a record says of itself happened since some day; this, since the last walk. What it
         # says was deleted is told at the end of the walk.
         listed = [entry.change is not Change.UNLISTED for entry in entries]
