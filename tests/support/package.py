@@ -17,12 +17,13 @@ PACKAGE = ROOT / "sitemapreader"
 
 
 def environment() -> dict[str, str]:
-    """Return the environment of a test that runs itself as a script: it finds its helpers.
+    """Return the environment of a test that runs itself as a script: it finds this checkout.
 
     It does not find aiodns, which closes its sockets a second later, in a thread that stays.
     """
     support = TESTS / "support"
-    return {**os.environ, "PYTHONPATH": f"{support}{os.pathsep}{support / 'without_aiodns'}"}
+    places = (ROOT, support, support / "without_aiodns")
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, places))}
 
 
 @cache
