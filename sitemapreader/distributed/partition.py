@@ -13,12 +13,14 @@ from __future__ import annotations
 
 import asyncio
 import faulthandler
+import gzip
 import json
 import os
 import secrets
 import shutil
 import sys
 import tempfile
+import zlib
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -50,11 +52,6 @@ from sitemapreader.distributed.storage import (
     Storage,
 )
 from sitemapreader.event_loop import end_task
-
-try:
-    from compression import zstd
-except ModuleNotFoundError:
-    from backports import zstd  # the same before Python 3.14
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -333,9 +330,8 @@ _PIECE_BYTES = 1 << 20
 
 
 def pack_state(state: Path, packed: Path) -> None:
-    """Compress a state file, with a checksum."""
-    options = {zstd.CompressionParameter.checksum_flag: 1}
-    with state.open("rb") as source, zstd.open(packed, "wb", options=options) as target:
+    """Compress a state file, to a third, with a checksum."""
+    with state.open("rb") as source, gzip.open(packed, "wb", compresslevel=1) as target:
         shutil.copyfileobj(source, target)
 
 
@@ -343,10 +339,10 @@ def unpack_state(packed: Path, state: Path) -> None:
     """Decompress a state file; raise OutputError, and leave none, for anything else."""
     written, fault = 0, ""
     try:
-        with zstd.open(packed) as source, state.open("wb") as target:
+        with gzip.open(packed) as source, state.open("wb") as target:
             while written <= MAX_STATE_BYTES and (piece := source.read(_PIECE_BYTES)):
                 written += target.write(piece)
-    except (zstd.ZstdError, EOFError) as error:
+    except (gzip.BadGzipFile, zlib.error, EOFError) as error:
         fault = f"it is damaged: {error}"
     if fault or not 0 < written <= MAX_STATE_BYTES:
         state.unlink()

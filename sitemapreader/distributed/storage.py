@@ -6,7 +6,7 @@ lists/<hosts>-<hash>/00.gz ...        the hosts, by partition
 runs/0001/run.json                    the list, the options, the run before
           tries/p-00042/<token>       made when an attempt begins
           urls/p-00042-<token>-0.parquet
-          state/p-00042-<token>.db.zst    the memory of a partition, until the next run has one
+          state/p-00042-<token>.db.gz     the memory of a partition, until the next run has one
           status/p-00042.parquet      the commit: names the attempt that counts
           _SUCCESS.json               all partitions are committed, all else is removed
 ```
@@ -42,7 +42,7 @@ PARTITION = "p-{:05}"
 TRIES = "{run}/tries"
 URLS = "{run}/urls/p-{partition:05}-{token}-{number}.parquet"
 STATUS = "{run}/status/p-{partition:05}.parquet"
-STATE = "{run}/state/p-{partition:05}-{token}.db.zst"
+STATE = "{run}/state/p-{partition:05}-{token}.db.gz"
 """Paths; `run` is the folder of a run."""
 
 

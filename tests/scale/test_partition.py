@@ -247,7 +247,7 @@ def test_two_living_attempts_are_exact_and_bounded(
         assert commits == commits[:1] * attempts
         files = {path.name for path in (output / run.folder).glob("[us]*/*")}
         own = f"p-00000-{commits[0].token}"
-        assert files == {f"{own}-0.parquet", f"{own}.db.zst", "p-00000.parquet"}
+        assert files == {f"{own}-0.parquet", f"{own}.db.gz", "p-00000.parquet"}
         finish(str(output), run)
         check_first_day(output, run.folder, 1, FEW)
         asked.append(Counter(web.ask("/")["asked"]))
