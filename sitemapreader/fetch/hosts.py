@@ -27,6 +27,7 @@ import attrs
 
 from sitemapreader.errors import LOGIN_STATUSES, FetchError
 from sitemapreader.issues import IssueCode, show_url
+from sitemapreader.options import ROBOTS_MAX_CRAWL_DELAY_SECONDS
 from sitemapreader.report import LOGGER
 from sitemapreader.urls import host_of, origin_of
 
@@ -87,14 +88,6 @@ class Slot:
 
 async def _go_on() -> None:
     """Wait for nothing."""
-
-
-class LongWaitError(Exception):
-    """The next request to a host must wait longer than the caller allows."""
-
-    def __init__(self, seconds: float) -> None:
-        self.seconds = seconds
-        super().__init__(f"asked to wait for {seconds:.0f} s")
 
 
 @attrs.define(eq=False)
@@ -160,27 +153,27 @@ class Host:
             self._queue.pop(slot, None)
 
     async def acquire(
-        self, slot: Slot, max_wait: float = math.inf, join: Callable[[], Awaitable[object]] = _go_on
+        self,
+        slot: Slot,
+        join: Callable[[], Awaitable[object]] = _go_on,
+        check: Callable[[float], object] = math.isnan,
     ) -> None:
         """Wait for room, for the time of the next request, and for `join`, in this order.
 
-        Raise LongWaitError if `max_wait` is not enough.
+        `check` gets the seconds that are left before each wait, and after it; it may raise.
         """
-        self._find_wait(max_wait)  # at once: who has more patience may be first, and hold a slot
+        check(self._find_wait())  # at once: who has more patience may be first, and hold a slot
         await self.admit(slot)
         async with self._gate if self.rate[1] else nullcontext():
-            wait = self._find_wait(max_wait)
+            check(wait := self._find_wait())
             while wait > 0:
                 await asyncio.sleep(wait)
-                wait = self._find_wait(max_wait)  # it may have become longer
+                check(wait := self._find_wait())  # it may have become longer
             await join()
             self.not_before = max(self.not_before, time.monotonic() + self.rate[1])
 
-    def _find_wait(self, max_wait: float) -> float:
-        wait = self.not_before - time.monotonic()
-        if wait > max_wait:
-            raise LongWaitError(wait)
-        return wait
+    def _find_wait(self) -> float:
+        return self.not_before - time.monotonic()
 
     def remove(self, slot: Slot) -> None:
         """Take a slot away, and let others in."""
@@ -340,11 +333,6 @@ class HostBreaker:
         if known.trials < self._options.host_trials:
             LOGGER.info(_PAUSE, show_url(host_of(origin)), seconds, reason)
 
-    def postpone(self, url: str, seconds: float) -> None:
-        """Pause a host for the seconds that it has asked for."""
-        known = self._failures.setdefault(origin_of(url), _Failures())
-        known.paused_until = max(known.paused_until, time.monotonic() + seconds)
-
     def wait(self, url: str) -> float:
         """Return the seconds until a host may be asked; infinity if it is given up."""
         known = self._find(url)
@@ -369,8 +357,15 @@ class HostBreaker:
         if (known := self._find(url)).trial == url:
             known.trial = ""
 
-    def check(self, url: str) -> None:
-        """Raise FetchError if a URL must not be asked for: its host is paused."""
+    def check(self, url: str, wait: float) -> None:
+        """Raise FetchError if a URL must not be asked for: its host is paused.
+
+        A host that asks for a long `wait`, in seconds, is paused.
+        """
+        if wait > ROBOTS_MAX_CRAWL_DELAY_SECONDS:
+            known = self._failures.setdefault(origin_of(url), _Failures())
+            known.paused_until = max(known.paused_until, time.monotonic() + wait)
+            raise FetchError(IssueCode.HOST_REFUSES, url, f"asked to wait for {wait:.0f} s")
         known = self._find(url)
         if known.paused_until and known.trial != url:
             raise FetchError(known.reason, url, f"{known.count} failures in a row")

@@ -13,7 +13,6 @@ import random
 import time
 from base64 import b64encode
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
-from math import inf
 from typing import TYPE_CHECKING, Self, TypeVar, Unpack
 
 import attrs
@@ -26,7 +25,7 @@ from sitemapreader.fetch.answers import (
     wait_before_retry,
 )
 from sitemapreader.fetch.client import Client, Trust
-from sitemapreader.fetch.hosts import Hosts, LongWaitError, Slot
+from sitemapreader.fetch.hosts import Hosts, Slot
 from sitemapreader.fetch.urls import (
     REDIRECTS,
     CheckRedirect,
@@ -325,7 +324,7 @@ class Exchange:
                 await self._check_redirect(str(chain.name))
 
     async def _acquire_slot(self, chain: RedirectChain) -> Slot:
-        """Wait for a slot; for a breaker, raise FetchError instead of a long wait."""
+        """Wait for a slot; raise FetchError if the breaker does."""
         fetcher, breaker, place, trust = self._fetcher, self._breaker, chain.place, self._trust
         fetcher.sessions.check()
         trust.check(place)
@@ -337,18 +336,15 @@ class Exchange:
             if self._addresses:  # one stands for all names of a server: the first in order
                 await fetcher.addresses[min(self._addresses)].admit(slot)
 
-        max_wait = ROBOTS_MAX_CRAWL_DELAY_SECONDS if breaker is not None else inf
+        def check(wait: float) -> None:
+            if breaker is not None:
+                breaker.check(self._url, wait)
+
         try:
-            if breaker is not None:
-                breaker.check(self._url)
-            await fetcher.hosts[place.host].acquire(slot, max_wait, join)
-            if breaker is not None:
-                breaker.check(self._url)  # again: the host may have failed during the wait
-        except BaseException as error:
+            await fetcher.hosts[place.host].acquire(slot, join, check)
+            check(0.0)  # again: the host may have failed while another name of it was served
+        except BaseException:
             slot.release()
-            if breaker is not None and isinstance(error, LongWaitError):
-                breaker.postpone(self._url, error.seconds)
-                raise FetchError(IssueCode.HOST_REFUSES, self._url, str(error)) from error
             raise
         return slot
 

@@ -161,7 +161,7 @@ async def test_a_host_that_asks_for_a_long_wait_holds_up_no_other(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A Retry-After that is longer than a Crawl-delay can be sends the others' slots on."""
-    monkeypatch.setattr("sitemapreader.fetch.http.ROBOTS_MAX_CRAWL_DELAY_SECONDS", 0.2)
+    monkeypatch.setattr("sitemapreader.fetch.hosts.ROBOTS_MAX_CRAWL_DELAY_SECONDS", 0.2)
     asked: set[str] = set()
 
     async def answer_later(request: web.Request) -> Answer:
