@@ -167,7 +167,7 @@ async def _draw_progress(console: Console, summary: RunSummary) -> None:
             f"{seconds // 60:.0f}:{seconds % 60:02.0f}",
         ]
         if summary.is_for_many:
-            parts.insert(0, f"{summary.done:,} {'source' if summary.done == 1 else 'sources'} done")
+            parts.insert(0, f"sources done: {summary.done:,}")
         line = ", ".join(parts)
         width = _find_width() - 1
         console.draw(line if len(line) <= width else line[: line.rfind(",", 0, width)])
