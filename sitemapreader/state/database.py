@@ -17,7 +17,7 @@ import zlib
 from contextlib import contextmanager, suppress
 from functools import cache, partial
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from sitemapreader.errors import StateError
 from sitemapreader.event_loop import run_in_thread
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 T = TypeVar("T")
+Connection: TypeAlias = sqlite3.Connection
 
 VERSION = 10
 """Of a state's tables. Files of earlier versions are replaced, those of later ones refused."""
@@ -130,7 +131,7 @@ class StateFile:
                 self._lock.close()
                 raise
 
-    def _open(self) -> sqlite3.Connection:
+    def _open(self) -> Connection:
         try:
             return _open_checked(self.path)
         except (DamageError, UnicodeDecodeError, sqlite3.Error) as error:
@@ -162,24 +163,24 @@ class StateFile:
                 del _OPEN[key]  # by itself: the working directory may be another one now
             self.close()
 
-    async def ask(self, query: Callable[[Any], T]) -> T:
+    async def ask(self, query: Callable[[Connection], T]) -> T:
         """Return what a short function of the connection finds."""
         async with self.turn:
             return self.ask_now(query)
 
-    def ask_now(self, query: Callable[[Any], T]) -> T:
+    def ask_now(self, query: Callable[[Connection], T]) -> T:
         """Do the same without waiting for other walks."""
         with self.guard():
             return query(self.connection)
 
-    async def work(self, change: Callable[[Any], T]) -> T:
+    async def work(self, change: Callable[[Connection], T]) -> T:
         """Do work in one transaction; in a thread, unless the file is small."""
         async with self.turn:
             do = partial(self.change_now, change)
             is_large = self.path.stat().st_size > _SMALL_BYTES
             return await run_in_thread(do, self.connection.interrupt) if is_large else do()
 
-    def change_now(self, change: Callable[[Any], T]) -> T:
+    def change_now(self, change: Callable[[Connection], T]) -> T:
         """Change the file in a transaction, without waiting for other walks."""
         with self.transaction():
             return change(self.connection)
@@ -276,7 +277,7 @@ class StateFile:
             )
 
 
-def connect_reader(path: Path) -> sqlite3.Connection:
+def connect_reader(path: Path) -> Connection:
     """Open a state file for reading only; a walk may be writing it meanwhile."""
     with wrap_errors(path):
         if not path.is_file():
@@ -318,7 +319,7 @@ def _name_lock(path: Path) -> Path:
     return path.with_name(f"{path.name}-lock")
 
 
-def _lock(path: Path) -> sqlite3.Connection:
+def _lock(path: Path) -> Connection:
     """Lock a state file; the lock ends with the process, even if that is killed."""
     lock_path = _name_lock(path)
     if not os.path.lexists(lock_path):
@@ -358,7 +359,7 @@ def _sync_folder(folder: Path) -> None:
             os.close(descriptor)
 
 
-def _open_checked(path: Path) -> sqlite3.Connection:
+def _open_checked(path: Path) -> Connection:
     _create(path)
     connection = sqlite3.connect(
         path, timeout=_WAIT_SECONDS, isolation_level=None, check_same_thread=False
@@ -384,7 +385,7 @@ def _inflate(packed: bytes) -> str:
     return zlib.decompress(packed).decode("ascii")
 
 
-def _check(connection: sqlite3.Connection, path: Path) -> bool:
+def _check(connection: Connection, path: Path) -> bool:
     """Return whether a file has tables, which are ours.
 
     Raises DamageError, or StateError for a newer format.
@@ -422,7 +423,7 @@ def read_script(name: str) -> str:
     return files(__package__).joinpath(name).read_text("utf-8")
 
 
-def _create_tables(connection: sqlite3.Connection) -> None:
+def _create_tables(connection: Connection) -> None:
     """Create the tables in an empty file, in one transaction."""
     check = r"\g<0> CHECK (lower('\2') = typeof(\1) OR \1 IS NULL)"
     # It is checked when the file is opened; in the large tables it would cost a third of a walk.

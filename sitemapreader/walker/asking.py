@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sitemapreader.errors import FetchError
 from sitemapreader.issues import IssueCode
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from sitemapreader.discovery.context import UrlAllowance, WalkContext
     from sitemapreader.discovery.robots_rules import RobotsRules
+    from sitemapreader.state.database import Connection
     from sitemapreader.walker.state_writer import StateWriter
 
 _AT_ONCE = 50
@@ -119,7 +120,7 @@ async def _refuse_redirect(url: str) -> None:
     raise FetchError(IssueCode.TOO_MANY_REDIRECTS, url)
 
 
-def _find_controls(db: Any, site: int, folders: Collection[str]) -> dict[str, list[str]]:
+def _find_controls(db: Connection, site: int, folders: Collection[str]) -> dict[str, list[str]]:
     """Return up to three listed URLs of each folder; else of its host, else its start."""
     listed: dict[str, list[str]] = {each: [] for each in folders}
     listed |= {_find_host(each): [] for each in folders}
@@ -144,7 +145,7 @@ def _find_host(loc: str) -> str:
     return loc[:end] if end else f"{loc}/"
 
 
-def _save_answers(db: Any, rows: Sequence[tuple[object, ...]]) -> None:
+def _save_answers(db: Connection, rows: Sequence[tuple[object, ...]]) -> None:
     db.executemany(
         "UPDATE page SET status = ?, asked_at = ?, tries = tries + 1,"
         " due = iif(?, NULL, ? + (1 << min(tries, ?)) * 86400.0) WHERE site = ? AND key = ?",

@@ -11,7 +11,7 @@ import json
 import zlib
 from collections import deque
 from functools import partial
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import attrs
 
@@ -25,10 +25,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
 
     from sitemapreader.discovery.context import Batch
+    from sitemapreader.state.database import Connection
     from sitemapreader.walker.config import WalkConfig
     from sitemapreader.walker.stream import Channel
-
-P = ParamSpec("P")
 
 
 @attrs.frozen
@@ -113,7 +112,7 @@ class StateWriter:
         self.quarantined_as, file.quarantined_as = str(file.quarantined_as or ""), None
         """What an unusable file in this place is called now, for the first walk that asks."""
         self._acknowledged = 0
-        self._due: deque[tuple[int, Callable[[Any], object]]] = deque()
+        self._due: deque[tuple[int, Callable[[Connection], object]]] = deque()
 
     @property
     def now(self) -> float:
@@ -131,7 +130,7 @@ class StateWriter:
         """Begin a walk, or resume an interrupted one."""
         self.run = await self.file.work(self._begin)
 
-    def _begin(self, db: Any) -> Run:
+    def _begin(self, db: Connection) -> Run:
         """Resume the walk that was interrupted within a day, or begin a new one."""
         run, now, revisit = self.run, self.clock(), self.config.revisit
         db.execute("INSERT OR IGNORE INTO site (name) VALUES (?)", (run.name,))
@@ -173,7 +172,7 @@ class StateWriter:
         """Give the URLs that were delivered before the walk was interrupted."""
         await self.file.ask(lambda db: remember(self._list_delivered(db)))
 
-    def _list_delivered(self, db: Any) -> Iterator[str]:
+    def _list_delivered(self, db: Connection) -> Iterator[str]:
         kept = "SELECT locs FROM batch WHERE site = ? AND locs IS NOT NULL"
         for (locs,) in db.execute(kept, (self.run.site,)):
             yield from unpack(locs)
@@ -223,7 +222,7 @@ class StateWriter:
         return await self.file.work(finish)
 
     def _finish(
-        self, db: Any, *, complete: bool, listed: Mapping[str, bool], knows_all: bool
+        self, db: Connection, *, complete: bool, listed: Mapping[str, bool], knows_all: bool
     ) -> Findings | None:
         """End the walk, learn when to come back; return what is missing: see `law.judge`."""
         site, now = self.run.site, self.clock()
@@ -292,21 +291,19 @@ class StateWriter:
                 if self._is_due():  # no other task has written it meanwhile
                     self.file.change_now(self._write)
 
-    async def commit_on_ack(
-        self, change: Callable[Concatenate[Any, P], object], *args: P.args, **kwargs: P.kwargs
-    ) -> None:
+    async def commit_on_ack(self, change: Callable[[Connection], object]) -> None:
         """Change the file when all batches that were emitted until now are acknowledged."""
         # Batches that wait for room in the channel count as well: `unique` may have dropped a URL
         # from this document because it is in one of them.
         due = self._due
-        due.append((self._channel.offered, lambda db: change(db, *args, **kwargs)))
+        due.append((self._channel.offered, change))
         # Where filters pass little, the consumer rarely asks for a batch, and nothing is checked.
         if self.delivery is not None and not len(due) % _CHUNKS_PER_CHECK:
             await self._acknowledge(self.delivery.arrived())
         elif self._channel.offered <= self._acknowledged:
             await self._acknowledge(self._acknowledged)
 
-    def _write(self, db: Any) -> None:
+    def _write(self, db: Connection) -> None:
         while self._is_due():
             self._due.popleft()[1](db)
 

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sitemapreader.outcomes import BodyDigest
+    from sitemapreader.state.database import Connection
     from sitemapreader.walker.frontier import Job
     from sitemapreader.walker.state_writer import StateWriter
 
@@ -63,7 +64,7 @@ class Compared:
 class DocumentTracker:
     """The state of one document, and what this walk adds."""
 
-    def __init__(self, db: Any, writer: StateWriter, job: Job) -> None:
+    def __init__(self, db: Connection, writer: StateWriter, job: Job) -> None:
         run = writer.run
         self.row = row = load_document(db, run, url_key(job.entry.loc))
         self._has_lost = bool(row.id and run.has_pending and has_pending(db, run.site, row.id))
@@ -301,7 +302,7 @@ class DocumentTracker:
         locs = [entry.loc for entry in entries]
         if not self._config.changes:
             filters = self._mark(document.final_url) if is_withheld else None
-            await self._writer.commit_on_ack(self._save_batch, locs, filters)
+            await self._writer.commit_on_ack(lambda db: self._save_batch(db, locs, filters))
             return
         marks = ["S" if entry.news else "s" for entry in entries]
         for n, entry in enumerate(entries):
@@ -317,7 +318,7 @@ class DocumentTracker:
                     mark = "o" if is_known else "u"
                     marks[n] = mark.upper() if entry.news else mark
         columns = b"".join(compared.keys), b"".join(compared.records), pack(locs), "".join(marks)
-        await self._writer.commit_on_ack(self._log, *columns)
+        await self._writer.commit_on_ack(lambda db: self._log(db, *columns))
 
     # -- after the visit
 
@@ -346,12 +347,12 @@ class DocumentTracker:
                 "filters": self._mark(document.final_url) if self._withheld else None,
                 "window": int(is_window),
             }
-        await self._writer.commit_on_ack(self._save_outcome, document, read)
+        await self._writer.commit_on_ack(lambda db: self._save_outcome(db, document, read))
 
     # -- statements
 
     def _find_changes(
-        self, db: Any, keys: Sequence[bytes], records: Sequence[bytes]
+        self, db: Connection, keys: Sequence[bytes], records: Sequence[bytes]
     ) -> list[Change | None]:
         """Return the change of each entry."""
         run = self._writer.run
@@ -369,7 +370,7 @@ class DocumentTracker:
             for key, record in zip(keys, records, strict=True)
         ]
 
-    def _log(self, db: Any, *columns: bytes | str) -> None:
+    def _log(self, db: Connection, *columns: bytes | str) -> None:
         """Save entries: see the table `log`."""
         run = self._writer.run
         sql = (
@@ -378,11 +379,11 @@ class DocumentTracker:
         )
         db.execute(sql, (run.site, insert_document(db, self.row), run.stamp, *columns))
 
-    def _forget_batches(self, db: Any) -> None:
+    def _forget_batches(self, db: Connection) -> None:
         sql = "DELETE FROM batch WHERE site = ? AND document = ?"
         db.execute(sql, (self._writer.run.site, self.row.id))
 
-    def _save_batch(self, db: Any, locs: Sequence[str], filters: str | None) -> None:
+    def _save_batch(self, db: Connection, locs: Sequence[str], filters: str | None) -> None:
         """Save that a batch was handed over, `filters` having held some of it back."""
         site, number = self._writer.run.site, insert_document(db, self.row)
         sql = (
@@ -392,7 +393,7 @@ class DocumentTracker:
         kept = pack(locs) if self._config.unique else None
         db.execute(sql, (site, number, len(locs), digest(locs), filters, kept))
 
-    def _save_outcome(self, db: Any, document: Document, read: dict[str, Any]) -> None:
+    def _save_outcome(self, db: Connection, document: Document, read: dict[str, Any]) -> None:
         """Save how the document ended, and the columns that a request for it gave."""
         status, row, run = document.status, self.row, self._writer.run
         found = {
