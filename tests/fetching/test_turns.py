@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
 from faults import FaultServer
-from timing import Clock, retried
+from timing import Clock
 
 from sitemapreader.errors import FetchError
 from sitemapreader.fetch import hosts as politeness
@@ -80,24 +79,23 @@ async def test_a_turn_is_given_back(server: FaultServer) -> None:
                 pytest.fail("no turn for what cannot be requested")
 
 
-def gaps(server: FaultServer) -> list[float]:
-    times = sorted(request.at for request in server.requests)
-    return [later - earlier for earlier, later in pairwise(times)]
+def arrivals(server: FaultServer, begin: float) -> list[float]:
+    """Return when requests came: a busy machine makes that later, and no gap shorter."""
+    return sorted(request.at - begin + 0.001 for request in server.requests)
 
 
-@retried
 async def test_the_gap_between_requests(server: FaultServer) -> None:
     """`delay_seconds` lie between two starts, redirects and parallel requests included."""
     server.requests.clear()
     async with HttpFetcher(FetchOptions(delay_seconds=0.1, per_host=4)) as fetcher:
         fetcher.trust(server.base)
+        begin = asyncio.get_running_loop().time()
         await fetch_many(fetcher, server.url("hops/1"), server.url("ok"), server.url("ok"))
-    assert len(server.requests) == 4
-    assert sum(gaps(server)) >= 0.28
-    assert min(gaps(server)) >= 0.05  # of 0.1, less what the first needs to connect
+    _, *others = arrivals(server, begin)
+    assert len(others) == 3
+    assert all(at >= 0.1 * number for number, at in enumerate(others, start=1))
 
 
-@retried
 async def test_a_crawl_delay_is_for_its_host_and_never_lowers(server: FaultServer) -> None:
     """It raises the gap of one host; below the option, the option counts."""
     server.requests.clear()
@@ -105,12 +103,14 @@ async def test_a_crawl_delay_is_for_its_host_and_never_lowers(server: FaultServe
         fetcher.trust(server.base)
         fetcher.set_crawl_delay(server.base, 0.3)
         fetcher.set_crawl_delay("http://other.example/robots.txt", 50)
+        begin = asyncio.get_running_loop().time()
         await fetch(fetcher, server.url("ok"))
         await fetch(fetcher, server.url("ok"))
         fetcher.set_crawl_delay(server.base, 0.001)
         await fetch(fetcher, server.url("ok"))
-    assert gaps(server)[0] >= 0.25
-    assert len(gaps(server)) == 2
+    _, second, third = arrivals(server, begin)
+    assert second >= 0.3
+    assert third >= 0.4
 
 
 @pytest.mark.parametrize(
@@ -256,18 +256,19 @@ async def test_requests_of_ones_own_take_their_turn(server: FaultServer) -> None
     assert max(request.at_once for request in server.requests) == 2
 
 
-@retried
 async def test_turns_keep_the_crawl_delay(server: FaultServer) -> None:
     """The Crawl-delay lies between two turns, and between a turn and a request of the fetcher."""
     server.requests.clear()
     async with HttpFetcher(FetchOptions(delay_seconds=0)) as fetcher:
         fetcher.trust(server.base)
         fetcher.set_crawl_delay(server.base, 0.2)
+        begin = asyncio.get_running_loop().time()
         await post(fetcher, server)
         await fetch(fetcher, server.url("ok"))
         await post(fetcher, server)
-    assert len(server.requests) == 3
-    assert min(gaps(server)) >= 0.15
+    _, second, third = arrivals(server, begin)
+    assert second >= 0.2
+    assert third >= 0.4
 
 
 async def test_turns_beside_a_walk_come_in_the_order_of_asking(server: FaultServer) -> None:
