@@ -23,7 +23,7 @@ from sitemapreader.readers.codings import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Mapping
+    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 
     from sitemapreader.fetch.client import Response
     from sitemapreader.fetch.hosts import Slot
@@ -48,19 +48,21 @@ class DeadlineClock:
         """Whether the time has run out."""
         return self.waited >= self._total
 
-    async def wait(self, work: Awaitable[T], seconds: float) -> T:
-        """Wait for `work` at most `seconds`, within the total; else raise TimeoutError."""
+    async def wait(
+        self, work: Awaitable[T], seconds: float, make_error: Callable[[str], FetchError]
+    ) -> T:
+        """Wait for `work` at most `seconds`, within the total; else raise an error."""
         begin = time.monotonic()
         seconds = max(0.0, min(seconds, self._total - self.waited))
         try:
             async with asyncio.timeout(seconds):
                 return await work
         except TimeoutError as error:
-            if str(error):  # aiohttp's or the system's own, with more detail
-                raise
-            raise TimeoutError(f"nothing for {seconds:.3g} s") from error
+            fault = error
         finally:
             self.waited += time.monotonic() - begin
+        # aiohttp's or the system's own words have more detail
+        raise make_error(str(fault) or f"nothing for {seconds:.3g} s") from fault
 
 
 class HttpResponse:
@@ -147,19 +149,16 @@ class HttpResponse:
             reading = self._answer.read_piece()
             if self._answer.is_complete():
                 return await reading
-            piece = await self._clock.wait(reading, self._options.idle_seconds)
-        except (FetchError, TimeoutError) as error:
-            self._failure = error if isinstance(error, FetchError) else self._time_out(error)
+            piece = await self._clock.wait(reading, self._options.idle_seconds, self._time_out)
+        except FetchError as error:
+            self._failure = error
             piece = self._answer.take_buffered()
             if not piece:
-                raise self._failure from self._failure.__cause__
+                raise
         return self._measure(piece)
 
-    def _time_out(self, error: TimeoutError) -> FetchError:
-        code = IssueCode.TIMEOUT if self._clock.is_over else IssueCode.STALLED
-        failure = self._make_failure(code)
-        failure.__cause__ = error
-        return failure
+    def _time_out(self, _: str) -> FetchError:
+        return self._make_failure(IssueCode.TIMEOUT if self._clock.is_over else IssueCode.STALLED)
 
     def _measure(self, piece: bytes) -> bytes:
         """Count the bytes and cut them at the limit; the next call raises what is wrong."""

@@ -153,11 +153,8 @@ class CleanConnector(aiohttp.TCPConnector):
         self._out_of_step: dict[tuple[str | None, int | None], OneAnswer] = {}
         """Hosts that have sent more than their answers, and the last connection where they did."""
 
-    async def look_up(self, host: str, port: int) -> list[str]:
+    async def look_up(self, host: str, port: int) -> list[ResolveResult]:
         """Return the addresses of a name in the resolver's order, allowed or not."""
-        return [each["host"] for each in await self._find(host, port)]
-
-    async def _find(self, host: str, port: int) -> list[ResolveResult]:
         # RFC 6761, section 6.3: all names below `localhost` are loopback.
         is_local = host.lower().rstrip(".").endswith(".localhost")
         return await super()._resolve_host("localhost" if is_local else host, port)
@@ -165,7 +162,7 @@ class CleanConnector(aiohttp.TCPConnector):
     async def _resolve_host(
         self, host: str, port: int, traces: Sequence[Trace] | None = None
     ) -> list[ResolveResult]:
-        found = await self._find(host, port)
+        found = await self.look_up(host, port)
         if self._is_direct:  # again: the name may have another address than a moment ago
             name = host.lower().rstrip(".")
             (trace,) = traces or ()  # what a request carries has no public name on this way

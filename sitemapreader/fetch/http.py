@@ -13,7 +13,8 @@ import random
 import time
 from base64 import b64encode
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
-from typing import TYPE_CHECKING, Self, TypeVar, Unpack
+from functools import partial
+from typing import TYPE_CHECKING, Self, Unpack
 
 import attrs
 
@@ -32,7 +33,6 @@ from sitemapreader.fetch.urls import (
     HostMap,
     HostPairs,
     RedirectChain,
-    RequestUrl,
     is_conditional,
     make_headers,
     parse_request_url,
@@ -43,15 +43,13 @@ from sitemapreader.report import LOGGER
 from sitemapreader.urls import host_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
+    from collections.abc import AsyncIterator, Mapping, Sequence
 
     from aiohttp.abc import AbstractResolver
 
     from sitemapreader.fetch.client import Opening
     from sitemapreader.fetch.hosts import HostBreaker
     from sitemapreader.fetch.session import Answer
-
-T = TypeVar("T")
 
 KEEPALIVE_SECONDS = 15.0
 _TOO_MANY_REQUESTS = 429
@@ -328,11 +326,13 @@ class Exchange:
         fetcher, breaker, place, trust = self._fetcher, self._breaker, chain.place, self._trust
         fetcher.sessions.check()
         trust.check(place)
-        slot = Slot(self._requester)
+        slot, time_out = Slot(self._requester), partial(FetchError, IssueCode.TIMEOUT, str(place))
 
         async def join() -> None:
             self._began, found = self._clock.waited, fetcher.sessions.find(place, trust)
-            self._addresses = await self._wait(found, place, fetcher.options.headers_seconds)
+            self._addresses = await self._clock.wait(
+                found, fetcher.options.headers_seconds, time_out
+            )
             if self._addresses:  # one stands for all names of a server: the first in order
                 await fetcher.addresses[min(self._addresses)].admit(slot)
 
@@ -362,7 +362,8 @@ class Exchange:
         try:
             sent = fetcher.sessions.get(chain.place, headers, trust)
             left = fetcher.options.headers_seconds - (self._clock.waited - self._began)
-            answer = await self._wait(sent, chain.place, left)
+            time_out = partial(FetchError, IssueCode.TIMEOUT, str(chain.place))
+            answer = await self._clock.wait(sent, left, time_out)
             result = str(answer.status)
         except FetchError as error:
             result = str(error.code)
@@ -371,12 +372,6 @@ class Exchange:
             seconds = time.monotonic() - began
             LOGGER.debug("GET %s: %s, %.3f s", show_url(str(chain.name)), result, seconds)
         return answer
-
-    async def _wait(self, work: Awaitable[T], place: RequestUrl, seconds: float) -> T:
-        try:
-            return await self._clock.wait(work, seconds)
-        except TimeoutError as error:
-            raise FetchError(IssueCode.TIMEOUT, str(place), str(error)) from error
 
     def _find_redirect(self, answer: Answer, chain: RedirectChain) -> str | None:
         """Return the Location of a redirect, `None` for a document; raise for the rest."""

@@ -7,7 +7,6 @@ import errno
 import os
 import ssl
 from contextlib import suppress
-from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
 import aiohttp
@@ -202,16 +201,11 @@ class Sessions:
         self, options: FetchOptions, resolver: AbstractResolver | None, keepalive_seconds: float
     ) -> None:
         self._options = options
-        self._given = resolver
+        self._resolver = resolver
         self._keepalive_seconds = keepalive_seconds
-        self._sessions: dict[bool, tuple[aiohttp.ClientSession, CleanConnector]] = {}
+        self._sessions: dict[bool, aiohttp.ClientSession] = {}
         self._is_closed = False
         self._loop: asyncio.AbstractEventLoop | None = None
-
-    @cached_property
-    def resolver(self) -> AbstractResolver:
-        """The resolver of names: the given one, or one that is made in the event loop."""
-        return self._given or aiohttp.DefaultResolver()
 
     def check(self) -> None:
         """Raise RuntimeError if they are closed, or belong to another event loop."""
@@ -225,10 +219,8 @@ class Sessions:
         """Close the sessions."""
         self._is_closed = True
         while self._sessions:
-            _, (session, _) = self._sessions.popitem()
+            _, session = self._sessions.popitem()
             await session.close()
-        if self._given is None and "resolver" in self.__dict__:
-            await self.resolver.close()
 
     async def find(self, target: RequestUrl, trust: Trust) -> list[str]:
         """Return the addresses that a URL may go to; raise FetchError if there is none.
@@ -237,16 +229,16 @@ class Sessions:
         """
         if self._options.proxy is not None:
             return []
-        _, connector = self._choose(target, trust)
+        connector = cast("CleanConnector", self._choose(target, trust).connector)
         try:
-            found = await connector.look_up(target.url.raw_host or "", target.port)
+            answers = await connector.look_up(target.url.raw_host or "", target.port)
         except TimeoutError:
             raise
         except (OSError, UnicodeError, aiohttp.InvalidURL) as error:
             code = IssueCode.DNS if isinstance(error, OSError) else IssueCode.INVALID_URL
             said = getattr(error, "strerror", None) or str(error)
             raise FetchError(code, str(target), said.lower()) from error
-        if not found:
+        if not (found := [each["host"] for each in answers]):
             raise FetchError(IssueCode.DNS, str(target), "the name has no address")
         allowed = [address for address in found if trust.allows(target.host, address)]
         if not allowed:
@@ -259,7 +251,7 @@ class Sessions:
 
         No redirect is followed. Nothing is connected to but what `trust` allows, or a proxy.
         """
-        session, connector = self._choose(target, trust)
+        session = self._choose(target, trust)
         try:
             while True:
                 with suppress(_UnansweredError):
@@ -273,25 +265,23 @@ class Sessions:
                         trace_request_ctx=trust,  # for the connector
                     )
                     answer = cast("Answer", response)
-                    answer.connector = connector
+                    answer.connector = cast("CleanConnector", session.connector)
                     return answer
         except _FOREIGN as error:
             raise _make_error(error, target.url) from error
 
-    def _choose(
-        self, target: RequestUrl, trust: Trust
-    ) -> tuple[aiohttp.ClientSession, CleanConnector]:
+    def _choose(self, target: RequestUrl, trust: Trust) -> aiohttp.ClientSession:
         is_trusted = trust.has_host(target.host)
         if is_trusted not in self._sessions:
             self._sessions[is_trusted] = self._make_session()
         return self._sessions[is_trusted]
 
-    def _make_session(self) -> tuple[aiohttp.ClientSession, CleanConnector]:
+    def _make_session(self) -> aiohttp.ClientSession:
         connector = CleanConnector(
             is_direct=self._options.proxy is None,
             limit=0,  # or waiting for a connection would count as the server's time
             ttl_dns_cache=_KEPT_SECONDS,
-            resolver=self.resolver,
+            resolver=self._resolver,
             keepalive_timeout=self._keepalive_seconds,
         )
         session = aiohttp.ClientSession(
@@ -307,4 +297,4 @@ class Sessions:
         )
         # Or it would repeat requests by itself, and neither turns nor attempts would count them.
         session._retry_connection = False  # noqa: SLF001 (there is no option)
-        return session, connector
+        return session

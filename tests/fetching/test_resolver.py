@@ -178,7 +178,7 @@ async def try_all() -> dict[str, Any]:
         options = FetchOptions(max_attempts=1, allow_ports=(target.port,))
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(socket, "getaddrinfo", resolve)
-            patch.setattr(aiohttp, "DefaultResolver", aiohttp.ThreadedResolver)
+            patch.setattr("aiohttp.connector.DefaultResolver", aiohttp.ThreadedResolver)
             async with HttpFetcher(options) as fetcher:
                 home = f"http://start.test:{start.port}"
                 fetcher.trust(home)
@@ -308,8 +308,9 @@ async def test_a_public_start_that_turns_private(monkeypatch: pytest.MonkeyPatch
         fetcher.trust("http://rebound.test/")
         async with fetcher.open("http://rebound.test/stale") as response:
             assert b"".join([piece async for piece in response.chunks()]) == DOCUMENT
-        for _, connector in fetcher.sessions._sessions.values():
-            connector.clear_dns_cache()
+        for session in fetcher.sessions._sessions.values():
+            assert isinstance(session.connector, aiohttp.TCPConnector)
+            session.connector.clear_dns_cache()
         ANSWERS["rebound.test"] = ["127.0.0.1"]
         await asyncio.sleep(0.05)
         with pytest.raises(FetchError) as caught:
