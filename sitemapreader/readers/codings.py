@@ -103,7 +103,7 @@ class ZlibStream:
                 if is_document
                 else IssueCode.COMPRESSION_TRAILING_BYTES
             )
-        return iter(())
+        yield from ()
 
     def _open_member(self) -> bool:
         """Begin what the buffer begins with; return whether there is enough of it."""
@@ -188,7 +188,8 @@ class BrotliStream:
 
     def close(self) -> Iterator[bytes]:
         """Yield the rest; raise DecompressionError if the data ended too early."""
-        yield from self._decode(self._waiting)
+        waiting, self._waiting = self._waiting, b""
+        yield from self._decode(waiting)
         if not self._stream.is_finished():
             raise DecompressionError(IssueCode.COMPRESSION_TRUNCATED, "br")
 
@@ -287,7 +288,8 @@ class Decompressor:
             yield from self._pass_on(stream.feed(data), inner)
 
     def _pass_on(self, pieces: Iterator[bytes], inner: Decompressor) -> Iterator[bytes]:
-        for piece in pieces:
+        damage: list[DecompressionError] = []
+        for piece in _stop_at_damage(pieces, damage):
             # SECURITY: without this bound, a bomb inside a layer would be inflated to its end to
             # reach output that the caller counts. What is not compressed the caller bounds.
             room = max(0, self._room)
@@ -299,6 +301,10 @@ class Decompressor:
                 if inner.is_compressed:
                     raise DecompressionError(IssueCode.TOO_LARGE, "inflated_bytes")
                 yield from inner.feed(piece[room:])
+        for error in damage:
+            with suppress(DecompressionError):  # a consequence
+                yield from inner.close()  # what came before the damage, and waits there
+            raise error
 
     def _judge_first(self) -> bytes:
         """Set up the layer that the first bytes begin; return what must be fed to it."""
@@ -339,6 +345,13 @@ class Decompressor:
         if coding := next(named, ""):
             return coding
         raise DecompressionError(IssueCode.CONTENT_ENCODING, ", ".join(self._codings))
+
+
+def _stop_at_damage(pieces: Iterator[bytes], damage: list[DecompressionError]) -> Iterator[bytes]:
+    try:
+        yield from pieces
+    except DecompressionError as error:
+        damage.append(error)
 
 
 def decode_start(data: bytes, codings: tuple[str, ...], max_bytes: int) -> bytes:

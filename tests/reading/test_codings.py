@@ -127,6 +127,14 @@ def test_damage_costs_the_same_however_it_comes() -> None:
         assert all(read_all(damaged, ("br",), size) == whole for size in (7, 1_000))
 
 
+def test_an_outer_layer_that_is_cut_takes_nothing_along() -> None:
+    """What the inner layer was given before the cut is read to its last byte."""
+    stored = gzip.compress(BR, 0)  # as it is, behind 15 bytes
+    for end in range(2_000, len(BR), len(BR) // 9):
+        locs, _ = read_all(BR[:end], ("br",))
+        assert read_all(stored[: end + 15], ("gzip", "br"))[0] == locs != []
+
+
 def inflate_slowly(data: bytes, wbits: int) -> bytes:
     """Return what comes out of data that is handed over byte by byte, up to the damage."""
     stream, out = zlib.decompressobj(wbits), bytearray()
