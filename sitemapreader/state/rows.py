@@ -75,6 +75,14 @@ class Findings:
     missed: Mapping[int, int]  # number of a document -> how many URLs this walk missed in it
 
 
+def _as_format(name: str | None) -> Format | None:
+    """Return a format by its name; raise DamageError if there is no such one."""
+    try:
+        return None if name is None else Format(name)
+    except ValueError:
+        raise DamageError(f"{name} is not a format") from None
+
+
 @attrs.define  # a frozen one takes three times as long to make
 class DocumentRow:
     """A row of the table `document`; schema.sql says what is in the columns."""
@@ -91,7 +99,7 @@ class DocumentRow:
     complete: int = 0
     is_saved: int = 0
     final_url: str = ""
-    format: str | None = None
+    format: Format | None = attrs.field(default=None, converter=_as_format)
     etag: str | None = None
     last_modified: str | None = None
     lastmod: str | None = None
@@ -119,11 +127,6 @@ class DocumentRow:
         return (
             None if self.digest is None or self.size is None else BodyDigest(self.size, self.digest)
         )
-
-    @property
-    def kind(self) -> Format | None:
-        """What the document was."""
-        return None if self.format is None else Format(self.format)
 
     @property
     def is_settled(self) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from datetime import UTC, datetime
 from itertools import compress
 from typing import TYPE_CHECKING, Any, Self
 
@@ -24,6 +23,7 @@ from sitemapreader.outcomes import (
 )
 from sitemapreader.state.law import has_pending, prove
 from sitemapreader.state.rows import (
+    as_moment,
     digest,
     hash_record,
     hash_url,
@@ -206,8 +206,7 @@ class DocumentTracker:
             or row.read_at is None
         ):
             return False
-        read_at = datetime.fromtimestamp(row.read_at, UTC)
-        return not is_since(entry.lastmod, entry.lastmod_text, read_at)
+        return not is_since(entry.lastmod, entry.lastmod_text, as_moment(row.read_at))
 
     def make_prior_version(self) -> PriorVersion:
         """Return the prior version for the visit."""
@@ -217,19 +216,19 @@ class DocumentTracker:
         words = {"If-None-Match": row.etag, "If-Modified-Since": row.last_modified}
         is_believed = self._believes(row.validators)
         headers = {name: value for name, value in words.items() if value and is_believed}
-        return PriorVersion(headers, row.final_url, row.kind, row.body)
+        return PriorVersion(headers, row.final_url, row.format, row.body)
 
     def restore(self, document: Document) -> None:
         """Fill in a document that is not fetched, from its last reading."""
         row = self.row
         document.final_url = row.final_url
-        document.format = row.kind
+        document.format = row.format
         document.etag, document.last_modified = row.etag, row.last_modified
         document.listed = row.entries if row.read_run == self._writer.run.id else 0
 
     def list_children(self) -> list[SitemapEntry]:
         """Return the children that the document had."""
-        via = Via.PAGE if self.row.kind is not None and self.row.kind.is_feed else Via.INDEX
+        via = Via.PAGE if self.row.format is not None and self.row.format.is_feed else Via.INDEX
         return [
             SitemapEntry(
                 loc,

@@ -191,16 +191,16 @@ class Visit:
         if self._tracker is None:
             return
         row = self._tracker.row
-        if row.kind is not None:
-            self.document.format = row.kind
-            await self._accept_format(row.kind)
+        if row.format is not None:
+            self.document.format = row.format
+            await self._accept_format(row.format)
         self._job.last_read = row.read_run
         self._tracker.restore(self.document)
         children = self._tracker.list_children()
         self.document.children = len(children)
         if children:
             await self._deliver_sitemaps(children)
-        await self._end_listed(row.digest if row.kind is Format.INDEX else None)
+        await self._end_listed(row.digest if row.format is Format.INDEX else None)
 
     # -- the body
 

@@ -168,6 +168,9 @@ WRONG: dict[str, Any] = {
     "children that are no JSON": "UPDATE document SET child_list = '['",
     "rates below zero": "UPDATE document SET rate = iif(id = 2, 1.0, -5.0)",
     "a time beyond all": "UPDATE site SET ended = 1e300",
+    "a time of a reading beyond all": "UPDATE document SET read_at = 1e300",
+    "a format that is none": "UPDATE document SET format = 'x'",
+    "a status that is none": "UPDATE document SET status = 'x', reason = 'x'",
     "a time of a page beyond all": "INSERT INTO page (site, key, loc, since, document, why)"
     " VALUES (1, x'00', 'https://example.org/x', 1e300, '', 'missing')",
     "URLs of nothing": "UPDATE log SET locs = x'ff00ff'",
