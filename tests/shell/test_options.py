@@ -154,6 +154,12 @@ def find(words: str, place: str) -> Any:
     return str(value) if name in ("since", "until") else value
 
 
+def test_until_a_time() -> None:
+    """`--until 7d` ends at the moment at which `--since 7d` begins; a day, when it is over."""
+    assert types.parse_until("7d") - types.parse_since("7d") < timedelta(minutes=1)
+    assert types.parse_until("2026-01-31").isoformat() == "2026-01-31T23:59:59.999999+00:00"
+
+
 @pytest.mark.parametrize("flag", ["-h", "--help", "--version"])
 def test_leaving(flag: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Every command shows its help and the version, and ends with 0."""

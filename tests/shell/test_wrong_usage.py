@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import shutil
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import package
@@ -136,6 +139,15 @@ def test_what_to_write_instead(folder: Path, line: str, said: str) -> None:
     assert "hidden" not in done.stderr
     assert done.stderr.replace("\n", "").isprintable()
     assert before == {path: path.lstat().st_mtime_ns for path in folder.rglob("*")}
+
+
+def test_an_extra_that_is_missing(folder: Path) -> None:
+    """A command that needs an extra says which, and how to install it."""
+    code = "import sys; sys.modules['duckdb'] = None; from sitemapreader.cli import main; "
+    words = [sys.executable, "-c", f"{code}sys.exit(main(['audit', 'site']))"]
+    done = subprocess.run(words, cwd=folder, capture_output=True, encoding="utf-8", check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert re.search(r"audit: error: audit needs duckdb; .*\[audit\]", done.stderr)
 
 
 @pytest.mark.parametrize("command", ["", *COMMANDS])

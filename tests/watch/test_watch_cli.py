@@ -86,6 +86,37 @@ def test_nothing_can_be_fetched(site: Path) -> None:
     assert "http://127.0.0.1:9/: failed (" in ran.stderr
 
 
+ENDS = """
+import sys
+from sitemapreader.cli import main
+from sitemapreader.cli.commands import watch
+from sitemapreader.outcomes import SiteOutcome, SiteStatus
+
+class Ended:
+    async def __aenter__(self): return self
+    async def __aexit__(self, *_): pass
+    async def batches(self):
+        for _ in (): yield
+
+def end(sites, on_site, **_):
+    ends = "complete: failed:timeout failed:timeout complete:not-due failed:no-sitemap unchanged:"
+    for status, reason in (each.split(":") for each in ends.split()):
+        on_site(SiteOutcome("a.example", SiteStatus(status), reason))
+    return Ended()
+
+watch.watch = end
+sys.exit(main(["watch", "a.example", "--state", "s.db"]))
+"""
+
+
+def test_an_end_is_said_once(tmp_path: Path) -> None:
+    """How a site ended is said where it ended otherwise before: failed, and read again."""
+    ran = commands.run_code(ENDS, tmp_path)
+    ends = [line.partition("a.example: ")[2] for line in ran.stderr.splitlines()]
+    assert ran.returncode == 0
+    assert ends == ["failed (timeout)", "failed (no-sitemap)", "read again"]
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
