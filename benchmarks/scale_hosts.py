@@ -1,7 +1,7 @@
 """Many hosts on a cluster of this machine: rate, CPU, memory, a second day.
 
 `python benchmarks/scale_hosts.py --hosts 1000 4000 --workers 1 2` prints a row for each. The web of
-`tests/support/scale_web.py` answers on loopback, from a process of its own. Every count is compared
+`tests/scale/scale_web.py` answers on loopback, from a process of its own. Every count is compared
 with the truth. Last comes the list in one process, with `sitemapreader -i`. Milliseconds are of
 processor time, a host; memory is the largest worker's, and what the client has with the scheduler.
 """
@@ -19,7 +19,7 @@ from pathlib import Path
 import attrs
 import psutil
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "support"))
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "scale"))
 
 import scale_web
 from scale_runs import WebServer, check_first_day, serve_web

@@ -16,7 +16,7 @@ import tempfile
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "support"))
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "scale"))
 
 from scale_faults import SECONDS, ClusterFaults
 from scale_runs import WebServer, check_first_day, serve_web

@@ -14,15 +14,15 @@ from aiohttp import ClientSession
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-SUPPORT = Path(__file__).parent
-HOOKS = SUPPORT / "scale_hooks"
+HERE = Path(__file__).parent
+HOOKS = HERE / "scale_hooks"
 """Folder whose `sitecustomize` calls `install` in every process that has it on its PYTHONPATH."""
 
 
 def make_environment(*, bomb: str = "", trap: str = "", deadly_write: int = 0) -> dict[str, str]:
     """Return the environment of a process that has these faults, and so have its children."""
     return os.environ | {
-        "PYTHONPATH": f"{HOOKS}{os.pathsep}{SUPPORT}",
+        "PYTHONPATH": f"{HOOKS}{os.pathsep}{HERE}",
         "SCALE_BOMB": bomb,
         "SCALE_TRAP": trap,
         "SCALE_DEADLY_WRITE": str(deadly_write),
