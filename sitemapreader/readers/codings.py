@@ -83,27 +83,23 @@ class ZlibStream:
         self._stream: zlib._Decompress | None = None
         """The open member; `None` between two members."""
 
-    def feed(self, data: bytes) -> Iterator[bytes]:
-        """Inflate `data`; yield the output, or raise DecompressionError."""
+    def feed(self, data: bytes, *, final: bool) -> Iterator[bytes]:
+        """Inflate `data`, perhaps the last; yield the output, or raise DecompressionError."""
         for start in range(0, len(data), _STEP_BYTES):
             self._buffer += data[start : start + _STEP_BYTES]
             while self._buffer and not self._ended and (self._stream or self._open_member()):
                 yield from self._inflate()
             if self._ended:
                 self._buffer = self._buffer[:_KEPT_BYTES]
-
-    def close(self) -> Iterator[bytes]:
-        """Raise DecompressionError if the data ended too early; no output is left."""
-        if self._stream is not None or not self._members:
+        if final and (self._stream is not None or not self._members):
             raise DecompressionError(IssueCode.COMPRESSION_TRUNCATED)
-        if self._buffer:
+        if final and self._buffer:
             is_document = _TRAILING_DOCUMENT.match(self._buffer)
             self._notes.append(
                 IssueCode.COMPRESSION_TRAILING_DOCUMENT
                 if is_document
                 else IssueCode.COMPRESSION_TRAILING_BYTES
             )
-        yield from ()
 
     def _open_member(self) -> bool:
         """Begin what the buffer begins with; return whether there is enough of it."""
@@ -179,22 +175,11 @@ class BrotliStream:
         if not hasattr(self._stream, "can_accept_more_data"):
             raise DecompressionError(IssueCode.CONTENT_ENCODING, MISSING_BROTLI)
 
-    def feed(self, data: bytes) -> Iterator[bytes]:
-        """Decode `data`; yield the output, or raise DecompressionError."""
-        data = self._waiting + data
-        whole = len(data) - len(data) % _INPUT_BYTES
-        self._waiting = data[whole:]
-        yield from self._decode(data[:whole])
-
-    def close(self) -> Iterator[bytes]:
-        """Yield the rest; raise DecompressionError if the data ended too early."""
-        waiting, self._waiting = self._waiting, b""
-        yield from self._decode(waiting)
-        if not self._stream.is_finished():
-            raise DecompressionError(IssueCode.COMPRESSION_TRUNCATED, "br")
-
-    def _decode(self, data: bytes) -> Iterator[bytes]:
-        out = bytearray()
+    def feed(self, data: bytes, *, final: bool) -> Iterator[bytes]:
+        """Decode `data`, perhaps the last; yield the output, or raise DecompressionError."""
+        data, out = self._waiting + data, bytearray()
+        whole = len(data) - (0 if final else len(data) % _INPUT_BYTES)
+        data, self._waiting = data[:whole], data[whole:]
         for start in range(0, len(data), _INPUT_BYTES):
             piece, has_more = data[start : start + _INPUT_BYTES], True
             while has_more:
@@ -211,6 +196,8 @@ class BrotliStream:
                     yield bytes(out)
                     out.clear()
         yield bytes(out)
+        if final and not self._stream.is_finished():
+            raise DecompressionError(IssueCode.COMPRESSION_TRUNCATED, "br")
 
 
 # -- all layers
@@ -262,34 +249,24 @@ class Decompressor:
 
         An empty piece stands for work without output, so that the caller can pause between steps.
         """
-        if not self._is_judged:
-            self._first += data
-            bare = self._first[:_PROOF_BYTES].lstrip(_LEADING)
-            is_known = not self._codings or bare.startswith((GZIP_MAGIC, b"<"))
-            if len(self._first) < _PROOF_BYTES and not (is_known and len(bare) >= len(GZIP_MAGIC)):
-                return
-            data = self._judge_first()
-        yield from self._decode(data)
+        yield from self._decode(data, final=False)
 
     def close(self) -> Iterator[bytes]:
         """Yield the remaining output; raise DecompressionError if data is missing."""
-        if not self._is_judged:
-            yield from self._decode(self._judge_first())
-        if self._layer:
-            stream, inner = self._layer
-            yield from self._pass_on(stream.close(), inner)
-            yield from inner.close()
+        yield from self._decode(b"", final=True)
 
-    def _decode(self, data: bytes) -> Iterator[bytes]:
+    def _decode(self, data: bytes, *, final: bool) -> Iterator[bytes]:
+        if not self._is_judged:
+            self._first += data
+            if not (final or self._is_enough()):
+                return
+            data = self._judge_first()
         if self._layer is None:
             yield data
-        else:
-            stream, inner = self._layer
-            yield from self._pass_on(stream.feed(data), inner)
-
-    def _pass_on(self, pieces: Iterator[bytes], inner: Decompressor) -> Iterator[bytes]:
+            return
+        stream, inner = self._layer
         damage: list[DecompressionError] = []
-        for piece in _stop_at_damage(pieces, damage):
+        for piece in _stop_at_damage(stream.feed(data, final=final), damage):
             # SECURITY: without this bound, a bomb inside a layer would be inflated to its end to
             # reach output that the caller counts. What is not compressed the caller bounds.
             room = max(0, self._room)
@@ -301,10 +278,16 @@ class Decompressor:
                 if inner.is_compressed:
                     raise DecompressionError(IssueCode.TOO_LARGE, "inflated_bytes")
                 yield from inner.feed(piece[room:])
-        for error in damage:
-            with suppress(DecompressionError):  # a consequence
-                yield from inner.close()  # what came before the damage, and waits there
-            raise error
+        if final or damage:
+            yield from _stop_at_damage(inner.close(), damage)
+        if damage:
+            raise damage[0]  # the others follow from it
+
+    def _is_enough(self) -> bool:
+        """Return whether the first bytes tell what they begin."""
+        bare = self._first[:_PROOF_BYTES].lstrip(_LEADING)
+        is_known = not self._codings or bare.startswith((GZIP_MAGIC, b"<"))
+        return len(self._first) >= _PROOF_BYTES or (is_known and len(bare) >= len(GZIP_MAGIC))
 
     def _judge_first(self) -> bytes:
         """Set up the layer that the first bytes begin; return what must be fed to it."""
