@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 
@@ -42,30 +41,6 @@ class UrlAllowance:
         granted = int(min(wanted, self.left))
         self.left -= granted
         return granted
-
-
-_LEAST_SECONDS = 1e-6
-"""A limit is above zero; nothing is fetched in so short a time."""
-
-
-@attrs.define
-class Deadline:
-    """The end of a time that several walks share; it begins when somebody asks for it."""
-
-    seconds: float
-    _end: float | None = attrs.field(default=None, init=False)
-
-    def get_left(self) -> float:
-        """Return the seconds that are left."""
-        now = time.monotonic()
-        if self._end is None:
-            self._end = now + self.seconds
-        return max(0.0, self._end - now)
-
-    def shorten(self, limits: Limits) -> Limits:
-        """Return limits by which a walk ends in time."""
-        left = max(self.get_left(), _LEAST_SECONDS)
-        return attrs.evolve(limits, walk_seconds=min(left, limits.walk_seconds))
 
 
 class Budget:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections import deque
 from contextlib import aclosing, nullcontext
 from functools import cache
@@ -34,6 +35,7 @@ from sitemapreader.output.columns import SITE_COLUMNS
 from sitemapreader.report import LOGGER
 from sitemapreader.rows import BATCH_ROWS, Rows, SiteRows
 from sitemapreader.urls import url_key
+from sitemapreader.walker.config import shorten
 from sitemapreader.walker.filters import SeenKeys
 from sitemapreader.walker.stream import Channel, Loop, TaskStream, View
 from sitemapreader.walker.walks import BUFFERED_EVENTS, Walk
@@ -172,7 +174,6 @@ class SiteRun(TaskStream[SiteBatch]):
         self.repeated = 0
         self.is_cut = False
         self.running: set[SiteWalk] = set()
-        self._ended = 0
         self._sites = sites
         self._config = config
         """The arguments of each walk but its site."""
@@ -184,6 +185,7 @@ class SiteRun(TaskStream[SiteBatch]):
         self._listeners = [] if on_site is None else [on_site]
         self._watcher: Watcher | None = None
         self._keeps_outcomes = True
+        self._end = math.inf
         self._turns: SharedTurns | None = None
         """What is asked for, if not all is due."""
         self._file: StateFile | None = None
@@ -191,12 +193,6 @@ class SiteRun(TaskStream[SiteBatch]):
         """Domain of a site that is read -> the sites that wait for it."""
         self._parking = asyncio.Semaphore(_MOST_PARKED)
         super().__init__(Channel(BUFFERED_EVENTS), gathers=config.state is None)
-
-    def __repr__(self) -> str:
-        if not self.is_entered:
-            return "<SiteRun: not entered, use it with `async with` or `with`>"
-        how = "over" if self.is_left else f"{len(self.running)} under way"
-        return f"<SiteRun: {self._ended} sites ended, {how}>"
 
     def report_to(self, watcher: Watcher) -> None:
         """Await a function at the end of each site; call this before entering."""
@@ -312,9 +308,11 @@ class SiteRun(TaskStream[SiteBatch]):
             asyncio.TaskGroup() as tasks,
             aclosing(self._list_sites()) as sites,
         ):
-            self._config, end = attrs.evolve(config, fetcher=fetcher), config.max_time
+            self._config = attrs.evolve(config, fetcher=fetcher)
+            if config.max_time is not None:
+                self._end = asyncio.get_running_loop().time() + config.max_time.total_seconds()
             try:
-                async with asyncio.timeout(None if end is None else end.get_left()) as timeout:
+                async with asyncio.timeout_at(self._end) as timeout:
                     async for given in sites:
                         domain = await find_domain(check_task(given))
                         if domain in self._parked:
@@ -392,7 +390,10 @@ class SiteRun(TaskStream[SiteBatch]):
         self, task: CheckedTask, site: SiteWalk, due: frozenset[str] | None
     ) -> None:
         """Walk over a site, and note the fault that ended that."""
-        config = task.aim(self._config, due, self._site_limits)
+        limits = self._config.limits if task.is_local else self._site_limits
+        if self._end < math.inf:
+            limits = shorten(limits, self._end - asyncio.get_running_loop().time())
+        config = task.aim(self._config, due, limits)
         walked = site.walk = Walk(config, buffered=self._buffered)
         try:
             await self._pass_on(site, walked)
@@ -427,7 +428,6 @@ class SiteRun(TaskStream[SiteBatch]):
 
     def _record(self, outcome: SiteOutcome) -> None:
         """Record the outcome of a site, and report it to the caller."""
-        self._ended += 1
         for listen in self._listeners:
             listen(outcome)
         if self._keeps_outcomes:

@@ -112,9 +112,7 @@ class CheckedTask:
         """Whether no server is asked."""
         return isinstance(self.task.fetcher, FileFetcher | FolderFetcher)
 
-    def aim(
-        self, config: WalkConfig, due: frozenset[str] | None, site_limits: Limits
-    ) -> WalkConfig:
+    def aim(self, config: WalkConfig, due: frozenset[str] | None, limits: Limits) -> WalkConfig:
         """Return the arguments of a run for this of its sites; `due` is what is asked for."""
         task = self.task
         trusted = config.trusted if task.trusted is None else task.trusted
@@ -128,7 +126,7 @@ class CheckedTask:
             logins=(self.login,) if self.login and trusted else (),
             revisit=config.revisit if due is None else due,
             fetcher=task.fetcher or config.fetcher,
-            limits=config.limits if self.is_local else site_limits,
+            limits=limits,
         )
         if not isinstance(task.fetcher, FileFetcher):
             return config
@@ -194,7 +192,6 @@ async def find_domain(task: CheckedTask) -> str:
 
 Sites: TypeAlias = "Iterable[str | SiteTask] | AsyncIterable[str | SiteTask]"
 """URLs, hosts or tasks; read as there is work, and never held as a whole."""
-_SITES_PER_PAUSE = 100
 
 
 def list_names(sites: Sites) -> list[str] | None:
@@ -214,9 +211,8 @@ async def iterate_sites(sites: Sites) -> AsyncGenerator[str | SiteTask, None]:
         async for site in sites:
             yield site
     elif isinstance(sites, Collection):
-        for number, site in enumerate(sites):
-            if not number % _SITES_PER_PAUSE:
-                await asyncio.sleep(0)
+        for site in sites:
+            await asyncio.sleep(0)
             yield site
     else:  # it may wait for the next one, as for a line of a pipe or a row of a database
         source = iter(sites)

@@ -16,7 +16,7 @@ import attrs
 
 from sitemapreader.dates import as_since, as_until
 from sitemapreader.discovery import Search
-from sitemapreader.discovery.context import Deadline, UrlAllowance
+from sitemapreader.discovery.context import UrlAllowance
 from sitemapreader.errors import suggest
 from sitemapreader.fetch.client import Fetcher, find_settings
 from sitemapreader.fetch.urls import HostMap
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from sitemapreader.state import State
 
 _NO_WAIT = 0.01
+_LEAST_SECONDS = 1e-6
+"""A limit is above zero; nothing is fetched in so short a time."""
 
 Undated: TypeAlias = Literal["keep", "drop"]
 """What `since` and `until` do with entries that have no date."""
@@ -195,14 +197,11 @@ def _host_map(hosts: HostMap | HostPairs) -> HostMap:
     return hosts if isinstance(hosts, HostMap) else HostMap(hosts)
 
 
-def _deadline(value: timedelta | Deadline | None) -> Deadline | None:
-    if value is None or isinstance(value, Deadline):
-        return value
-    if not isinstance(value, timedelta):
+def _time(_: object, __: object, value: timedelta | None) -> None:
+    if not isinstance(value, timedelta | None):
         raise TypeError(f"max_time must be a timedelta, not {value!r}: timedelta(minutes=30)")
-    if value <= timedelta(0):
+    if value is not None and value <= timedelta(0):
         raise ValueError(f"max_time must be more than nothing, not {value!r}")
-    return Deadline(value.total_seconds())
 
 
 def _count(least: int, *others: type) -> Callable[[object, attrs.Attribute[Any], Any], None]:
@@ -268,7 +267,7 @@ class WalkConfig(Search):
         default=None, validator=_count(1, UrlAllowance)
     )
     """An allowance may be shared by several walks."""
-    max_time: Deadline | None = attrs.field(default=None, converter=_deadline)
+    max_time: timedelta | None = attrs.field(default=None, validator=_time)
     on_document: OnDocument | None = attrs.field(default=None, validator=_function("a Document"))
     trusted: bool = True
     gate: Gate | None = None
@@ -312,6 +311,12 @@ class WalkConfig(Search):
             )
 
 
+def shorten(limits: Limits, seconds: float) -> Limits:
+    """Return limits by which a walk takes no longer."""
+    seconds = max(seconds, _LEAST_SECONDS)
+    return attrs.evolve(limits, walk_seconds=min(seconds, limits.walk_seconds))
+
+
 def make_config(
     site: str | None,
     *,
@@ -331,6 +336,8 @@ def make_config(
             retry_after_seconds=_NO_WAIT,
         )
     config = WalkConfig(site=site, fetcher=fetcher, limits=known, options=used, **arguments)
+    if config.max_time is not None:
+        config = attrs.evolve(config, limits=shorten(known, config.max_time.total_seconds()))
     named = [config.site or "", *(e.loc for e in config.sitemaps if e.via is Via.GIVEN)]
     if logins := [url for url in named if url != without_userinfo(url)]:
         bare = [attrs.evolve(each, loc=without_userinfo(each.loc)) for each in config.sitemaps]

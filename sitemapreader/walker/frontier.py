@@ -176,12 +176,12 @@ class Frontier:
         """Origin that must not be asked for a while -> what waits for it."""
         self._breaker = breaker or HostBreaker(FetchOptions())
         self._start_worker = start_worker
-        self._holders = 0
+        self._taken = 0
         self._changed = asyncio.Event()
 
     def __len__(self) -> int:
-        """Return how many sitemaps wait, and how many times the frontier is acquired."""
-        return len(self._waiting) + sum(map(len, self._parked.values())) + self._holders
+        """Return how many sitemaps wait or are read."""
+        return len(self._waiting) + sum(map(len, self._parked.values())) + self._taken
 
     def __contains__(self, url: str) -> bool:
         """Return whether a URL is known, in any spelling, and not skipped."""
@@ -301,17 +301,13 @@ class Frontier:
             for job in self._parked.pop(origin):
                 heapq.heappush(self._waiting, (job.place, job))
 
-    def acquire(self) -> None:
-        """Count the caller as pending, until `release`: it may add sitemaps."""
-        self._holders += 1
-
     def release(self) -> None:
-        """Undo one `acquire`."""
-        self._holders -= 1
+        """End a job that was taken."""
+        self._taken -= 1
         self._changed.set()
 
     async def take_job(self) -> Job | None:
-        """Return the next job, and acquire the frontier; `None` when none waits.
+        """Return the next job, until `release`; `None` when none waits.
 
         While hosts must not be asked, this waits for the first one that may.
         """
@@ -319,7 +315,7 @@ class Frontier:
             job = self._pick()
             if job is not None:
                 job.is_started = True
-                self.acquire()
+                self._taken += 1
                 if self._parked:
                     self._start_worker()
                 return job

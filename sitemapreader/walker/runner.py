@@ -88,7 +88,6 @@ class WalkRunner:
                 for _ in self._config.sitemaps[: self._idle_workers]:
                     self._start_worker()
                 if self._config.site:
-                    self.frontier.acquire()
                     self._tasks.create_task(contain(self._search))
             await self._end()
         finally:
@@ -98,11 +97,8 @@ class WalkRunner:
     # -- discovery
 
     async def _search(self) -> None:
-        try:
-            await SiteSearch(self._config, self.context, self.rules, self._try_entries).run()
-            self.context.report.announce_outcomes()
-        finally:
-            self.frontier.release()
+        await SiteSearch(self._config, self.context, self.rules, self._try_entries).run()
+        self.context.report.announce_outcomes()
 
     async def _try_entries(self, entries: Sequence[SitemapEntry]) -> ProbeResult:
         """Add sitemaps to the frontier; return the result as soon as it is known."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from contextlib import AsyncExitStack, aclosing, closing
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -144,9 +143,7 @@ class Walk(TaskStream[Batch]):
             ValueError: it is not known: it takes `changes=True`, the end of the walk
                 (`report.unlisted` is not `None`), and its context.
         """
-        return self._list_unlisted(self._get_settled_writer())
-
-    def _list_unlisted(self, writer: StateWriter) -> Iterator[UnlistedUrl]:
+        writer = self._get_settled_writer()
         while rows := writer.find_now("unlisted"):
             yield from _tell_each(writer, "unlisted", rows)
 
@@ -182,9 +179,8 @@ class Walk(TaskStream[Batch]):
         from sitemapreader.walker.asking import PageAsker  # noqa: PLC0415 (few walks ask)
 
         assert self._runner is not None  # noqa: S101 (the walk has ended)
-        end = self._config.max_time
-        seconds = math.inf if end is None else end.get_left()
-        asker = PageAsker(self._runner.context, self._runner.rules, writer, seconds)
+        context = self._runner.context
+        asker = PageAsker(context, self._runner.rules, writer, context.budget.seconds_left())
         async with aclosing(asker.ask(limit)) as asking:
             async for _ in asking:
                 while rows := await writer.find_untold("gone"):
@@ -227,8 +223,6 @@ class Walk(TaskStream[Batch]):
             fetcher = await stack.enter_async_context(
                 borrow_fetcher(config.fetcher, options, limits)
             )
-            if config.max_time is not None:
-                limits = config.max_time.shorten(limits)
             urls = config.max_urls
             budget = Budget(limits, UrlAllowance(urls) if isinstance(urls, int) else urls)
             self._channel.pause = budget.paused
