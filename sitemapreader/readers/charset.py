@@ -94,8 +94,8 @@ def start_transcoder(
     Returns the transcoder, and the bytes without their byte order mark; `None`, with an Issue, for
     an encoding that is not supported.
     """
-    names = _find_names(first, charset)
-    known = [codec for _, codec in names if codec]
+    names = [name for name in (charset, _declaration(first)) if name and name.strip()]
+    known = [codec for codec in map(_codec, names) if codec]
     mark, codec = next(((m, c) for m, c in _BOMS if first.startswith(m)), (b"", None))
     if mark == codecs.BOM_UTF8:
         stats.add_issue_once(events, IssueCode.LEADING_BYTES, value="\ufeff")
@@ -105,24 +105,13 @@ def start_transcoder(
         is_only = len(set(known)) == 1
         codec = next((each for each in known if _fits(each, first, is_only=is_only)), UTF8)
         if known and codec != known[0]:  # the bytes contradict the first name
-            stats.add_issue_once(events, IssueCode.ENCODING, value=names[0][0])
+            stats.add_issue_once(events, IssueCode.ENCODING, value=names[0])
     if not codec:
-        said = names[0][0] if names else first[:4].hex(" ")
+        said = names[0] if names else first[:4].hex(" ")
         stats.add_issue_once(events, IssueCode.ENCODING_UNSUPPORTED, value=said)
         return None
     decoder = None if codec == UTF8 else codecs.getincrementaldecoder(codec)("replace")
     return Transcoder(decoder, stats), first[len(mark) :]
-
-
-def has_conflicting_encodings(first: bytes, charset: str | None) -> bool:
-    """Return whether HTTP charset and XML declaration name different encodings."""
-    return len({codec for _, codec in _find_names(first, charset) if codec}) > 1
-
-
-def _find_names(first: bytes, charset: str | None) -> list[tuple[str, str | None]]:
-    """Return the names of encodings, by weight, each with its codec or `None`."""
-    names = (charset, _declaration(first))
-    return [(name, _codec(name)) for name in names if name and name.strip()]
 
 
 def _fits(codec: str, first: bytes, *, is_only: bool) -> bool:
