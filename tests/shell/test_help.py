@@ -57,6 +57,7 @@ def test_the_short_help_fits_a_terminal(name: str) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     assert len(lines) <= 24
     assert all(len(line) < 80 for line in lines)
+    assert name or ("--since WHEN " in done.stdout and "--unique  " in done.stdout)
     assert lines[-1].startswith(
         f"`{' '.join(['sitemapreader', *name.split()])} --help --all` shows"
     )
