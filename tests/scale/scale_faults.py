@@ -80,9 +80,12 @@ class ClusterFaults:
                 time.sleep(0.05)
             time.sleep(self._random.uniform(0.0, 2.0))
             if process.poll() is None:
+                children = psutil.Process(process.pid).children(recursive=True)
                 process.kill()
                 process.wait()
                 self.kills += 1
+                # a worker reads on until it sees that its scheduler is gone
+                assert not psutil.wait_procs(children, timeout=SECONDS)[1]
         assert self.start().wait(SECONDS) == 0
 
     def check(self) -> None:
