@@ -139,7 +139,6 @@ THUMBNAIL = '<media:thumbnail url="https://a.example/v.jpg" width="120"/>'
             [],
             [Video(content_loc="/high.mp4", title="G")],
         ),
-        ('<media:player url="/play"/>', [], [Video(player_loc="/play")]),
         (
             '<media:content url="/v/1" type="application/x-shockwave-flash"/>',
             [],

@@ -242,8 +242,7 @@ def _deliver(
     entry = UrlEntry(url, lastmod, sitemap=context.stats.sitemap, lastmod_text=written)
     entry.title = title or None
     report = partial(context.add_issue, IssueCode.EXTENSION, url=url)
-    media = read_media(context.names, record, report)
-    entry.images, entry.videos = media["images"], media["videos"]
+    entry.images, entry.videos = read_media(context.names, record, report)
     context.deliver(entry)
 
 

@@ -7,110 +7,73 @@ reads as a format of video sitemaps.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from sitemapreader.models import Image, Video
 from sitemapreader.readers.records.context import find_plain_text, read_attributes
-from sitemapreader.readers.records.vocabulary import MEDIA, Names, parse_count
+from sitemapreader.readers.records.vocabulary import MEDIA, Name, Names, parse_count
 from sitemapreader.urls import parse_reference
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from xml.etree.ElementTree import Element
 
     Report: TypeAlias = Callable[..., None]
     """Is told of an element with a `value` that cannot be read."""
-    Fields: TypeAlias = dict[str, Element]
-    """What is said of media, by tag."""
 
 _FLASH = "application/x-shockwave-flash"
+"""A player, which YouTube's feeds still name."""
+_CONTENTS = ("content", "enclosure", "link")
+_TEXTS = ("title", "description")
 _SUFFIX = re.compile(
     r"\.(?:(jpe?g|png|gif|webp|avif|svg)|mp4|m4v|mov|webm|ogv|flv|wmv|mpe?g)\Z", re.IGNORECASE
 )
 
 
-def read_media(names: Names, record: Element, report: Report) -> dict[str, tuple[Any, ...]]:
-    """Return the images and videos of a record, each URL once."""
-    images: dict[str, Image] = {}
-    videos: dict[str, Video] = {}
-    if not any(_is_media(names, child) for child in record):
-        return {"images": (), "videos": ()}
-    for content, fields in _list_contents(names, record):
-        attributes = read_attributes(content)
-        kind = _find_kind(attributes)
-        url = _read_url(content, report) if kind else None
-        if kind == "image" and url:
-            title, caption = _read_text(fields, "title"), _read_text(fields, "description")
-            images.setdefault(url, Image(url, title, caption))
-        elif kind == "video":
-            video = _make_video(fields, report, content, url)
-            if key := url or video.player_loc:
-                videos.setdefault(key, video)
-    # a player or a thumbnail without a medium stands for what it leads to
-    fields = _find_fields(names, record, *_find(names, record, "group"))
-    if not videos and "player" in fields and (video := _make_video(fields, report)).player_loc:
-        videos[video.player_loc] = video
-    if not (images or videos) and (url := _read_url(fields.get("thumbnail"), report)):
-        images[url] = Image(url)
-    return {"images": tuple(images.values()), "videos": tuple(videos.values())}
+def read_media(
+    names: Names, record: Element, report: Report
+) -> tuple[tuple[Image, ...], tuple[Video, ...]]:
+    """Return the images and videos of a record, each URL once.
+
+    Of a group of versions, that is the default or the first; without any, a thumbnail.
+    """
+    images: dict[str | None, Image] = {}
+    videos: dict[str | None, Video] = {}
+    parts = [child for child in record if _is_media(names[child.tag], child)]
+    for part in parts:
+        group = part if names[part.tag].tag == "group" else [part]
+        contents = (each for each in group if names[each.tag].tag in _CONTENTS)
+        known = [each for each in contents if _find_kind(read_attributes(each))]
+        if known:
+            content = max(known, key=lambda each: read_attributes(each).get("isdefault") == "true")
+            fields = {
+                name.tag: child
+                for scope in (record, part, content)  # the innermost comes last
+                for child in reversed(scope)
+                if (name := names[child.tag]).key == MEDIA
+            }
+            if _find_kind(read_attributes(content)) == "video":
+                video = _make_video(content, fields, report)
+                videos.setdefault(video.content_loc or video.player_loc, video)
+            else:
+                url = _read_url(content, report)
+                image = Image(url or "", *(_read_text(fields.get(tag)) for tag in _TEXTS))
+                images.setdefault(url, image)
+    if not (images or videos):
+        found = (each for part in parts for each in (part, *part))
+        thumbnail = next((each for each in found if names[each.tag].tag == "thumbnail"), None)
+        url = _read_url(thumbnail, report)
+        images[url] = Image(url or "")
+    images.pop(None, None)
+    videos.pop(None, None)
+    return tuple(images.values()), tuple(videos.values())
 
 
-def _list_contents(names: Names, record: Element) -> Iterator[tuple[Element, Fields]]:
-    """Yield each medium, and of a group of versions the default or the first."""
-    for child in record:
-        name = names[child.tag]
-        if name.key == MEDIA and name.tag == "group":
-            contents = _find(names, child, "content")
-            known = [each for each in contents if _find_kind(read_attributes(each))]
-            if known:
-                chosen = max(known, key=_is_default)
-                yield chosen, _find_fields(names, record, child, chosen)
-        elif name.key == MEDIA and name.tag == "content":
-            yield child, _find_fields(names, record, child)
-        elif name.key != MEDIA and _is_media(names, child):
-            yield child, _find_fields(names, record)
-
-
-def _find(names: Names, scope: Element, tag: str) -> list[Element]:
-    found = ((names[child.tag], child) for child in scope)
-    return [child for name, child in found if (name.key, name.tag) == (MEDIA, tag)]
-
-
-def _find_fields(names: Names, *scopes: Element) -> Fields:
-    """Return what is said in elements, of which the innermost comes last."""
-    return {
-        name.tag: child
-        for scope in scopes
-        for child in reversed(scope)
-        if (name := names[child.tag]).key == MEDIA
-    }
-
-
-def _is_media(names: Names, element: Element) -> bool:
-    name = names[element.tag]
+def _is_media(name: Name, element: Element) -> bool:
     if name.own != "link" or not element.attrib:
         return name.key == MEDIA or name.own == "enclosure"
     # RFC 4287, section 4.2.7.2
     return read_attributes(element).get("rel", "").strip().lower() == "enclosure"
-
-
-def _make_video(
-    fields: Fields, report: Report, content: Element | None = None, url: str | None = None
-) -> Video:
-    attributes = {} if content is None else read_attributes(content)
-    is_player = attributes.get("type") == _FLASH
-    duration = attributes.get("duration") or None
-    seconds = parse_count(duration) if duration else None
-    if duration and seconds is None:
-        report(content, value=duration)
-    return Video(
-        thumbnail_loc=_read_url(fields.get("thumbnail"), report),
-        title=_read_text(fields, "title"),
-        description=_read_text(fields, "description"),
-        content_loc=None if is_player else url,
-        player_loc=_read_url(fields.get("player"), report) or (url if is_player else None),
-        duration=seconds,
-    )
 
 
 def _find_kind(attributes: dict[str, str]) -> str:
@@ -127,8 +90,17 @@ def _find_kind(attributes: dict[str, str]) -> str:
     return ""
 
 
-def _is_default(content: Element) -> bool:
-    return read_attributes(content).get("isdefault", "").lower() == "true"
+def _make_video(content: Element, fields: dict[str, Element], report: Report) -> Video:
+    attributes, url = read_attributes(content), _read_url(content, report)
+    duration = attributes.get("duration") or None
+    seconds = parse_count(duration) if duration else None
+    if duration and seconds is None:
+        report(content, value=duration)
+    thumbnail, player = (_read_url(fields.get(tag), report) for tag in ("thumbnail", "player"))
+    texts = (_read_text(fields.get(tag)) for tag in _TEXTS)
+    if attributes.get("type") == _FLASH:
+        url, player = None, player or url
+    return Video(thumbnail, *texts, url, player, seconds)
 
 
 def _read_url(element: Element | None, report: Report) -> str | None:
@@ -140,5 +112,5 @@ def _read_url(element: Element | None, report: Report) -> str | None:
     return url or None
 
 
-def _read_text(fields: Fields, tag: str) -> str | None:
-    return find_plain_text(fields[tag]) or None if tag in fields else None
+def _read_text(element: Element | None) -> str | None:
+    return None if element is None else find_plain_text(element) or None
