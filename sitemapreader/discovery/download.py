@@ -178,7 +178,7 @@ async def read_events(
         async with loop_share.reader_lock:
             parts: list[Events] = []
             begin, size = reader.stats.inflated_bytes, 0
-            for events in reader.feed_by_columns(chunk):
+            for events in reader.feed_steps(chunk):
                 if events:
                     parts.append(events)
                     size += len(events)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from sitemapreader.options import Limits
     from sitemapreader.readers.records.vocabulary import ExtraFormats
+    from sitemapreader.rows import Events
 
 __all__ = ["SitemapReader", "read"]
 
@@ -68,7 +69,7 @@ def read(
         yield from _select(events, moment)
 
 
-def _select(events: list[Event], since: datetime | None) -> Iterable[Event]:
+def _select(events: Events, since: datetime | None) -> Iterable[Event]:
     if since is None:
         return events
     return [event for event in events if not isinstance(event, UrlEntry) or is_recent(event, since)]

@@ -151,24 +151,13 @@ class SitemapReader:
         """
         return [event for events in self.close_steps(cut=cut) for event in events]
 
-    def feed_steps(self, data: bytes) -> Iterator[list[Event]]:
+    def feed_steps(self, data: bytes) -> Iterator[Events]:
         """Do the work of `feed` in steps of a few milliseconds, some without events.
 
         64 KiB of gzip may hold 64 MiB: between two steps an event loop can run other tasks. The
-        caller must take all steps before it feeds the next bytes.
+        caller must take all steps before it feeds the next bytes. Entries without extensions may
+        come by columns, which make them where they are iterated.
         """
-        return map(_list_events, self.feed_by_columns(data))
-
-    def close_steps(self, *, cut: bool = False) -> Iterator[list[Event]]:
-        """Do the work of `close` in steps; the last may wait seconds for feedparser."""
-        for events in self.close_by_columns(cut=cut):
-            if self.beyond_repair:
-                seconds = self.limits.feedparser_seconds
-                self.salvage(run_feedparser(self.beyond_repair, seconds))
-            yield _list_events(events)
-
-    def feed_by_columns(self, data: bytes) -> Iterator[Events]:
-        """Do the work of `feed_steps`; entries without extensions may come by columns."""
         if self._closed:
             raise ValueError("the reader is closed: make a new SitemapReader for each document")
         self.stats.raw_bytes += len(data)
@@ -182,8 +171,16 @@ class SitemapReader:
                 return
         yield from self._decompress(data)
 
-    def close_by_columns(self, *, cut: bool = False) -> Iterator[Events]:
-        """Do the work of `close_steps`; entries without extensions may come by columns.
+    def close_steps(self, *, cut: bool = False) -> Iterator[Events]:
+        """Do the work of `close` in steps; the last may wait seconds for feedparser."""
+        for events in self.close_unsalvaged(cut=cut):
+            if self.beyond_repair:
+                seconds = self.limits.feedparser_seconds
+                self.salvage(run_feedparser(self.beyond_repair, seconds))
+            yield events
+
+    def close_unsalvaged(self, *, cut: bool = False) -> Iterator[Events]:
+        """Do the work of `close_steps`, but for feedparser's.
 
         A feed that is `beyond_repair` after a step is an Issue, unless the caller has feedparser
         read it and gives the answer to `salvage` before the next step.
@@ -342,10 +339,6 @@ class SitemapReader:
             stats.add_issue(events, IssueCode.TOO_LARGE, value="entries")
             self.finished = True
         return events
-
-
-def _list_events(events: Events) -> list[Event]:
-    return events if isinstance(events, list) else list(events)
 
 
 def _entry_positions(events: list[Event]) -> list[int]:

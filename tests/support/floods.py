@@ -201,7 +201,7 @@ class Reading:
     gap_seconds: float = 0.0
     peak_mb: float = 0.0
 
-    def take(self, steps: Iterator[list[Event]]) -> None:
+    def take(self, steps: Iterator[Iterable[Event]]) -> None:
         """Take the events of some steps, and note the longest of these."""
         start = time.thread_time()
         for events in steps:

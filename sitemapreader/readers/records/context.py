@@ -37,6 +37,8 @@ class Record:
     error: IssueCode | None = None
     """The limit that it broke, for which it must be dropped."""
     repairs: AbstractSet[IssueCode] = _NO_REPAIRS
+    cut: IssueCode | None = None
+    """What has cut it, behind its last complete field."""
 
 
 def has_name(element: Element[Any]) -> bool:
@@ -165,7 +167,8 @@ class RecordContext:
 
     def report_repairs(self, text: str) -> None:
         """Say what was repaired in the record; `text` is its first loc."""
-        for code in sorted(self.record.repairs):
+        cut = [self.record.cut] if self.record.cut and text else []
+        for code in (*sorted(self.record.repairs), *cut):
             self.add_issue(code, self.record.element, url=text or None)
 
     def deliver(self, entry: UrlEntry | SitemapEntry) -> None:
@@ -244,7 +247,8 @@ class RecordContext:
 def _find_loc_error(text: str, record: Record) -> IssueCode | None:
     """Return what is wrong with a loc as a part of its record."""
     if not text:
-        return IssueCode.MALFORMED if record.repairs else IssueCode.MISSING_LOC
+        lost = IssueCode.MALFORMED if record.repairs else IssueCode.MISSING_LOC
+        return record.cut or lost
     is_glued = "<" in text and _OF_RECORDS.search(text)
     may_hold_markup = bool(record.repairs & _RESTRUCTURED) or not has_web_scheme(text)
     if is_glued or (may_hold_markup and MARKUP.search(text)):

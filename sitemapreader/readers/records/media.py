@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _FLASH = "application/x-shockwave-flash"
 """A player, which YouTube's feeds still name."""
 _CONTENTS = ("content", "enclosure", "link")
-_TEXTS = ("title", "description")
+_TEXTS = {"title", "description"}
 _SUFFIX = re.compile(
     r"\.(?:(jpe?g|png|gif|webp|avif|svg)|mp4|m4v|mov|webm|ogv|flv|wmv|mpe?g)\Z", re.IGNORECASE
 )
@@ -57,8 +57,7 @@ def read_media(
                 videos.setdefault(video.content_loc or video.player_loc, video)
             else:
                 url = _read_url(content, report)
-                image = Image(url or "", *(_read_text(fields.get(tag)) for tag in _TEXTS))
-                images.setdefault(url, image)
+                images.setdefault(url, Image(url or "", *_read_texts(fields)))
     if not (images or videos):
         found = (each for part in parts for each in (part, *part))
         thumbnail = next((each for each in found if names[each.tag].tag == "thumbnail"), None)
@@ -97,10 +96,9 @@ def _make_video(content: Element, fields: dict[str, Element], report: Report) ->
     if duration and seconds is None:
         report(content, value=duration)
     thumbnail, player = (_read_url(fields.get(tag), report) for tag in ("thumbnail", "player"))
-    texts = (_read_text(fields.get(tag)) for tag in _TEXTS)
     if attributes.get("type") == _FLASH:
         url, player = None, player or url
-    return Video(thumbnail, *texts, url, player, seconds)
+    return Video(thumbnail, *_read_texts(fields), url, player, seconds)
 
 
 def _read_url(element: Element | None, report: Report) -> str | None:
@@ -112,5 +110,7 @@ def _read_url(element: Element | None, report: Report) -> str | None:
     return url or None
 
 
-def _read_text(element: Element | None) -> str | None:
-    return None if element is None else find_plain_text(element) or None
+def _read_texts(fields: dict[str, Element]) -> tuple[str | None, str | None]:
+    """Return title and description."""
+    texts = {tag: find_plain_text(fields[tag]) or None for tag in _TEXTS & fields.keys()}
+    return texts.get("title"), texts.get("description")

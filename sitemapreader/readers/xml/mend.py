@@ -145,7 +145,7 @@ class Mender:
         if self._open:
             if self._why and len(self._open) > 1:  # what is cut may be half a URL
                 self._open[0].element.remove(self._open[1].element)
-            self._finish(self._why or IssueCode.MISMATCHED_TAG)
+            self._finish(None if self._why else IssueCode.MISMATCHED_TAG, self._why)
             yield from self._finished
 
     # -- start tags
@@ -292,14 +292,15 @@ class Mender:
         else:
             self._finish()
 
-    def _finish(self, repair: IssueCode | None = None) -> None:
+    def _finish(self, repair: IssueCode | None = None, cut: IssueCode | None = None) -> None:
         """Close the record with everything that is open in it."""
         if repair:
             self._repairs.add(repair)
         for element, *_ in reversed(self._open):
             self._builder.end(element.tag)
         root = self._open[0].element
-        self._finished.append(Record(root, self._lines.__getitem__, self._error, self._repairs))
+        find_line = self._lines.__getitem__
+        self._finished.append(Record(root, find_line, self._error, self._repairs, cut))
         self._open.clear()
         self._builder = _make_builder()
 
