@@ -28,7 +28,7 @@ from sitemapreader.readers.records.vocabulary import ROOTLESS, ROOTS, ExtraForma
 from sitemapreader.readers.stats import ReadStats
 from sitemapreader.readers.text import TextReader
 from sitemapreader.readers.xml.batches import XmlReader, read_whole
-from sitemapreader.readers.xml.prolog import NotXmlError, PrologReader
+from sitemapreader.readers.xml.prolog import NotXmlError, read_prolog
 from sitemapreader.urls import begins_as_url
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ _SAMPLE_LINES = 20
 def is_html(first: bytes) -> bool:
     """Return whether a document is an HTML page, by the rules of the XML reader."""
     try:
-        PrologReader(ReadStats()).feed([], first.decode("utf-8", "replace"), final=True)
+        read_prolog([], ReadStats(), first.decode("utf-8", "replace"), final=True)
     except NotXmlError as error:
         return error.code is IssueCode.HTML_NOT_SITEMAP
     return False

@@ -35,7 +35,7 @@ from sitemapreader.readers.xml.markup import (
 )
 from sitemapreader.readers.xml.mend import Mender
 from sitemapreader.readers.xml.patterns import PatternReader, start_patterns
-from sitemapreader.readers.xml.prolog import NotXmlError, Prolog, PrologReader
+from sitemapreader.readers.xml.prolog import NotXmlError, Prolog, read_prolog
 from sitemapreader.readers.xml.tree import TreeReader
 
 if TYPE_CHECKING:
@@ -92,7 +92,8 @@ class XmlReader:
         self._stats = stats
         self._limits = limits
         self._decoder = _UTF_8("surrogateescape")
-        self._prolog_reader = PrologReader(stats)
+        self._head = ""
+        """The document so far, as long as its root has not come."""
         self._refused = False
         self._batches: BatchReader | None = None
 
@@ -132,7 +133,8 @@ class XmlReader:
             return
         events: list[Event] = []
         try:
-            found = self._prolog_reader.feed(events, text, final=final)
+            self._head += text
+            found = read_prolog(events, self._stats, self._head, final=final)
         except NotXmlError as error:
             self._stats.add_issue(events, error.code, value=error.value)
             self._refused = True
@@ -140,7 +142,7 @@ class XmlReader:
         yield events
         if found:
             prolog, end = found
-            start, self._prolog_reader.data = self._prolog_reader.data, ""
+            start, self._head = self._head, ""
             line = 1 + count_lines(start, 0, end)
             self._batches = BatchReader(self._stats, self._limits, prolog, line)
             yield from self._batches.feed(start[end:])
@@ -424,7 +426,7 @@ def read_whole(data: bytes, stats: ReadStats, limits: Limits) -> tuple[Format, E
         return None
     try:
         text = data.decode()
-        found = PrologReader(ReadStats()).feed(issues, text, final=True)
+        found = read_prolog(issues, ReadStats(), text, final=True)
     except (UnicodeDecodeError, NotXmlError):
         return None
     if found is None or issues or len(data) > min(limits.inflated_bytes, limits.record_bytes):

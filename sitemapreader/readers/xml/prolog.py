@@ -65,6 +65,7 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 _MAX_CACHED_CHARS = 2_000
+_SAMPLE_CHARS = 80
 
 
 @attrs.define
@@ -131,14 +132,11 @@ class Prolog:
             self.closed = is_empty
             self.has_nested_root = True
             self.records |= ROOTS[name.tag][1]
-        if not is_empty:
-            self.open_wrapper(written, bound, attributes.get("xml:base", ""))
-
-    def open_wrapper(self, name: str, bound: dict[str, str], base: str = "") -> None:
-        """Open an element around records, such as a channel, and bind its prefixes."""
+        if is_empty:
+            return
         if len(self._wrappers) < _MAX_WRAPPERS:
-            self._wrappers.append((name, self.namespaces, len(self.bases)))
-            if base and len(self.bases) < _MAX_BASES:
+            self._wrappers.append((written, self.namespaces, len(self.bases)))
+            if (base := attributes.get("xml:base")) and len(self.bases) < _MAX_BASES:
                 self.bases.append(base)
         self.bind_namespaces(bound)
 
@@ -190,100 +188,77 @@ class NotXmlError(Exception):
         super().__init__(code, value)
 
 
-class PrologReader:
-    """Search for the root element in the first bytes of a document, in pieces.
+def read_prolog(
+    events: list[Event], stats: ReadStats, data: str, *, final: bool
+) -> tuple[Prolog, int] | None:
+    """Return the prolog, and where the root's content begins, of a document that begins so.
 
-    `data` holds all of them. Text that was passed is not read again; an open construct is, once a
-    block, and 256 KiB are the limit.
+    `None` if more data is needed, which with `final`, or past 256 KiB, it never is. Raises
+    NotXmlError.
     """
-
-    def __init__(self, stats: ReadStats) -> None:
-        self.data = ""
-        self._stats = stats
-        self._position = 0
-        self._first = ""
-        self._junk_end = 0
-        """Where text ends that stands before the root, outside of comments and the like."""
-        self._passed = ""
-        """The declaration, comments and instructions before the first element."""
-        self._doctype: str | None = None
-
-    def feed(self, events: list[Event], data: str, *, final: bool) -> tuple[Prolog, int] | None:
-        """Return the prolog and where in `data` the root's content begins.
-
-        `None` if more data is needed, which with `final`, or past 256 KiB, it never is. Raises
-        NotXmlError.
-        """
-        self.data += data
-        final = final or len(self.data) > MAX_PROLOG_CHARS
-        while token := _TOKEN.search(self.data, self._position):
-            is_last = token.lastgroup is None and self.data.find("<", token.end()) < 0
-            if token["begun"] or (is_last and not final):
-                break
-            if self.data[self._position : token.start()].strip(" \t\r\n"):  # XML's blanks alone
-                self._junk_end = token.start()
-            self._position = token.end()
-            if token[1] and (found := self._read_tag(events, token)):
-                return found
-            if token["doctype"]:
-                self._note_doctype(token)
-            elif token["passed"] and not self._first:
-                self._passed += token[0]
-        if final:
-            code = IssueCode.NOT_A_SITEMAP
-            if self._doctype == "html":
-                code = IssueCode.HTML_NOT_SITEMAP
-            raise NotXmlError(
-                code, f"<{self._first}>" if self._first else replace_bad_bytes(self.data[:80])
-            )
+    final = final or len(data) > MAX_PROLOG_CHARS
+    position = junk_end = 0  # where text ends that stands before the root, outside of comments
+    first, passed, doctype = "", "", None
+    while token := _TOKEN.search(data, position):
+        is_last = token.lastgroup is None and data.find("<", token.end()) < 0
+        if token["begun"] or (is_last and not final):
+            break
+        if data[position : token.start()].strip(" \t\r\n"):  # XML's blanks alone
+            junk_end = token.start()
+        position = token.end()
+        if token["doctype"]:
+            doctype = _read_doctype(token)
+            passed += "" if doctype else "<"  # not well-formed without a name
+        elif token["passed"]:
+            passed += "" if first else token[0]
+        elif name := replace_bad_bytes(token[1] or ""):
+            root = name.rpartition(":")[2].lower()
+            if root in ROOTS or (root in ROOTLESS and not first):
+                _note_head(events, stats, data, token.start() if first else junk_end, doctype)
+                return _open(events, stats, passed, name, root, token)
+            first = first or root
+            if first in _HTML or doctype == "html":
+                raise NotXmlError(IssueCode.HTML_NOT_SITEMAP, f"<{name}>")
+    if not final:
         return None
+    code = IssueCode.HTML_NOT_SITEMAP if doctype == "html" else IssueCode.NOT_A_SITEMAP
+    raise NotXmlError(code, f"<{first}>" if first else replace_bad_bytes(data[:_SAMPLE_CHARS]))
 
-    def _note_doctype(self, token: re.Match[str]) -> None:
-        self._doctype = (token[5] or "").lower()
-        self._passed += "" if self._doctype else "<"  # not well-formed without a name
-        if token[6] == "[":
-            start = token.start()
-            raise NotXmlError(
-                IssueCode.DTD_REFUSED, replace_bad_bytes(self.data[start : start + 80])
-            )
 
-    # -- the root
+def _read_doctype(token: re.Match[str]) -> str:
+    """Return the name of a DOCTYPE; raise NotXmlError for one that declares more."""
+    if token[6] == "[":
+        value = replace_bad_bytes(token.string[token.start() :][:_SAMPLE_CHARS])
+        raise NotXmlError(IssueCode.DTD_REFUSED, value)
+    return (token[5] or "").lower()
 
-    def _read_tag(self, events: list[Event], tag: re.Match[str]) -> tuple[Prolog, int] | None:
-        name = replace_bad_bytes(tag[1])
-        root = name.rpartition(":")[2].lower()
-        if root in ROOTS or (root in ROOTLESS and not self._first):
-            self._note_prolog(events, tag.start() if self._first else self._junk_end)
-            return self._open(events, name, root, tag)
-        self._first = self._first or root
-        if self._first in _HTML or self._doctype == "html":
-            raise NotXmlError(IssueCode.HTML_NOT_SITEMAP, f"<{name}>")
-        return None
 
-    def _open(
-        self, events: list[Event], name: str, root: str, tag: re.Match[str]
-    ) -> tuple[Prolog, int]:
-        end_tag = "" if tag[2].endswith("/") else f"</{tag[1]}>"
-        document = self._passed + ("<r/>" if root in ROOTLESS else tag[0] + end_tag)
-        is_short = len(document) + len(tag[0]) <= _MAX_CACHED_CHARS
-        read = _read_root if is_short else _read_root.__wrapped__
-        known, issues = read(document, name, root, tag[2])
-        for code, value in issues:
-            self._stats.add_issue_once(events, code, value=value)
-        prolog = Prolog(known.format, name, known.records, known.namespaces, known.uri)
-        prolog.bases, prolog.closed = known.bases.copy(), known.closed
-        return prolog, tag.start() if root in ROOTLESS else tag.end()
+def _note_head(
+    events: list[Event], stats: ReadStats, data: str, end: int, doctype: str | None
+) -> None:
+    """Report what stands before the root, up to `end`, though it should not."""
+    start = data.find("<")
+    if not end and data.startswith(("<?xml ", "<?xml\n"), start):  # at the very first
+        end = start
+    if end:
+        stats.add_issue_once(events, IssueCode.LEADING_BYTES, value=replace_bad_bytes(data[:end]))
+    if doctype is not None:
+        stats.add_issue_once(events, IssueCode.DOCTYPE, value=doctype)
 
-    def _note_prolog(self, events: list[Event], end: int) -> None:
-        """Report what stands before the root, up to `end`, though it should not."""
-        start = self.data.find("<")
-        if not end and self.data.startswith(("<?xml ", "<?xml\n"), start):  # at the very first
-            end = start
-        if end:
-            value = replace_bad_bytes(self.data[:end])
-            self._stats.add_issue_once(events, IssueCode.LEADING_BYTES, value=value)
-        if self._doctype is not None:
-            self._stats.add_issue_once(events, IssueCode.DOCTYPE, value=self._doctype)
+
+def _open(
+    events: list[Event], stats: ReadStats, passed: str, name: str, root: str, tag: re.Match[str]
+) -> tuple[Prolog, int]:
+    end_tag = "" if tag[2].endswith("/") else f"</{tag[1]}>"
+    document = passed + ("<r/>" if root in ROOTLESS else tag[0] + end_tag)
+    is_short = len(document) + len(tag[0]) <= _MAX_CACHED_CHARS
+    read = _read_root if is_short else _read_root.__wrapped__
+    known, issues = read(document, name, root, tag[2])
+    for code, value in issues:
+        stats.add_issue_once(events, code, value=value)
+    prolog = Prolog(known.format, name, known.records, known.namespaces, known.uri)
+    prolog.bases, prolog.closed = known.bases.copy(), known.closed
+    return prolog, tag.start() if root in ROOTLESS else tag.end()
 
 
 @lru_cache(maxsize=64)
