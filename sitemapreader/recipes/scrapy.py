@@ -53,7 +53,6 @@ if TYPE_CHECKING:
     from twisted.python.failure import Failure
 
     from sitemapreader import Event
-    from sitemapreader.rows import Events
 
 Callback: TypeAlias = Callable[..., Any]
 Entry: TypeAlias = UrlEntry | SitemapEntry
@@ -188,7 +187,9 @@ class SitemapReaderSpider(Spider):
         first: list[Event] = []
         while not reader.stats.delivered and (events := next(steps, None)) is not None:
             first += events
-        rest: Iterable[Events] = reader.close_steps(cut=not _CUT.isdisjoint(response.flags))
+        rest: Iterable[Iterable[Event]] = reader.close_steps(
+            cut=not _CUT.isdisjoint(response.flags)
+        )
         if not first:  # it may be a feed beyond repair, which waits for a child process
             rest = await run_in_thread(list, rest)
         pause = monotonic() + _INTERVAL_SECONDS
@@ -206,7 +207,7 @@ class SitemapReaderSpider(Spider):
             self._inc("records", stats.records)
             self._inc("dropped", stats.dropped)
 
-    def _entries(self, steps: Iterable[Events]) -> Iterator[Entry]:
+    def _entries(self, steps: Iterable[Iterable[Event]]) -> Iterator[Entry]:
         for event in chain.from_iterable(steps):
             if isinstance(event, Issue):
                 self._log(event)

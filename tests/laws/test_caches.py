@@ -43,9 +43,9 @@ SHORT_KEYS = {
     "readers.xml.boundaries._write_markup_pattern": "names of our records",
     "readers.xml.boundaries.write_end_pattern": "the same",
     "readers.xml.boundaries.write_tag_pattern": "the same",
-    "readers.xml.patterns.write_record_pattern": "prefixes of up to 500 characters in all",
-    "readers.xml.patterns.write_alike_pattern": "a prefix of up to 500 characters",
-    "readers.xml.patterns.write_clean_pattern": "the same, and keys of our table",
+    "readers.xml.grammar.write_record_pattern": "prefixes of up to 500 characters in all",
+    "readers.xml.grammar.write_alike_pattern": "a prefix of up to 500 characters",
+    "readers.xml.grammar.write_clean_pattern": "the same, and keys of our table",
 }
 """Every cache of the package, and why what is kept in it is short."""
 

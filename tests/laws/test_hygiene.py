@@ -11,7 +11,7 @@ import package
 import pytest
 
 SCOPES = {"timeout", "timeout_at", "TaskGroup"}
-GIVEN = {"aiohttp", "attrs", "feedparser", "protego"}
+GIVEN = {"aiohttp", "attrs", "defusedxml", "feedparser", "protego"}
 TESTS = sorted(package.TESTS.rglob("test_*.py"))
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 

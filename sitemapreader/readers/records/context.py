@@ -39,6 +39,8 @@ class Record:
     repairs: AbstractSet[IssueCode] = _NO_REPAIRS
     cut: IssueCode | None = None
     """What has cut it, behind its last complete field."""
+    cut_text: str = ""
+    """Of the field that was cut, which may be half a URL."""
 
 
 def has_name(element: Element[Any]) -> bool:
@@ -167,9 +169,14 @@ class RecordContext:
 
     def report_repairs(self, text: str) -> None:
         """Say what was repaired in the record; `text` is its first loc."""
-        cut = [self.record.cut] if self.record.cut and text else []
-        for code in (*sorted(self.record.repairs), *cut):
-            self.add_issue(code, self.record.element, url=text or None)
+        if text or not self.record.cut:
+            for code in sorted(self.record.repairs):
+                self.add_issue(code, self.record.element, url=text or None)
+
+    def report_cut(self) -> None:
+        """Say what has cut the record, behind its entry."""
+        if self.record.cut and not self.stats.counts[self.record.cut]:
+            self.add_issue(self.record.cut, self.record.element)
 
     def deliver(self, entry: UrlEntry | SitemapEntry) -> None:
         """Hand an entry over."""
@@ -194,7 +201,7 @@ class RecordContext:
             url, codes = read_loc(text, self._find_base(loc))
         if not url:
             at = record.element if loc is None or not error else loc
-            self.drop_record(codes[0], text or join_texts(at))
+            self.drop_record(codes[0], text or record.cut_text or join_texts(at))
             return None
         for code in codes:
             value = text if code is IssueCode.RELATIVE_LOC else None

@@ -343,6 +343,7 @@ class BatchReader:
         for record in records:
             if self._accept(record):
                 read_record(self._context, record)
+                self._context.report_cut()
             work += 1 + len(record.element)
             if work > _STEP:
                 work = 0

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from xml.etree.ElementTree import Element, TreeBuilder
 
 from sitemapreader.issues import IssueCode
-from sitemapreader.readers.records.context import Record, make_instruction
+from sitemapreader.readers.records.context import Record, join_texts, make_instruction
 from sitemapreader.readers.records.vocabulary import (
     FIELDS,
     MAX_NAMESPACES,
@@ -143,9 +143,7 @@ class Mender:
                 pause, tags = position + _STEP_CHARS, 0
                 yield None
         if self._open:
-            if self._why and len(self._open) > 1:  # what is cut may be half a URL
-                self._open[0].element.remove(self._open[1].element)
-            self._finish(None if self._why else IssueCode.MISMATCHED_TAG, self._why)
+            self._finish_last()
             yield from self._finished
 
     # -- start tags
@@ -292,7 +290,7 @@ class Mender:
         else:
             self._finish()
 
-    def _finish(self, repair: IssueCode | None = None, cut: IssueCode | None = None) -> None:
+    def _finish(self, repair: IssueCode | None = None) -> None:
         """Close the record with everything that is open in it."""
         if repair:
             self._repairs.add(repair)
@@ -300,9 +298,19 @@ class Mender:
             self._builder.end(element.tag)
         root = self._open[0].element
         find_line = self._lines.__getitem__
-        self._finished.append(Record(root, find_line, self._error, self._repairs, cut))
+        self._finished.append(Record(root, find_line, self._error, self._repairs))
         self._open.clear()
         self._builder = _make_builder()
+
+    def _finish_last(self) -> None:
+        """Close the record that the end of the text cuts, without the field that it cuts."""
+        (root, *_), *fields = self._open
+        self._finish(None if self._why else IssueCode.MISMATCHED_TAG)
+        record = self._finished[-1]
+        record.cut = self._why
+        if self._why and fields:
+            record.cut_text = join_texts(fields[0].element)
+            root.remove(fields[0].element)
 
     def _find_record_tag(self, position: int) -> int:
         """Return where a record that is too much may end; the rest is not read."""

@@ -6,22 +6,10 @@ tree. `PATTERNS` turns all of it off.
 
 Many callers never use images, videos, news, alternates and extras. The pattern has proved that they
 need no Issue; their values are read from the text of their elements when one of them is asked for.
-
-The patterns are written from the table of fields. Rules that keep them right and fast:
-
-- Every character is accounted for: a pattern ends with an alternative that takes all that is left,
-  so `findall` never skips anything, and finds no record inside a comment.
-- A field may come anywhere, but once: a conditional on its own group refuses it the second time.
-- A text is `[^<]*+`, which is searched as fast as one character is. What else may be wrong with a
-  text is looked for in all of a batch at once, by `are_sound`.
-- What was passed is never looked at again, so time is linear. Sets of characters have possessive
-  quantifiers; all other loops are atomic groups, because there possessive quantifiers have bugs
-  (cpython#101955, and cpython#106052 before 3.11.5).
 """
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache, partial
 from itertools import compress, count, repeat
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -36,27 +24,30 @@ from sitemapreader.readers.records.context import Record, RecordContext
 from sitemapreader.readers.records.entries import read_parts
 from sitemapreader.readers.records.vocabulary import (
     ATOM,
-    CERTAIN_TEXTS,
-    EXTENSIONS,
     OWN,
     PROTOCOL_FIELDS,
     RECORD_OF,
     RESOURCESYNC,
-    XHTML,
-    Field,
     Names,
     parse_changefreq,
     parse_priority,
-    take_text,
 )
 from sitemapreader.readers.stats import ReadStats
 from sitemapreader.readers.xml.boundaries import pass_nothing
-from sitemapreader.readers.xml.markup import ATTRIBUTES, COMMENT, SECTION, are_sound, decode_many
+from sitemapreader.readers.xml.grammar import (
+    BORDER,
+    RUNS,
+    write_alike_pattern,
+    write_clean_pattern,
+    write_record_pattern,
+)
+from sitemapreader.readers.xml.markup import are_sound, decode_many
 from sitemapreader.readers.xml.tree import parse_element
 from sitemapreader.rows import EntryColumns, Events
-from sitemapreader.urls import PLAIN_URL, are_clean_urls, parse_reference
+from sitemapreader.urls import PLAIN_URL, are_clean_urls
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from sitemapreader.options import Limits
@@ -82,21 +73,11 @@ _MOST_CHANGES = 8
 """Of what names mean in one document, each of which takes new patterns, in 15 ms."""
 _SHORTEST_ELEMENT = len("<a/>")
 
-_BLANK = "[ \t\r\n]"
-_GAP = f"{_BLANK}*+"
-_TEXT = f"[^<]*+(?>(?=</)|{SECTION}[^<]*+)"
-_PREFIX = r"(?>(?:[^\W\d][\w.\xb7-]*+:)?)"
-_REST = "((?s:.++))"  # not `[\s\S]`, which looks at every character
-BORDER = "<>"
-"""Stands between the runs of two records where they are searched together."""
-RUNS = (*EXTENSIONS, XHTML)
-"""Keys of the namespaces whose elements are read in runs."""
-
 
 def start_patterns(
     prolog: Prolog, names: Names, tree: TreeReader, limits: Limits
 ) -> PatternReader | None:
-    """Return the reader of common records; `None` for feeds, low limits, or if it is off."""
+    """Return the reader of common records; `None` for feeds and low limits."""
     is_read = (
         PATTERNS
         and prolog.format.is_protocol
@@ -421,143 +402,3 @@ def _part(entries: Events, spans: list[Span], odd: set[int]) -> list[Part]:
             parts.append(([], []))
         parts[-1][0].append(entry)
     return list(parts)
-
-
-# -- how the patterns are written
-
-
-class Grammar:
-    """Writer of a pattern; it counts the groups, so that a field matches only once."""
-
-    def __init__(self) -> None:
-        self._groups = 0
-
-    def once(self, start: str, pattern: str, end: str = "") -> str:
-        """Write an optional part that may come once; its group is what `pattern` matches."""
-        self._groups += 1
-        return f"{start}(?({self._groups})(?!)|({pattern}){end})"
-
-    def field(self, name: str) -> str:
-        """Write a field, behind its `<`."""
-        return self.once(f"{name}>", _TEXT, f"</{name}>{_GAP}")
-
-    def quoted(self, values: dict[str, str]) -> str:
-        """Write attributes in any order, each once, by the patterns of their values."""
-        names = [self.once(f'{name}="', value, '"') for name, value in values.items()]
-        return _repeat([f"{_BLANK}++{_any_of(names)}"]) + _GAP if names else ""
-
-    def run(self, start: str) -> str:
-        """Write a run of tags whose names begin alike, with the text between them."""
-        tags = [f"/{start}", start, SECTION.removeprefix("<")]
-        tag = _any_of([f"{start}[^<]*+<{_any_of(tags)}", *tags])  # two at once, mostly
-        return self.once(f"(?=<{start})", f"(?>(?:<{tag}[^<]*+)+)")
-
-
-def _any_of(alternatives: list[str]) -> str:
-    return f"(?:{'|'.join(alternatives)})"
-
-
-def _repeat(alternatives: list[str]) -> str:
-    return f"(?>{_any_of(alternatives)}*)"
-
-
-@lru_cache(maxsize=64)
-def write_record_pattern(
-    format_: Format, prefix: str, runs: tuple[str, ...], others: tuple[str, ...]
-) -> re.Pattern[str]:
-    """Write the pattern of a format's records, whose names may begin with `s:`, say.
-
-    Elements of the prefixes `runs` come in runs, those of `others` become extras. Groups: a text
-    for each field of the protocol, one for each run, one for the extras, an odd record as a whole
-    (one without another in it), a record's end, and all that is left.
-    """
-    grammar = Grammar()
-    record = prefix + RECORD_OF[format_]
-    fields = [grammar.field(prefix + tag) for tag in PROTOCOL_FIELDS]
-    parts = [f"<{_any_of(fields)}", *(grammar.run(f"{each}:") for each in runs)]
-    parts.append(grammar.run(f"{_any_of([*others])}:") if others else grammar.once("(?!)", ""))
-    common = f"<{record}{_GAP}>{_GAP}{_repeat([*parts, COMMENT + _GAP])}</{record}{_GAP}>"
-    names = "|".join(RECORD_OF.values())
-    inside = [
-        "[^<]++",
-        COMMENT,
-        SECTION,
-        f"<(?![!?]|/?+{_PREFIX}(?ai:{names})[ \t\r\n/>])",
-    ]
-    odd = f"(<{record}(?=[ \t\r\n>]){ATTRIBUTES}>{_repeat(inside)}</{record}{_GAP}>)"
-    return re.compile(f"(?:{common}|{odd})(){_GAP}(?>(?:{COMMENT}{_GAP})*)|{_REST}")
-
-
-@lru_cache(maxsize=64)
-def write_alike_pattern(format_: Format, prefix: str, places: tuple[int, ...]) -> re.Pattern[str]:
-    """Write the pattern of records that hold exactly these fields, in this order.
-
-    It takes half the time of the pattern for any order. Groups: the fields, and the rest.
-    """
-    record = prefix + RECORD_OF[format_]
-    names = (prefix + PROTOCOL_FIELDS[place] for place in places)
-    fields = "".join(f"<{name}>({_TEXT})</{name}>{_GAP}" for name in names)
-    return re.compile(f"<{record}{_GAP}>{_GAP}{fields}</{record}{_GAP}>{_GAP}|{_REST}")
-
-
-# -- elements that will need no Issue
-
-_LINK_ATTRIBUTES = ("rel", "hreflang", "href", "media", "type", "title")
-_QUOTED = '[^"<>]*+'
-# Not a URL without a host; the first alternative passes nearly all URLs
-_HOSTED = r"""(?:https?://[^/?#\s<">{&\]]|(?!(?i:https?://)[/?#\s<"\]]))"""
-_REFERENCE = rf"""{_HOSTED}[^"<>{{&]*+(?>(?:&(?:amp|apos|quot|#0*+3[89]);[^"<>{{&]*+)*)"""
-"""A URL, relative or not, without a template, so that `parse_reference` takes it."""
-
-
-@lru_cache(maxsize=64)
-def write_clean_pattern(key: str, prefix: str) -> re.Pattern[str]:
-    """Write the pattern of extension elements that can be read later without an Issue."""
-    grammar, start = Grammar(), f"<{prefix}:"
-    if key == XHTML:
-        values = {"rel": "(?ai:alternate)", "href": rf'(?=[^"\s]){_REFERENCE}(?<!\s)'}
-        attributes = grammar.quoted(dict.fromkeys(_LINK_ATTRIBUTES, _QUOTED) | values)
-        has_href = f"(?({1 + _LINK_ATTRIBUTES.index('href')})|(?!))"
-        return re.compile(f"{start}link{attributes}{has_href}(?:/>|></{prefix}:link>){_GAP}")
-    extension = EXTENSIONS[key]
-    end_tag = f"</{prefix}:{extension.tag}>{_GAP}"
-    fields = []
-    for name in sorted(extension.containers):
-        inner = [
-            _write_clean_field(grammar, field, prefix)
-            for field in extension.by_tag.values()
-            if field.inside == name
-        ]
-        fields.append(f"{name}>{_GAP}{_repeat([start + _any_of(inner)])}</{prefix}:{name}>{_GAP}")
-    fields += [
-        _write_clean_field(grammar, field, prefix, is_required=field.name == extension.required)
-        for field in extension.by_tag.values()
-        if not (field.build or field.inside)
-    ]
-    body = f">{_GAP}{_repeat([start + _any_of(fields)])}{end_tag}"
-    if extension.required:  # which is the first field
-        body += "(?(1)|(?!))"
-    else:
-        body = f"(?:/>{_GAP}|{body})"
-    if not extension.many:
-        body += f"(?={BORDER}|\\Z)"
-    return re.compile(f"{start}{extension.tag}{body}")
-
-
-def _write_clean_field(
-    grammar: Grammar, field: Field, prefix: str, *, is_required: bool = False
-) -> str:
-    """Write a field, empty or not, behind the prefix of its start tag."""
-    values = CERTAIN_TEXTS | {take_text: _QUOTED}
-    start = field.tag + grammar.quoted({name: values[parse] for name, _, parse in field.attributes})
-    if field.parse is parse_reference:
-        some = r"(?=[^\s<\]])" if is_required else ""
-        section = rf"<!\[CDATA\[{_GAP}{some}{_HOSTED}[^\]<{{]*+\]\]>{_GAP}"
-        text = f"{_GAP}(?:{section}|{some}{_REFERENCE})"
-    elif field.parse is take_text:
-        text = _TEXT
-    else:
-        text = f"{_GAP}(?>(?:(?:{CERTAIN_TEXTS[field.parse]}){_GAP})?)"
-    end = f"</{prefix}:{field.tag}>{_GAP}"
-    written = f">{text}{end}" if field.many else grammar.once(">", text, end)
-    return f"{start}(?:{written}|{_GAP}/>{_GAP})"

@@ -191,7 +191,7 @@ class NotXmlError(Exception):
 def read_prolog(
     events: list[Event], stats: ReadStats, data: str, *, final: bool
 ) -> tuple[Prolog, int] | None:
-    """Return the prolog, and where the root's content begins, of a document that begins so.
+    """Return the prolog of a document that begins so, and where its content begins.
 
     `None` if more data is needed, which with `final`, or past 256 KiB, it never is. Raises
     NotXmlError.

@@ -14,6 +14,8 @@ from itertools import islice, repeat
 from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element, ParseError, TreeBuilder, XMLParser
 
+from defusedxml.ElementTree import DefusedXMLParser
+
 from sitemapreader.issues import IssueCode
 from sitemapreader.readers.records.context import Record, is_deep, make_instruction
 from sitemapreader.readers.records.vocabulary import MAX_NAMESPACE_CHARS
@@ -133,10 +135,17 @@ class TreeReader:
         if is_tail and text.count("<") > self._limits.record_elements:
             return True
         wrappers = "".join(f"<{name}>" for name in self._prolog.wrappers)
-        document = f"<{self._prolog.root}{self.start_tag.removeprefix('<r')}{wrappers}{text}"
-        if not is_tail:
-            document += "<r/>"  # the next record
-        return is_well_formed(document, in_namespaces=True, is_whole=is_tail)
+        start_tag = f"<{self._prolog.root}{self.start_tag.removeprefix('<r')}{wrappers}"
+        if is_tail:
+            return is_well_formed(f"{start_tag}{text}", in_namespaces=True)
+        # A gap is any text: a whole second document with its own DOCTYPE, say. That is refused
+        # behind a start tag; the armed parser refuses it regardless.
+        parser = DefusedXMLParser(target=_Nothing(), forbid_dtd=True)
+        try:
+            parser.feed(f"{start_tag}{text}<r/>")  # the next record
+        except (ParseError, ValueError):  # ValueError: what defusedxml refuses, too
+            return False
+        return True
 
     # -- limits
 
@@ -189,3 +198,10 @@ def parse_element(start_tag: str, text: str) -> Element:
     parser.feed(f"{start_tag}{text}{_END_TAG}")
     element: Element = parser.close()
     return element
+
+
+class _Nothing:
+    """A builder that builds nothing, to check only whether a text is well-formed."""
+
+    def close(self) -> None:
+        """Build nothing."""
