@@ -56,6 +56,14 @@ def test_an_index_on_disk_is_not_complete(tmp_path: Path) -> None:
     assert (alone.returncode, alone.stdout) == (1, "")
 
 
+def test_what_is_said_of_a_file_names_it(tmp_path: Path) -> None:
+    """An Issue and the last line name a file as it was given: nobody knows its URL."""
+    (tmp_path / "cut.xml").write_bytes(urlset(2)[:-20])
+    said = run("read", "cut.xml", cwd=tmp_path).stderr.splitlines()
+    assert any(line.startswith("sitemapreader: error truncated: cut.xml:") for line in said)
+    assert said[-1] == "sitemapreader: read in part: 1 truncated: cut.xml"
+
+
 def test_a_base_url() -> None:
     """It is what relative URLs are resolved against; without it they are lost, and that is said."""
     text = "<urlset><url><loc>/a</loc></url></urlset>"
