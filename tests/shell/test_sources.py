@@ -57,9 +57,11 @@ def test_an_index_on_disk_is_not_complete(tmp_path: Path) -> None:
 
 
 def test_what_is_said_of_a_file_names_it(tmp_path: Path) -> None:
-    """An Issue and the last line name a file as it was given: nobody knows its URL."""
+    """An Issue and the last line name a file as it was given, with a base URL too."""
     (tmp_path / "cut.xml").write_bytes(urlset(2)[:-20])
-    said = run("read", "cut.xml", cwd=tmp_path).stderr.splitlines()
+    said = run(
+        "read", "cut.xml", "--base-url", "http://a.example/b/", cwd=tmp_path
+    ).stderr.splitlines()
     assert any(line.startswith("sitemapreader: error truncated: cut.xml:") for line in said)
     assert said[-1] == "sitemapreader: read in part: 1 truncated: cut.xml"
 

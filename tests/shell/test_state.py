@@ -107,6 +107,10 @@ def test_what_a_state_holds(site: Path) -> None:
     assert "complete, 0 URLs unlisted" in ran.lines[1]
     assert "2 URLs to compare with" in ran.lines[2]
     assert any("https://example.org/a.xml: 2 URLs, complete" in line for line in ran.lines)
+    run(site, "site", "--state", "plain.db")
+    assert (
+        "nothing is planned: only runs with" in run(site, "state", "plain.db", "--plan", "3").said
+    )
     missing = run(site, "state", "missing.db")
     assert (missing.code, missing.lines) == (1, [])
     assert "no such file" in missing.said
