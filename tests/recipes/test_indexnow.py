@@ -349,13 +349,13 @@ async def test_kills(site: Web, tmp_path: Path) -> None:
 
     URLs have changed since the run before; what is listed no more waits for another day.
     """
-    locs = [f"{site.base}/{number}" for number in range(1_400)]
+    locs = [f"{site.base}/{number}" for number in range(2_800)]
     prepared = tmp_path / "prepared.db"
-    for listed in (locs, locs[:1_200]):  # the first run records, the second is refused
+    for listed in (locs, locs[:2_400]):  # the first run records, the second is refused
         site.pages["/sitemap.xml"] = urlset(*((loc, "2026-01-01") for loc in listed))
         site.answers = [403]
         await submit(site, prepared)
-    site.pages["/sitemap.xml"] = urlset(*((loc, "2026-01-02") for loc in locs[:1_000]))
+    site.pages["/sitemap.xml"] = urlset(*((loc, "2026-01-02") for loc in locs[:2_000]))
     site.answers, total, null = [], 0, subprocess.DEVNULL
     for number in range(11):
         db = tmp_path / f"{number}.db"
@@ -371,7 +371,7 @@ async def test_kills(site: Web, tmp_path: Path) -> None:
             pass
         total, site.on_request = total or killer.events, None
         assert (await submit(site, db, code=SMALL_REQUESTS))[0] == 0
-        assert not check_deliveries(site, locs[:1_000]) or number
+        assert not check_deliveries(site, locs[:2_000]) or number
     assert total > 10
 
 
