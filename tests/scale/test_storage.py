@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow.parquet as pq
 import pytest
@@ -34,6 +34,13 @@ def s3_bucket() -> Iterator[str]:
     s3fs = pytest.importorskip("s3fs", reason="no s3fs: pip install s3fs")
     server = moto.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
+    answer, turn = server._server.app, threading.Lock()
+
+    def answer_in_turn(*request: Any) -> list[bytes]:
+        with turn:  # moto looks for an object, and then makes it; S3 does both at once
+            return list(answer(*request))
+
+    server._server.app = answer_in_turn
     host, port = server.get_host_and_port()
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("AWS_ENDPOINT_URL", f"http://{host}:{port}")
