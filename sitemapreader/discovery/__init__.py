@@ -170,8 +170,12 @@ class SiteSearch:
             # named the old one.
             moved = attrs.evolve(self, search=attrs.evolve(search, site=site))
             result = await moved.try_all(reads_page=False)
-        if result is not ProbeResult.FOUND and not await self.rules.note_unreachable_host(site):
-            await self._report_failure(result)
+        if result is not ProbeResult.FOUND:
+            document, silence = self.rules.find_failure(site)
+            if silence is None:
+                await self._report_failure(result)
+            else:
+                await self.context.report_issue(silence, document)
 
     async def _report(
         self, code: IssueCode, *, url: str | None = None, value: str | None = None
@@ -220,7 +224,8 @@ class SiteSearch:
         except FetchError as error:  # the budget
             await self._report(error.code)
             return ProbeResult.NOT_FOUND
-        refusal = judge_failures([rules.find_failed(search.site)])
+        failed, silence = rules.find_failure(search.site)
+        refusal = judge_failures([failed])
         named = await self.try_entries(robots.sitemaps)
         found, probed = named is ProbeResult.FOUND, ProbeResult.NOT_FOUND
         may_probe, always = robots.complete or not search.respect_robots, search.probe == "always"
@@ -229,7 +234,7 @@ class SiteSearch:
             refusals = [refusal, named].count(ProbeResult.REFUSED)
             probed = await self._probe((*search.extra_paths, *paths), refusals)
             found |= probed is ProbeResult.FOUND
-        is_out_of_reach = probed is ProbeResult.REFUSED or rules.is_unreachable(search.site)
+        is_out_of_reach = probed is ProbeResult.REFUSED or silence is not None
         wants_page = search.feeds or always or not found
         if reads_page and wants_page and not is_out_of_reach:
             found |= await self._try_page(found=found) is ProbeResult.FOUND

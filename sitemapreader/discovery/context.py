@@ -100,12 +100,8 @@ class Budget:
         now = self._loop.time() if self._paused_at is None else self._paused_at
         return now - self._paused
 
-    def return_document(self) -> None:
-        """Uncount a document that was counted and not fetched."""
-        self._documents += 1
-
-    def spend_redirects(self, count: int) -> None:
-        """Count the redirects that led to no document as documents: they cost as much."""
+    def spend_documents(self, count: int) -> None:
+        """Count what costs as much as documents; below 0, uncount what was not fetched."""
         self._documents -= count
 
     def spend_bytes(self, url: str, count: int) -> None:

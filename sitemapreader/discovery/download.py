@@ -79,7 +79,7 @@ async def open_document(
             yield response
     except FetchError as error:
         context.breaker.note_error(url, error)
-        context.budget.spend_redirects(len(error.redirects))
+        context.budget.spend_documents(len(error.redirects))  # they led to no document
         raise
     context.breaker.note_answer(url)
 

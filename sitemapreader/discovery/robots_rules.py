@@ -130,20 +130,9 @@ class RobotsRules:
                 found[f"{origin_of(url)}/"] = robots is not None and robots.lists(sitemap)
         return tuple(origin for origin, is_listing in found.items() if is_listing)
 
-    def is_unreachable(self, url: str) -> bool:
-        """Return whether the host of a URL gave no answer to the request for robots.txt."""
-        return self._failed.get(origin_of(url), (None, None))[1] is not None
-
-    async def note_unreachable_host(self, url: str) -> bool:
-        """Report why the host of a URL gave no answer; return whether that is so."""
-        document, issue = self._failed.get(origin_of(url), (None, None))
-        if issue is not None:
-            await self._context.report_issue(issue, document)
-        return issue is not None
-
-    def find_failed(self, url: str) -> Document | None:
-        """Return the outcome of the robots.txt of a URL's host if it was refused."""
-        return self._failed.get(origin_of(url), (None, None))[0]
+    def find_failure(self, url: str) -> tuple[Document | None, Issue | None]:
+        """Return the outcome of a robots.txt that failed, and why its host gave no answer."""
+        return self._failed.get(origin_of(url), (None, None))
 
     async def _is_listed(self, place: str, url: str) -> bool:
         """Return whether the robots.txt of `place` lists `url`: a proven cross-submit.

@@ -302,6 +302,12 @@ class WalkConfig(Search):
         if self.gone:
             self.check_asking()
 
+    @property
+    def named(self) -> list[str]:
+        """The URLs that the caller named."""
+        sitemaps = [entry.loc for entry in self.sitemaps if entry.via is Via.GIVEN]
+        return [self.site, *sitemaps] if self.site else sitemaps
+
     def check_asking(self) -> None:
         """Raise ValueError if pages may not be asked."""
         if self.map_hosts:
@@ -338,10 +344,9 @@ def make_config(
     config = WalkConfig(site=site, fetcher=fetcher, limits=known, options=used, **arguments)
     if config.max_time is not None:
         config = attrs.evolve(config, limits=shorten(known, config.max_time.total_seconds()))
-    named = [config.site or "", *(e.loc for e in config.sitemaps if e.via is Via.GIVEN)]
-    if logins := [url for url in named if url != without_userinfo(url)]:
+    if logins := [url for url in config.named if url != without_userinfo(url)]:
         bare = [attrs.evolve(each, loc=without_userinfo(each.loc)) for each in config.sitemaps]
         config = attrs.evolve(  # a login is sent, and stands in no outcome
-            config, site=without_userinfo(named[0]), sitemaps=bare, logins=tuple(logins)
+            config, site=without_userinfo(config.site), sitemaps=bare, logins=tuple(logins)
         )
     return config

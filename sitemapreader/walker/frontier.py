@@ -109,22 +109,6 @@ class Job:
         return not self.is_moved and (self.duplicate_of is not None or not is_wrong)
 
 
-def _make_root(entry: SitemapEntry, key: str, site: str | None) -> Job:
-    """Return the job of a sitemap that no index lists."""
-    named_by = tuple(url for url in (site, entry.sitemap) if url)
-    # https://www.sitemaps.org/protocol.html#sitemaps_cross_submits: the proof of a whole host
-    scope = (f"{origin_of(entry.sitemap)}/",) if entry.via is Via.ROBOTS else ()
-    aliases = () if entry.via.is_guess else tuple(map(url_key, named_by))
-    return Job(entry, key, named_by=named_by, scope=scope, aliases=aliases)
-
-
-def _make_child(entry: SitemapEntry, key: str, parent: Job) -> Job:
-    """Return the job of a sitemap that an index lists, or of the next page of a feed."""
-    feed = (parent.feed or parent) if entry.via is Via.PAGE else None
-    depth = parent.depth + (feed is None)
-    return Job(entry, key, parent, depth, scope=parent.scope, feed=feed)
-
-
 def rank(entry: SitemapEntry, order: Order) -> tuple[int, float]:
     """With "newest", rank roots first, which lead to children; undated ones last."""
     if order == "document":
@@ -193,18 +177,22 @@ class Frontier:
 
     def add_root(self, entry: SitemapEntry) -> None:
         """Add a sitemap that no index lists, unless it is known."""
-        key = url_key(entry.loc)
-        if key not in self._jobs:
-            self._add(_make_root(entry, key, self._site))
+        named_by = tuple(url for url in (self._site, entry.sitemap) if url)
+        # https://www.sitemaps.org/protocol.html#sitemaps_cross_submits: the proof of a whole host
+        scope = (f"{origin_of(entry.sitemap)}/",) if entry.via is Via.ROBOTS else ()
+        aliases = () if entry.via.is_guess else tuple(map(url_key, named_by))
+        self._add(Job(entry, url_key(entry.loc), named_by=named_by, scope=scope, aliases=aliases))
 
     def add_child(self, entry: SitemapEntry, parent: Job) -> None:
-        """Add a sitemap that an index lists, unless it is known."""
-        key = url_key(entry.loc)
-        if key not in self._jobs:
-            self._add(_make_child(entry, key, parent))
+        """Add a sitemap of an index, or the next page of a feed, unless it is known."""
+        feed = (parent.feed or parent) if entry.via is Via.PAGE else None
+        depth = parent.depth + (feed is None)
+        self._add(Job(entry, url_key(entry.loc), parent, depth, scope=parent.scope, feed=feed))
 
     def _add(self, job: Job) -> None:
-        """Put a sitemap in the queue, or skip it if there is no room."""
+        """Put a sitemap in the queue unless it is known, or skip it if there is no room."""
+        if job.key in self._jobs:
+            return
         if len(self._waiting) >= self._capacity:
             self.skip(job.entry, IssueCode.BUDGET_DOCUMENTS)
             job.resolve(is_sitemap=False)

@@ -127,7 +127,7 @@ class _Search:
     def add(self, entry: UrlEntry) -> None:
         """Compare an entry with the newest."""
         date = entry.date
-        self._compare(date)
+        self.compare(date)
         self._dates.add(entry.lastmod, self._began)
         if date is None:
             self.undated += 1
@@ -138,11 +138,8 @@ class _Search:
             if len(self.best) > self._number + _SPARE:
                 self.sort()
 
-    def add_sitemap(self, entry: SitemapEntry) -> None:
-        """Compare what an index in an index says with what is said of that."""
-        self._compare(entry.lastmod)
-
-    def _compare(self, date: datetime | None) -> None:
+    def compare(self, date: datetime | None) -> None:
+        """Compare what a sitemap, or an index in an index, says with what is said of that."""
         if date is not None and self._bound is not None and date > self._bound:
             self._is_exceeded = True
 
@@ -221,7 +218,7 @@ async def newest(
             if isinstance(event, UrlEntry):
                 search.add(event)
             elif isinstance(event, SitemapEntry):
-                search.add_sitemap(event)
+                search.compare(event.lastmod)
     search.end_sitemap()
     report = search.walk.report
     doubt = search.find_doubt(report)

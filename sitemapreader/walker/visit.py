@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from sitemapreader.discovery.download import (
     PriorVersion,
+    count_tries,
     find_blocking_page,
     next_step,
     open_changed,
@@ -105,7 +106,7 @@ class Visit:
                     await self._request(None)
             except FetchError as error:
                 if error.code in HOST_CODES and self._response is None:
-                    self._context.budget.return_document()
+                    self._context.budget.spend_documents(-1)
                     job.document = None
                     self._parts.frontier.postpone(job)
                     return
@@ -153,7 +154,7 @@ class Visit:
         self._response = response
         document, headers = self.document, response.headers
         document.final_url, document.http_status = response.url, response.status
-        document.tries = getattr(response, "tries", 1)
+        document.tries = count_tries(response)
         document.etag = read_etag(headers)
         document.last_modified = headers.get("last-modified")
         document.content_type = headers.get("content-type")

@@ -12,7 +12,7 @@ from sitemapreader.discovery.context import Batch, Budget, UrlAllowance, WalkCon
 from sitemapreader.event_loop import contain
 from sitemapreader.fetch.client import make_client
 from sitemapreader.issues import IssueCode, make_issue, show_url
-from sitemapreader.models import Change, Event, UrlEntry, Via
+from sitemapreader.models import Change, Event, UrlEntry
 from sitemapreader.report import Report
 from sitemapreader.urls import host_of
 from sitemapreader.walker.runner import WalkRunner
@@ -235,7 +235,7 @@ class Walk(TaskStream[Batch]):
                 emit=partial(_put_batch, self._channel),
                 kept=None if config.revisit is None else self._writer,
             )
-            for url in self._list_named() if config.trusted else ():
+            for url in (*config.named, *config.logins) if config.trusted else ():
                 context.client.trust(url)
             for name, target in config.map_hosts.names:
                 issue = make_issue(IssueCode.HOST_MAPPED, url=name, value=target)
@@ -293,15 +293,6 @@ class Walk(TaskStream[Batch]):
         )
         await writer.settle(await self._channel.wait_until_dry())
         writer.tell_now(what, [key for key, _ in rows])
-
-    def _list_named(self) -> Iterator[str]:
-        """Yield the URLs that the caller named."""
-        if self._config.site:
-            yield self._config.site
-        for entry in self._config.sitemaps:
-            if entry.via is Via.GIVEN:
-                yield entry.loc
-        yield from self._config.logins
 
     def _open(self) -> None:
         if self._config.state is not None:
