@@ -268,7 +268,8 @@ class SiteSearch:
         requested.
         """
         search, context = self.search, self.context
-        check = partial(self.rules.check_page_redirect, search.site)
+        start = SitemapEntry(search.site, via=Via.GIVEN)
+        check = partial(self.rules.check_redirect, start, (), "any")
         document = Document(search.site, role=Role.PAGE, via=Via.GIVEN)
         with context.report.ensure_outcome(document):
             try:

@@ -65,18 +65,14 @@ class RobotsRules:
 
     async def check_redirect(
         self, entry: SitemapEntry, referrers: Sequence[str], hosts: Hosts, url: str
-    ) -> IssueCode | None:
-        """Return why a sitemap's redirect to `url` must not be followed, or `None`.
+    ) -> None:
+        """Raise FetchError if the redirect of a sitemap to `url` must not be followed.
 
         Who names a sitemap does not name what another origin has at the end of its redirects.
         """
         if entry.via in (Via.GIVEN, Via.SITE) and origin_of(url) == origin_of(entry.loc):
-            return None
-        return await self._check(entry, url, (entry.loc, *referrers), hosts)
-
-    async def check_page_redirect(self, page: str, url: str) -> None:
-        """Raise FetchError if a start page's redirect to `url` must not be followed."""
-        if code := await self.check_redirect(SitemapEntry(page, via=Via.GIVEN), (), "any", url):
+            return
+        if code := await self._check(entry, url, (entry.loc, *referrers), hosts):
             raise FetchError(code, url, "by a redirect")
 
     async def _check(
@@ -90,14 +86,13 @@ class RobotsRules:
             and not await self._is_listed(url, url)
         ):
             return IssueCode.CROSS_HOST_CHILD
+        return await self.find_refusal(url)
+
+    async def find_refusal(self, url: str) -> IssueCode | None:
+        """Return why robots.txt forbids a URL, or `None`."""
         if not self._respect:
             return None
-        robots = await self.robots_of(url)
-        return robots.find_refusal(url, self._agent)
-
-    async def allows(self, url: str) -> bool:
-        """Return whether a page may be asked."""
-        return not self._respect or not (await self.robots_of(url)).find_refusal(url, self._agent)
+        return (await self.robots_of(url)).find_refusal(url, self._agent)
 
     async def robots_of(self, url: str, via: Via | None = None) -> Robots:
         """Return the robots.txt for a URL; raise FetchError when the budget is spent.

@@ -164,13 +164,13 @@ class WalkRunner:
         await visit.run()
 
     async def _open_tracker(self, job: Job) -> DocumentTracker | None:
-        if self._writer is None:
+        if (writer := self._writer) is None:
             return None
         from sitemapreader.walker.tracker import (  # noqa: PLC0415 (few walks have a state)
             DocumentTracker,
         )
 
-        return await DocumentTracker.open(self._writer, job)
+        return await writer.file.ask(lambda db: DocumentTracker(db, writer, job))
 
     async def _find_refusal(self, job: Job) -> str | None:
         entry, budget, gate = job.entry, self.context.budget, self._config.gate

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import deque
 from itertools import compress
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -96,11 +96,6 @@ class DocumentTracker:
         self._is_saved = self.settled is not None
         if not self._is_saved and self._is_current() and not job.leads_up(row.final_url):
             self.settled = Status.UNCHANGED, SAME_LASTMOD
-
-    @classmethod
-    async def open(cls, writer: StateWriter, job: Job) -> Self:
-        """Return the tracker of a sitemap."""
-        return await writer.file.ask(lambda db: cls(db, writer, job))
 
     def _covers(self, filters: str | None, final_url: str) -> bool:
         """Return whether earlier filters delivered all entries that pass now."""

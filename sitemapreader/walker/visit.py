@@ -87,7 +87,7 @@ class Visit:
         if self._guessed:
             context.breaker.note_guess(document.url)
         # Not of this visit, which must leave no circle: see `Frontier.end`.
-        check = partial(_check_redirect, parts, job)
+        check = partial(parts.rules.check_redirect, job.entry, job.referrers, parts.config.hosts)
         breaker = context.breaker if parts.config.reads else None  # a search tries few documents
         self._open = partial(
             open_document, context, document.url, check_redirect=check, breaker=breaker
@@ -371,12 +371,6 @@ class Visit:
 
     def _held_codes(self) -> list[IssueCode]:
         return [code for code in map(_code_of, self._held) if code]
-
-
-async def _check_redirect(parts: WalkParts, job: Job, url: str) -> None:
-    code = await parts.rules.check_redirect(job.entry, job.referrers, parts.config.hosts, url)
-    if code is not None:
-        raise FetchError(code, url, "by a redirect")
 
 
 def _code_of(event: Event) -> IssueCode | None:
