@@ -20,6 +20,7 @@ import secrets
 import shutil
 import sys
 import tempfile
+import time
 import zlib
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -108,6 +109,7 @@ class Attempt:
     due: list[str]
     rows: dict[str, Row]
     memory: str
+    _began: float = attrs.field(factory=time.monotonic)
 
     @classmethod
     def begin(cls, storage: Storage, run: ScaleRun, partition: int, folder: Path) -> Attempt:
@@ -177,7 +179,12 @@ class Attempt:
         for path, local in own.items():
             storage.upload(local, path)
         table = pa.Table.from_pylist(list(rows.values()), STATUS_SCHEMA)
-        mine = Commit(partition=partition, token=self.token, memory=self.memory)
+        mine = Commit(
+            partition=partition,
+            token=self.token,
+            memory=self.memory,
+            seconds=round(time.monotonic() - self._began, 3),
+        )
         counts = create_commit(storage, run, mine, table)
         for path in own if counts.token != self.token else ():
             storage.remove(path)

@@ -19,7 +19,7 @@ import attrs
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from attrs.validators import matches_re
+from attrs.validators import instance_of, matches_re
 
 from sitemapreader.distributed.options import ScaleOptions
 from sitemapreader.distributed.planning import HostList
@@ -122,6 +122,7 @@ class Commit:
         partition: its number.
         token: of the attempt; a part of the names of its files.
         memory: "none" if there was no state before, "kept", or why the old one could not be used.
+        seconds: how long it took.
         sums: what `Totals` counts of it.
     """
 
@@ -130,6 +131,7 @@ class Commit:
     # that nothing else is read, or removed.
     token: str = attrs.field(validator=matches_re(r"[0-9a-f]{16}"))
     memory: str
+    seconds: float = attrs.field(validator=instance_of(float))
     sums: dict[str, Any] = attrs.field(factory=dict, repr=False)
 
 
@@ -264,8 +266,14 @@ def _list_committed(storage: Storage, run: ScaleRun) -> list[int]:
 
 
 def find_missing(output: str, run: ScaleRun) -> list[int]:
-    """Return the partitions that are not committed."""
-    return sorted(set(run.partitions).difference(_list_committed(Storage(output), run)))
+    """Return the partitions that are not committed, the slowest of the last run first."""
+    # A slow one that begins last keeps a whole cluster waiting: a daily run took twice as long.
+    storage = Storage(output)
+    missing = set(run.partitions).difference(_list_committed(storage, run))
+    path = SUCCESS.format(run=run.previous)
+    slowest = storage.load(path, lambda said: [int(n) for n in said["slowest"]]) or []
+    order = {partition: place for place, partition in enumerate(slowest)}
+    return sorted(missing, key=lambda each: order.get(each, each))
 
 
 def finish(output: str, run: ScaleRun) -> Totals:
@@ -288,7 +296,9 @@ def finish(output: str, run: ScaleRun) -> Totals:
             "run the same command again, which reads only these"
         )
     _remove_uncommitted(storage, run, {commit.token for commit in commits})
-    storage.create(SUCCESS.format(run=run.folder), write_json({}))
+    slowest = sorted(commits, key=lambda commit: -commit.seconds)
+    success = {"slowest": [commit.partition for commit in slowest]}
+    storage.create(SUCCESS.format(run=run.folder), write_json(success))
     return sum_commits(storage, run, commits)
 
 

@@ -71,7 +71,7 @@ def commit(output: str, run: ScaleRun, partition: int, *, token: str = TOKENS[0]
     later = datetime.now(UTC)
     rows = [make_row(outcome, None, partition, later) for outcome in (good, none)]
     table = pa.Table.from_pylist(rows, STATUS_SCHEMA)
-    mine = Commit(partition=partition, token=token, memory="none")
+    mine = Commit(partition=partition, token=token, memory="none", seconds=float(partition))
     for path in list_own(run.folder, token, partition):
         Storage(output).create(path, b"counts")
     return create_commit(Storage(output), run.folder, mine, table)
@@ -117,7 +117,7 @@ def test_the_next_run_follows_one_that_is_finished(tmp_path: Path) -> None:
     assert (second.folder, second.previous, second.retry) == ("runs/0002", RUN, True)
     assert second.listed == first.listed
     assert not status(output).finished
-    assert find_missing(output, second) == [0, 1, 2, 3]
+    assert find_missing(output, second) == [3, 2, 1, 0]
     with pytest.raises(OutputError, match="runs/0001 is over, because runs/0002 has begun"):
         finish(output, first)
 
