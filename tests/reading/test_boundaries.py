@@ -301,6 +301,7 @@ def test_prefixes_beyond_ascii(prefix: str, broken: str) -> None:
         (b"<url><loc>https://a.example/2</loc><image:image><image:lo", "https://a.example/2"),
         (b"<url><loc>https://a.example/2</loc><![CDATA[x", "https://a.example/2"),
         (b"<url><loc>https://a.example/2", None),
+        (b"<url>https://a.example/2", None),
         (b"<url><loc>https://a.example/2</lo", None),
         (b"<url><loc><![CDATA[https://a.example/2", None),
         (b"<url><loc", None),

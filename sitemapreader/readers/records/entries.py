@@ -261,12 +261,13 @@ def read_record(context: RecordContext, record: Record) -> None:
 def _read_protocol_record(context: RecordContext, record: Element) -> None:
     """Read a `<url>` or `<sitemap>`; each of several locs gives an entry of its own.
 
-    A record without a loc may have its URL as its own text.
+    A record without a loc may have its URL as its own text, unless that may be cut.
     """
     parts, number = _split_by_loc(context, record)
+    texts = [] if number or context.record.cut else list_texts(record)
     if number > 1:
         context.add_issue(IssueCode.REPEATED_LOC, record, value=str(number))
-    elif not number and (texts := list_texts(record)) and has_web_scheme(texts[0]):
+    elif texts and has_web_scheme(texts[0]):
         parts[0].loc, parts[0].text = record, texts[0]
         context.add_issue(IssueCode.MISSING_LOC, record, value=texts[0])
     context.report_repairs(parts[0].text or "")
