@@ -194,6 +194,11 @@ def test_media_of_an_entry() -> None:
     [
         ('<media:content url="{{ x }}" medium="image"/>', [], []),
         (
+            f'<media:content url="https://" medium="image"/>{THUMBNAIL}',
+            [Image("https://a.example/v.jpg")],
+            [],
+        ),
+        (
             '<media:content url="/v.mp4" duration="1:02"/>',
             [],
             [Video(content_loc="/v.mp4")],

@@ -58,13 +58,13 @@ def read_media(
             else:
                 url = _read_url(content, report)
                 images.setdefault(url, Image(url or "", *_read_texts(fields)))
+    images.pop(None, None)
+    videos.pop(None, None)
     if not (images or videos):
         found = (each for part in parts for each in (part, *part))
         thumbnail = next((each for each in found if names[each.tag].tag == "thumbnail"), None)
-        url = _read_url(thumbnail, report)
-        images[url] = Image(url or "")
-    images.pop(None, None)
-    videos.pop(None, None)
+        if url := _read_url(thumbnail, report):
+            images[url] = Image(url)
     return tuple(images.values()), tuple(videos.values())
 
 
