@@ -36,7 +36,7 @@ _LONG_NUMBER = re.compile(r"&#[0-9]{17,};?")
 """Reference of which `int` raises for thousands of digits."""
 
 UNFINISHED = "<"
-"""Name of a token without an end, which takes the rest of the page with it."""
+"""Name of a token without an end; reading goes on behind the characters of the longest tag."""
 
 
 class Token(NamedTuple):
@@ -73,8 +73,8 @@ def write_opening(*names: str) -> re.Pattern[str]:
 def scan_page(text: str, opening_pattern: re.Pattern[str] = _OPENING) -> Iterator[Token]:
     """Yield the tokens of a page in their order; no comments, nothing of templates.
 
-    What has no end is the last token, of the name `UNFINISHED`. With a pattern of `write_opening`
-    other tags are texts, and `<noscript>` holds tags: some ten times as fast.
+    What has no end is a token of the name `UNFINISHED`. With a pattern of `write_opening` other
+    tags are texts, and `<noscript>` holds tags: some ten times as fast.
     """
     raw = _RAW_ELEMENTS if opening_pattern is _OPENING else _RAW_ELEMENTS - {"noscript"}
     position = counted = templates = 0
@@ -89,7 +89,8 @@ def scan_page(text: str, opening_pattern: re.Pattern[str] = _OPENING) -> Iterato
             closing = _COMMENT_END.search(text, end - 2)
         else:
             closing = _DECLARATION_END.search(text, end - 1)
-        position = closing.end() if closing else len(text)
+        longest = end + _MAX_TAG_CHARS if name else len(text)
+        position = closing.end() if closing else min(longest, len(text))
         source, content = text[end : position - 1], ""
         if closing and name in raw:
             ending = _RAW_ENDS[name].search(text, position)

@@ -42,8 +42,9 @@ Reader: TypeAlias = XmlReader | TextReader | HtmlReader
 _XML_BEGINS = re.compile(
     rf"<(?:[\w.-]+:)?(?:{'|'.join((*ROOTS, *ROOTLESS))})[\s>/]".encode(), re.IGNORECASE
 )
-_JSON = re.compile(rb'\{\s*"|\[\s*[{"]')
-"""JSON is not read, though a text in it may hold markup."""
+_JSON, _TAG_ON_A_LINE = re.compile(rb'\{\s*"|\[\s*[{"]'), re.compile(rb"[\r\n][ \t]*+<")
+"""JSON is not read, though a text in it may hold markup. No line of it begins with a tag: where one
+does, a program has written a line of JSON before its sitemap."""
 _SAMPLE_LINES = 20
 
 
@@ -274,7 +275,8 @@ class SitemapReader:
             return XmlReader(*both)
         if start and _is_text(start):
             return TextReader(*both)
-        if _XML_BEGINS.search(first) and not _JSON.match(start):
+        is_json = _JSON.match(start) and not _TAG_ON_A_LINE.search(start)
+        if _XML_BEGINS.search(first) and not is_json:
             return XmlReader(*both)
         code = IssueCode.NOT_A_SITEMAP if start else IssueCode.EMPTY
         self.stats.add_issue(events, code, value=start[:40].decode("latin-1") or None)

@@ -133,6 +133,16 @@ def test_a_cut_page_gives_no_half_link() -> None:
         )
 
 
+def test_a_link_that_is_too_long_costs_itself() -> None:
+    """A download that is written out in a link does not take the links behind it along."""
+    for size in (262_144, 600_000):
+        page = f'{HEAD}<a href="data:{"x" * size}">a</a><a href="/2">b</a><a href="/3">c</a>'
+        events = list(read(page.encode(), PAGE, extra_formats={"html"}))
+        locs = [event.loc for event in events if isinstance(event, UrlEntry)]
+        assert locs == [resolve(PAGE, "/2"), resolve(PAGE, "/3")]
+        assert IssueCode.MALFORMED in [each.code for each in events if isinstance(each, Issue)]
+
+
 def test_links_that_are_dropped() -> None:
     """No password is repeated, thousands of digits stand for nothing, and a page is asked for."""
     digits = "9" * 6_000

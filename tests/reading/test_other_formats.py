@@ -6,7 +6,7 @@ import json
 
 from each_case import for_each
 
-from sitemapreader import Issue, IssueCode, SitemapReader, read
+from sitemapreader import Issue, IssueCode, SitemapReader, UrlEntry, read
 
 URL = "https://example.org/feed.json"
 POST = {"id": "1", "url": "https://example.org/1", "content_html": "<url><loc>/a</loc></url>"}
@@ -31,3 +31,15 @@ def test_other_formats(body: str) -> None:
     in_pieces = SitemapReader(URL)
     given = [event for byte in body.encode() for event in in_pieces.feed(bytes([byte]))]
     assert given + in_pieces.close() == events
+
+
+@for_each("line", ['{"error": "no cache"}', '[{"a": 1}]', '{"a": "<b>"}'])
+def test_a_line_of_json_before_a_sitemap(line: str) -> None:
+    """What a program has written before a sitemap costs none of its URLs."""
+    urlset = "<urlset>\n<url><loc>https://example.org/1</loc></url>\n</urlset>"
+    events = list(read(f"{line}\n{urlset}".encode(), URL))
+    codes = [event.code for event in events if isinstance(event, Issue)]
+    assert codes[0] is IssueCode.LEADING_BYTES
+    assert [event.loc for event in events if isinstance(event, UrlEntry)] == [
+        "https://example.org/1"
+    ]
