@@ -95,6 +95,18 @@ def test_errors_are_those_of_mending(broken: bytes) -> None:
         assert code in issues(events)
 
 
+def test_a_link_in_an_attribute_is_as_short_as_any() -> None:
+    """The URL of an Atom entry is bounded as the text of a loc is."""
+    entry = b"<entry><link href='http://a.b/%b'/></entry>"
+    feed = b"<feed xmlns='http://www.w3.org/2005/Atom'>%b%b</feed>" % (
+        entry % b"1",
+        entry % (b"1" * 30),
+    )
+    events = read(feed, field_chars=25)
+    assert locs(events) == ["http://a.b/1"]
+    assert issues(events) == [IssueCode.FIELD_TOO_LONG]
+
+
 def test_an_instruction_within_a_url() -> None:
     """A loc that an instruction stands in is not complete; the Issue says what is there."""
     (issue,) = check_ways(urlset(record(b"<loc>http://a.b/<?p?>1</loc><priority>1</priority>")))

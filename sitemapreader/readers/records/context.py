@@ -193,6 +193,8 @@ class RecordContext:
         """
         record = self.record
         error = None if loc is None else self._find_error(loc)
+        if len(text) > self._longest:  # an attribute's, too
+            error = IssueCode.FIELD_TOO_LONG
         if PLAIN_URL.fullmatch(text) and not (record.repairs or error):
             return text
         url, code = "", error or _find_loc_error(text, record)
