@@ -15,7 +15,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from auditing import HOST, NOW, check_sarif, page, pages, served, site, urlset
+from auditing import HOST, NOW, check_sarif, index, page, pages, served, site, urlset
 
 from sitemapreader import FetchOptions, IssueCode, Severity
 from sitemapreader.audit import Audit, AuditOptions, audit, audit_sync, visits
@@ -410,6 +410,21 @@ def test_a_sitemap_that_is_refused_is_not_accused() -> None:
         assert [f.rule.code for f in result.findings if f.severity != "info"] == []
         unread = {each.url for each in result.facts.documents if each.status == "failed"}
         assert unread == closed.keys()
+
+
+def test_each_document_stands_below_the_one_that_lists_it() -> None:
+    """The depth of a document is one more than that of the one that lists it."""
+    documents = {
+        "/robots.txt": f"Sitemap: {HOST}/1.xml".encode(),
+        "/1.xml": index("/2.xml"),
+        "/2.xml": index("/3.xml", "/4.xml"),
+        "/3.xml": urlset(pages(1)),
+        "/4.xml": urlset(pages(1)),
+    }
+    fetcher = MemoryFetcher({f"{HOST}{path}": body for path, body in documents.items()})
+    with audit_sync(f"{HOST}/", fetcher=fetcher, select=["discovery"]) as result:
+        depths = {each.url.removeprefix(HOST): each.depth for each in result.facts.documents}
+    assert depths == {"/robots.txt": 0, "/1.xml": 1, "/2.xml": 2, "/3.xml": 3, "/4.xml": 3}
 
 
 def test_a_site_without_sitemaps_has_not_passed() -> None:

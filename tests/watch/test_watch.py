@@ -58,7 +58,7 @@ class Watched:
             if task.done() or is_enough():
                 break
             self.now += step
-            await asyncio.sleep(0.002)
+            await asyncio.sleep(0.004)
         task.cancel()
         await asyncio.wait([task])
         assert is_enough(), self.found
@@ -132,7 +132,8 @@ async def test_a_url_in_two_sitemaps(watched: Watched) -> None:
     await watched.meet()
     watched.publish(SITES[0], 1, 2, 3)
     watched.pages[archive] = watched.pages[A]
-    await watched.until(watched.later(24), 6 * HOUR)
+    await watched.until(lambda: watched.found, HOUR)
+    await watched.until(watched.later(24), HOUR)
     assert watched.found == [("new", f"{SITES[0]}3")]
 
 
