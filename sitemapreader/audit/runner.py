@@ -70,10 +70,11 @@ def find_missing(
         else:
             what = f"{lost} sitemaps are missing, or parts of them" if lost else "see the findings"
             missing[Need.COMPLETE] = f"not everything was read: {what}"
-    urls, in_list, known = database.ask(_QUERIES["overlap"])[0]
-    if not known:
+    if not database.ask("SELECT 1 FROM known LIMIT 1"):
         missing[Need.KNOWN] = "there is no list of known URLs: give one with `urls`"
-    elif in_list < least_overlap * urls:
+        return missing, doubt
+    urls, in_list = database.ask(_QUERIES["overlap"])[0]
+    if in_list < least_overlap * urls:
         missing[Need.OVERLAP] = (
             f"only {in_list} of {urls} URLs are in the list of known URLs: it is too small to "
             f"call the others orphans, for which it has to have {least_overlap:.0%}"

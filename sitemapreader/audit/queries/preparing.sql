@@ -1,5 +1,9 @@
 -- What rules need is computed from the rows of the walk, in this order. A line `-- name:` begins a query.
 
+-- find_unusual: nine of ten URLs are simple, and rules about characters and parameters need not look at them;
+-- as a view, each of these rules would read the others too: a tenth of an audit's time
+CREATE TABLE unusual_url AS SELECT * FROM url WHERE NOT is_simple
+
 -- count_urls:
 UPDATE document SET urls = s.urls, dated = s.dated, newest = s.newest
 FROM (

@@ -14,7 +14,7 @@ FROM (
 SELECT reason, http_status FROM document WHERE role = 'robots' LIMIT 1
 
 -- overlap:
-SELECT count(*), count(*) FILTER (key IN (SELECT key FROM known)), (SELECT count(*) FROM known) FROM url
+SELECT count(*), count(*) FILTER (key IN (SELECT key FROM known)) FROM url
 
 -- looked_at: for the unit of a rule, how many of these there are (a row each: see `totals`)
 SELECT 'URLs', count(*) FROM url_row

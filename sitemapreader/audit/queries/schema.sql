@@ -113,9 +113,6 @@ SELECT id, document, loc,
        lastmod, lastmod_text, changefreq, priority, is_simple
 FROM url_row;
 
--- Nine of ten URLs are simple: rules about characters and parameters need not look at them.
-CREATE VIEW unusual_url AS SELECT * FROM url WHERE NOT is_simple;
-
 CREATE TABLE image (
     url UBIGINT, document UINTEGER,
     loc VARCHAR, title VARCHAR, caption VARCHAR, geo_location VARCHAR, license VARCHAR

@@ -8,4 +8,5 @@
 -- search-console: Invalid date
 SELECT loc AS url, lastmod_text AS detail, document
 FROM url
-WHERE regexp_full_match(lastmod_text, '\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d([.,]\d+)?)?')
+WHERE contains(lastmod_text, ':') AND NOT ends_with(lastmod_text, 'Z')
+  AND regexp_full_match(lastmod_text, '\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d([.,]\d+)?)?')

@@ -7,4 +7,5 @@
 -- source: https://www.semrush.com/kb/542-site-audit-issues-list
 SELECT loc AS url, '' AS detail, document
 FROM url
-WHERE regexp_matches(path, $assets)
+-- a simple URL ends as its path does
+WHERE regexp_matches(CASE WHEN is_simple THEN loc ELSE path END, $assets)
