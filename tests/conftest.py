@@ -120,6 +120,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("slow")
 
 
+@pytest.fixture(params=[False, pytest.param(True, marks=pytest.mark.slow)], ids=["some", "all"])
+def thorough(request: pytest.FixtureRequest) -> bool:
+    """Return whether all cases are tried, as in the slow suite, or some of them."""
+    return bool(request.param)
+
+
 @pytest.fixture
 def regenerate(pytestconfig: pytest.Config) -> bool:
     return bool(pytestconfig.getoption("--regenerate"))

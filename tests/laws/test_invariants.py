@@ -34,9 +34,8 @@ SITEMAPS = [
     if golden.name_of(document).partition("/")[0] not in golden.EXTRA_FORMATS
 ]
 
-MANY_SPLITS = 32 * SCALE
+MANY_SPLITS, SOME_SPLITS = 32 * SCALE, 2
 """Documents up to this size are cut at every byte, longer ones at as many places."""
-SOME_SPLITS = 4 * SCALE
 SALVAGED = {IssueCode.FEED_SALVAGED, IssueCode.FEED_UNREADABLE}
 SALVAGE_SHARE = 4
 """Feeds beyond repair get this part of the cuts: each reading of one starts a process."""
@@ -116,24 +115,13 @@ def test_byte_by_byte(document: Path) -> None:
 
 
 @each_document
-def test_some_cuts(document: Path) -> None:
-    """A document cut in two, at places all over it, gives the same events as fed whole (law 5)."""
-    check_cuts(document, SOME_SPLITS)
-
-
-@pytest.mark.slow
-@each_document
-def test_many_cuts(document: Path) -> None:
-    """A document cut in two, at every byte or nearly, gives the same events (law 5)."""
-    check_cuts(document, MANY_SPLITS)
-
-
-def check_cuts(document: Path, places: int) -> None:
-    """Cut a document at about so many places, one at a time, and compare what is read."""
+def test_cuts(document: Path, thorough: bool) -> None:
+    """A document cut in two, at a few bytes or nearly all, gives the same events (law 5)."""
+    places = MANY_SPLITS if thorough else SOME_SPLITS
     data, url, limits = document.read_bytes(), golden.url_of(document), golden.limits_of(document)
     whole = golden.known_reading(document)
     if whole.counts.keys() & SALVAGED:
-        places //= SALVAGE_SHARE
+        places = max(1, places // SALVAGE_SHARE)
     stride = 1 + len(data) // places
     for at in range(1, len(data), stride):
         assert golden.read_pieces([data[:at], data[at:]], url, limits) == whole, f"cut at {at}"
@@ -147,7 +135,7 @@ def test_any_chunking(document: Path, data: st.DataObject) -> None:
     assert reading == golden.known_reading(document)
 
 
-@for_each("size, packed", [(61, False), (1024, True), (4096, False), (65_537, True)])
+@for_each("size, packed", [(61, False), (1024, True), (65_537, True)])
 def test_long_documents_in_pieces(size: int, packed: bool) -> None:
     """A document of many batches gives the same events in pieces of any size (law 5)."""
     body = make_long_document()
@@ -156,7 +144,7 @@ def test_long_documents_in_pieces(size: int, packed: bool) -> None:
     assert golden.read_pieces(pieces) == read_long_document()
 
 
-@pytest.mark.parametrize("layers", [0, 1, 2])
+@pytest.mark.parametrize("layers", [0, 2])
 def test_the_protocol_s_limit_has_its_place(layers: int) -> None:
     """That a document is longer than the protocol allows is noted at one place (law 5)."""
     body = make_long_document()
@@ -165,7 +153,7 @@ def test_the_protocol_s_limit_has_its_place(layers: int) -> None:
     with mock.patch.object(reader, "PROTOCOL_MAX_BYTES", 40_000):
         whole = golden.read_pieces([body])
         assert whole.counts[IssueCode.OVER_PROTOCOL_LIMIT] == 1
-        for size in (100, 1_000, 40_000):
+        for size in (1_000, 40_000):
             pieces = [body[at : at + size] for at in range(0, len(body), size)]
             assert golden.read_pieces(pieces) == whole, size
 
@@ -178,7 +166,7 @@ def test_damage_behind_a_limit(layers: int) -> None:
     body = b"\x1f\x8b\x08\0\0\0\0\0\0\xff" + stored + b"\xff" * 40
     if layers > 1:
         body = gzip.compress(body, 1, mtime=0)
-    for most in range(300, 402, 3):
+    for most in (300, 350, 398, 399, 400, 401):
         limits = Limits(inflated_bytes=most)
         whole = golden.read_pieces([body], limits=limits)
         assert whole.counts[

@@ -18,8 +18,9 @@ from walking import urlset as list_urls
 from sitemapreader import SitemapReader, UrlEntry
 from sitemapreader.readers.codings import decode_start, read_codings
 
+COUNT = 1_000
 ENTRY = b"<url><loc>https://a.example/%d</loc></url>\n"
-XML = b'<?xml version="1.0"?>\n' + urlset(b"".join(ENTRY % (7_919 * n) for n in range(3_000)))
+XML = b'<?xml version="1.0"?>\n' + urlset(b"".join(ENTRY % (7_919 * n) for n in range(COUNT)))
 SMALL = b'<?xml version="1.0"?>\n' + urlset(b"".join(ENTRY % (n * n) for n in range(40)))
 ROBOTS = b"User-agent: *\nDisallow: /private/\n"
 
@@ -44,7 +45,7 @@ def read_all(
     }
 
 
-LOCS = [f"https://a.example/{7_919 * n}" for n in range(3_000)]
+LOCS = [f"https://a.example/{7_919 * n}" for n in range(COUNT)]
 GZIP, BR = gzip.compress(XML, mtime=0), brotli.compress(XML, quality=9)
 ZSTD = bytes.fromhex("28b52ffd0458b10000") + b"https://a.example/1\n<>" + bytes(4)
 """A frame of one block, as it is stored."""
@@ -121,7 +122,7 @@ def test_a_truncated_body_gives_what_was_decoded(name: str) -> None:
 
 def test_damage_costs_the_same_however_it_comes() -> None:
     """Of br too, what is lost before damage does not depend on the chunks."""
-    for place in range(900, len(BR), len(BR) // 4):
+    for place in range(900, len(BR), len(BR) // 2):
         damaged = BR[:place] + b"\xff\xff\xff\xff" + BR[place:]
         whole = read_all(damaged, ("br",))
         assert all(read_all(damaged, ("br",), size) == whole for size in (7, 1_000))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import TYPE_CHECKING
 from unittest import mock
 
@@ -109,7 +110,7 @@ SOUND = {
 HINTS = {IssueCode.DOCTYPE, IssueCode.NAMESPACE}
 
 
-@for_each("block", [64, 4_096])
+@for_each("block", [64, 4_096], few=1)
 @for_each("name", BROKEN)
 def test_what_is_broken_outside_of_records_is_said(name: str, block: int) -> None:
     """Every record is read, by pattern or tree, and an Issue says that something is wrong."""
@@ -182,9 +183,10 @@ def is_general(event: Event) -> bool:
     return isinstance(event, Issue) and event.code is IssueCode.NOT_WELL_FORMED
 
 
-@for_each("broken", BROKEN_ERROR_ISOLATION)
-@for_each("healthy", HEALTHY)
-@for_each("kind", FRAMES)
+BESIDE = [*product(FRAMES, HEALTHY, BROKEN_ERROR_ISOLATION)]
+
+
+@for_each("kind, healthy, broken", BESIDE, few=len(BESIDE) // 3)
 def test_a_healthy_record_beside_a_broken_one(kind: str, healthy: str, broken: str) -> None:
     """Its events are the same, before the broken record and behind it."""
     sound = record(kind, HEALTHY[healthy], is_odd=healthy != "plain")

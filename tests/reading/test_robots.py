@@ -204,7 +204,7 @@ HOSTILE = {
 }
 
 
-@for_each("name", HOSTILE)
+@for_each("name", HOSTILE, few=2)
 def test_hostile_files_cost_little(name: str) -> None:
     """A file of a quarter of the size that is read is parsed and asked in 15 MB and soon."""
 
@@ -312,9 +312,9 @@ def test_which_lines_end_a_group() -> None:
 
 WORST = {
     "almost": ([f"/*{'a' * n}b{'a' * n}{k}" for k in range(70) for n in range(4, 90)], "a"),
-    "numbers": ([f"/*{n}*b" for n in range(45_000)], "0123456789"),
+    "numbers": ([f"/*{n}*b" for n in range(20_000)], "0123456789"),
     "one rule": (["/" + "*a" * 4_090 + "b"], "a"),
-    "prefixes": ([f"/x/{n}" for n in range(40_000)], "x/y"),
+    "prefixes": ([f"/x/{n}" for n in range(20_000)], "x/y"),
     "stars": ([f"/{'*' * n}b" for n in range(1, 1_000)], "a"),
 }
 
@@ -337,6 +337,6 @@ def test_the_worst_rules_take_milliseconds(name: str) -> None:
         refusal = robots.find_refusal(make_url(length), "us")
         return refusal is not IssueCode.ROBOTS_TOO_COMPLEX
 
-    longest = max(filter(is_judged, range(0, MAX_URL_CHARS, 50)), default=0)
+    longest = max(filter(is_judged, range(0, MAX_URL_CHARS, 250)), default=0)
     ask = lambda: robots.can_fetch(make_url(longest), "us")  # noqa: E731 (named for the next line)
     assert is_below(0.02, lambda: least_seconds(ask))  # 0.2 to 6 ms; without a fence up to 420

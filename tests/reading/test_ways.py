@@ -72,7 +72,7 @@ def record(random: Random, number: int) -> str:
     return f"<url>{blank}{text}{blank}</url>"
 
 
-@for_each("seed", range(30))
+@for_each("seed", range(30), few=8)
 def test_any_mixture_of_common_records(seed: int) -> None:
     """Records of all kinds, their fields in any order, are read as the tree reads them."""
     random = Random(seed)
@@ -121,8 +121,10 @@ ODD = (
 )  # fmt: skip
 
 
-@for_each("name", [*ALIKE, *ATTRIBUTED])
-@for_each("odd", ODD)
+ANYWHERE = [(name, odd) for odd in ODD for name in (*ALIKE, *ATTRIBUTED)]
+
+
+@for_each("name, odd", ANYWHERE, few=len(ANYWHERE) // 5)
 def test_one_odd_thing_anywhere(name: str, odd: bytes) -> None:
     """Whatever stands at whatever place of a record, what comes out is as the tree has it.
 

@@ -9,15 +9,26 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
+
+
+def spread(cases: Sequence[Any], few: int) -> Sequence[Any]:
+    """Return so many cases at most, from all parts of a table."""
+    return cases[:: -(-len(cases) // few)]
 
 
 def for_each(
-    names: str, cases: Iterable[Any], ids: Callable[[Any], str] = repr
+    names: str, cases: Iterable[Any], ids: Callable[[Any], str] = repr, few: int = 0
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Run a test for each case, as `parametrize` has them, and name all that fail.
 
     All cases share the fixtures of one test, so it is for tests that leave nothing behind.
+
+    Args:
+        names: the arguments of the test that a case has values for.
+        cases: the table.
+        ids: what names a case that fails.
+        few: how many are tried by default, from all parts of the table; the slow suite tries all.
     """
     parameters, table = names.replace(" ", "").split(","), list(cases)
 
@@ -26,10 +37,14 @@ def for_each(
         def run(**fixtures: Any) -> None:
             assert table, "a table without cases tests nothing"
             failures: list[BaseException] = []
-            for case in table:
+            is_all = fixtures["thorough"] if few else True
+            for case in table if is_all else spread(table, few):
                 values = case if len(parameters) > 1 else (case,)
                 try:
-                    test(**fixtures, **dict(zip(parameters, values, strict=True)))
+                    test(
+                        **{n: fixtures[n] for n in rest},
+                        **dict(zip(parameters, values, strict=True)),
+                    )
                 except (Exception, pytest.fail.Exception) as error:
                     error.add_note(f"in the case {ids(case)}")
                     failures.append(error)
@@ -37,8 +52,10 @@ def for_each(
                 raise BaseExceptionGroup(f"{len(failures)} of {len(table)} cases fail", failures)
 
         signature = inspect.signature(test)
-        rest = [value for name, value in signature.parameters.items() if name not in parameters]
-        run.__signature__ = signature.replace(parameters=rest)  # type: ignore[attr-defined]
+        rest = {name: each for name, each in signature.parameters.items() if name not in parameters}
+        thorough = inspect.Parameter("thorough", inspect.Parameter.KEYWORD_ONLY)
+        needed = rest | {"thorough": thorough} if few else rest
+        run.__signature__ = signature.replace(parameters=[*needed.values()])  # type: ignore[attr-defined]
         del run.__wrapped__
         return run
 
