@@ -63,7 +63,7 @@ def make_pages(seed: int) -> dict[str, bytes]:
     robots = "".join(f"Sitemap: {url}\n" for url in SITEMAPS)
     pages = {f"{HOST}/robots.txt": f"{robots}User-agent: *\nDisallow: /a/".encode()}
     for url in SITEMAPS:
-        pages[url] = urlset("".join(make_record() for _ in range(60)))
+        pages[url] = urlset("".join(make_record() for _ in range(30)))
     return pages
 
 

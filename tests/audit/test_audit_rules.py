@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import re
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
@@ -23,6 +25,7 @@ from auditing import (
     urlset,
     video,
 )
+from each_case import for_each
 
 from sitemapreader import FetchOptions
 from sitemapreader.audit import AuditOptions, audit_sync
@@ -405,6 +408,43 @@ class RuleTrial:
         self.database.close()
 
 
+_OF_ALL = {"variant-trailing-slash", "host-mixed-www", "scheme-http", "hreflang-no-x-default"}
+"""Rules that look at the root, at all hosts or at all languages of a site."""
+_ORIGIN = re.compile(rb"(https?://[^/<\"'\s]+)(?=[/<])")
+
+
+def is_one_sitemap(tried: AuditedSite) -> bool:
+    """Tell whether a site has nothing but one sitemap, and could be a part of another one."""
+    return tried == site("", documents={"/s.xml": tried.documents.get("/s.xml")})
+
+
+TOGETHER = [
+    code
+    for code, (hit, _, miss) in CASES.items()
+    if code not in _OF_ALL and is_one_sitemap(hit) and is_one_sitemap(miss)
+]
+"""Codes whose cases are sitemaps of one site, each with its URLs in a folder of its own."""
+ALONE = [code for code in CASES if code not in TOGETHER]
+
+
+@pytest.fixture(scope="module")
+def together() -> dict[str, Counter[str]]:
+    """Audit that site once; return the hits of each of the codes by sitemap."""
+    parts = {}
+    for code in TOGETHER:
+        for kind, tried in (("hit", CASES[code][0]), ("miss", CASES[code][2])):
+            root, end, records = tried.documents["/s.xml"].partition(b">")
+            name = f"{code}-{kind}"
+            parts[name] = root + end + _ORIGIN.sub(rb"\1/%b" % name.encode(), records)
+    fetcher = sitemaps(index(*(f"/{name}.xml" for name in parts)), **parts).make_fetcher()
+    figures = AuditOptions(now=NOW)
+    with audit_sync(f"{HOST}/", fetcher=fetcher, select=TOGETHER, figures=figures) as result:
+        return {
+            code: Counter(document or url for _, url, _, document in result.hits(code).fetchall())
+            for code in TOGETHER
+        }
+
+
 @pytest.fixture(scope="module")
 def trial() -> Iterator[RuleTrial]:
     shared = RuleTrial()
@@ -423,7 +463,14 @@ def test_every_rule_has_its_cases() -> None:
     assert NOW.hour == 12, "days and hours can be told apart"
 
 
-@pytest.mark.parametrize("code", CASES)
+@for_each("code", TOGETHER)
+def test_a_rule_hits_its_sitemap(code: str, together: dict[str, Counter[str]]) -> None:
+    """Among many sitemaps a rule hits its own, and not the one in which it just has no reason."""
+    assert together[code][f"{HOST}/{code}-hit.xml"] == CASES[code][1]
+    assert together[code][f"{HOST}/{code}-miss.xml"] == 0
+
+
+@pytest.mark.parametrize("code", ALONE)
 def test_a_rule_hits(code: str, trial: RuleTrial) -> None:
     """Each rule hits what it says it hits, as often as that is there."""
     hit, count, _ = CASES[code]
@@ -434,7 +481,7 @@ def test_a_rule_hits(code: str, trial: RuleTrial) -> None:
     assert all(example.url.startswith("http") for example in found.examples)
 
 
-@pytest.mark.parametrize("code", CASES)
+@pytest.mark.parametrize("code", ALONE)
 def test_a_rule_just_does_not_hit(code: str, trial: RuleTrial) -> None:
     """Each rule passes where its threshold is not reached: it has run, and found nothing."""
     assert trial.run(code, CASES[code][2]) is None
