@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 SITE = "https://example.org/"
 
 
-def test_60_days(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_month(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The feed is valid on each day, has the last 200 changes, and no id changes or comes twice."""
     feed, rng = tmp_path / "changes.atom", random.Random(28)
     now = datetime(2026, 1, 1, tzinfo=UTC)
@@ -37,7 +37,7 @@ def test_60_days(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             return now
 
     monkeypatch.setattr(atom, "datetime", Clock)
-    for day in range(60):
+    for day in range(30):
         now += timedelta(days=1)
         entries = [
             UrlEntry(
@@ -54,7 +54,7 @@ def test_60_days(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
                 output.write(entries[start : start + 70])
             output.write(entries[-1:])  # listed twice
         sent += [(str(entry.change), entry.loc.partition("?")[0]) for entry in entries]
-        if day not in (0, 1, 30, 59):
+        if day not in (0, 1, 29):
             continue
         parsed = feedparser.parse(feed.read_bytes())
         assert (parsed.bozo, parsed.version) == (False, "atom10")
@@ -66,7 +66,7 @@ def test_60_days(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert dates == sorted(dates, reverse=True)
         assert parsed.feed.updated == (dates or [parsed.feed.updated])[0]
     assert len(identity) == 1
-    assert len(set(ids)) > 500
+    assert len(set(ids)) > 250
 
 
 def test_in_the_shell(tmp_path: Path) -> None:

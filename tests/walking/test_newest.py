@@ -176,10 +176,10 @@ def make_random_site(rng: random.Random) -> Pages:
 
 
 async def test_never_proven_in_vain() -> None:
-    """On 40 random sites, what is proven is what a full walk finds."""
+    """On 20 random sites, what is proven is what a full walk finds."""
     rng = random.Random(27)
     proven = asked = whole = 0
-    for _ in range(40):
+    for _ in range(20):
         pages, number = make_random_site(rng), rng.choice((1, 5, 20))
         found = await find(pages, number, documents=rng.choice((4, 20)))
         if not found.proven:
@@ -194,7 +194,7 @@ async def test_never_proven_in_vain() -> None:
         dates = sorted(truth.values(), reverse=True)[:number]
         assert [entry.date for entry in found.entries] == dates
         proven, asked, whole = proven + 1, asked + found.documents, whole + len(pages)
-    assert proven > 13
+    assert proven > 6
     assert asked < 0.5 * whole
 
 

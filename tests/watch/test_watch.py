@@ -45,8 +45,8 @@ class Watched:
         arguments: Any = {"tick_seconds": 0.001, "on_site": self.outcomes.append} | more
         return watch(SITES, state=self.state, fetcher=self.fetcher, **arguments)
 
-    async def until(self, is_enough: Callable[[], object], step: float = 1200, **more: Any) -> None:
-        """Watch, with twenty minutes in each look at the clock, until enough was found."""
+    async def until(self, is_enough: Callable[[], object], step: float = 1800, **more: Any) -> None:
+        """Watch, with half an hour in each look at the clock, until enough was found."""
 
         async def collect() -> None:
             async with self.watch(**more) as changes:
@@ -87,7 +87,7 @@ async def test_changes_come_once(watched: Watched) -> None:
     watched.publish(SITES[0], 1, 2, 3)
     watched.publish(SITES[1], 2)
     watched.pages[f"{SITES[1]}2"] = b""  # it answers, so that the answer of the other is believed
-    await watched.until(watched.later(96))
+    await watched.until(watched.later(72))
     assert sorted(watched.found) == [("gone", f"{SITES[1]}1"), ("new", f"{SITES[0]}3")]
 
 
