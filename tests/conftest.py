@@ -6,11 +6,12 @@ import atexit
 import compileall
 import gc
 import os
+import re
 import signal
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import loopback  # noqa: F401 (refuses connections that would leave this machine)
 import pytest
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 TESTS = Path(__file__).parent
 FEW = 5
+SLOW = re.compile(r"^pytestmark = (\[\s*)?pytest\.mark\.slow", re.MULTILINE)
+"""What a module says whose tests are all slow: others are imported by each worker."""
 
 # Without bytecode on disk each worker would compile all tests and libraries anew, for 4 s.
 sys.dont_write_bytecode = False
@@ -73,6 +76,7 @@ def _hold_launchers(config: pytest.Config) -> None:
     config.add_cleanup(folder.cleanup)
 
 
+@pytest.hookimpl(optionalhook=True)  # `-p no:xdist` has none to call it
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
     """Run a few named files without workers: those take longer to start than the tests.
 
@@ -88,11 +92,12 @@ def find_folder(item: pytest.Item) -> str:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Leave folders unread whose tests the default markers leave out, unless they are named."""
-    folder = collection_path.relative_to(TESTS).parts[:1]
-    is_named = any("slow" in argument for argument in config.args)
-    is_default = config.option.markexpr == "not slow" and not is_named
-    return True if folder == ("slow",) and is_default else None
+    """Leave unread whose tests are all left out by the default markers, unless they are named."""
+    is_named = any("slow" in word or collection_path.name in word for word in config.args)
+    if config.option.markexpr != "not slow" or is_named or not collection_path.is_file():
+        return None
+    text = collection_path.read_text("utf-8")
+    return True if collection_path.parent.name == "slow" or SLOW.search(text) else None
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
@@ -114,16 +119,35 @@ def pytest_collection() -> Iterator[None]:
 
 @pytest.hookimpl(tryfirst=True)  # before `-m` looks at the markers
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark all that lies in tests/slow by its folder."""
+    """Mark all that lies in tests/slow by its folder; let audits of tests take less time."""
     for item in items:
         if find_folder(item) == "slow":
             item.add_marker("slow")
+        if find_folder(item) == "audit" and isinstance(item, pytest.Function):
+            item.fixturenames.append("unoptimised")
 
 
 @pytest.fixture(params=[False, pytest.param(True, marks=pytest.mark.slow)], ids=["some", "all"])
 def thorough(request: pytest.FixtureRequest) -> bool:
     """Return whether all cases are tried, as in the slow suite, or some of them."""
     return bool(request.param)
+
+
+@pytest.fixture
+def unoptimised(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have DuckDB run queries as they are written, which takes a sixth less where all is small.
+
+    Golden audits, and those of the shell and the docs, are optimised as those of users.
+    """
+    import duckdb  # noqa: PLC0415 (few workers need it)
+
+    def connect(*words: Any, **options: Any) -> duckdb.DuckDBPyConnection:
+        connection = original(*words, **options)
+        connection.execute("PRAGMA disable_optimizer")
+        return connection
+
+    original = duckdb.connect
+    monkeypatch.setattr(duckdb, "connect", connect)
 
 
 @pytest.fixture

@@ -11,7 +11,6 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import duckdb
-import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -103,6 +102,7 @@ def test_the_database_can_be_asked(audited: Audit) -> None:
     assert hits[0] == ("url-fragment", f"{HOST}/a#1", "", f"{HOST}/s.xml")
     with pytest.raises(ValueError, match="was not run"):
         audited.hits("response-slow")
+    pd = pytest.importorskip("pandas")
     frame = pd.json_normalize(audited.findings)
     assert dict(zip(frame["rule.code"], frame["count"], strict=True)) == codes(audited)
 

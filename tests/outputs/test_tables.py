@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import threading
 from datetime import UTC, datetime
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,18 +14,17 @@ import pytest
 from each_case import for_each
 from walking import ROBOTS, SITE, Pages, index, status, urlset
 
-from sitemapreader import IncompleteWarning, IssueCode, read, walk_sync
+from sitemapreader import IncompleteWarning, IssueCode, read, read_batches, to_dataframe, walk_sync
 from sitemapreader.fetch import FolderFetcher, MemoryFetcher, StoredResponse
 from sitemapreader.output.columns import COLUMNS
-
-pytest.importorskip("pyarrow", reason="no pyarrow: pip install .[arrow]")
-pd = pytest.importorskip("pandas", reason="no pandas: pip install .[pandas]")
-
-from sitemapreader import read_batches, to_dataframe  # noqa: E402 (they need these two)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+pytestmark = [
+    pytest.mark.skipif(find_spec(name) is None, reason=f"no {name}: pip install .[dev]")
+    for name in ("pyarrow", "pandas")
+]
 NAMES = [column.name for column in COLUMNS]
 EXAMPLE = "https://www.example.org/"
 SITEMAP = f"{SITE}sitemap.xml"
@@ -81,6 +81,8 @@ def test_columns_are_the_same_whatever_is_in_them(frame: Any) -> None:
 def test_a_frame_can_be_saved(frame: Any, tmp_path: Path) -> None:
     """It goes into a Parquet file and comes out of it, with what became of the walk."""
     frame.to_parquet(tmp_path / "x")
+    import pandas as pd  # noqa: PLC0415 (many workers need none)
+
     saved = pd.read_parquet(tmp_path / "x")
     assert saved["loc"].equals(frame["loc"])
     assert saved.attrs["walk"] == frame.attrs["walk"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from datetime import UTC, datetime
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,9 +17,10 @@ from sitemapreader.rows import SiteRows
 if TYPE_CHECKING:
     from pathlib import Path
 
-openpyxl = pytest.importorskip("openpyxl", reason="no openpyxl: pip install openpyxl")
-unescape = openpyxl.utils.escape.unescape
-pytest.importorskip("xlsxwriter", reason="no XlsxWriter: pip install .[xlsx]")
+pytestmark = [
+    pytest.mark.skipif(find_spec(name) is None, reason=f"no {name}: pip install .[dev]")
+    for name in ("openpyxl", "xlsxwriter")
+]
 
 SITE = "https://www.example.org/"
 NASTY = [
@@ -45,6 +47,8 @@ NASTY = [
 
 def read(path: Path) -> dict[str, list[list[Any]]]:
     """Return the cells of each sheet."""
+    import openpyxl  # noqa: PLC0415 (a tenth of a second in each worker)
+
     book = openpyxl.load_workbook(path)
     for sheet in book:
         cells = [cell for row in sheet.iter_rows() for cell in row]
@@ -63,6 +67,8 @@ def test_cells(tmp_path: Path) -> None:
     head, *rows = read(path)["urls"]
     assert head == ["loc", "title", "priority", "lastmod"]
     # the format's own escape (ECMA-376, 22.9.2.19), which Excel undoes and openpyxl leaves to us
+    from openpyxl.utils.escape import unescape  # noqa: PLC0415 (as above)
+
     titles = [unescape(row[1]) for row in rows[:-1]]
     told = {"\u202eabc": "\\u202eabc", "a\x07b\x00c": "a\\x07b\\x00c", "\ud800": "\\ud800"}
     assert titles == [told.get(text, text) for text in NASTY]

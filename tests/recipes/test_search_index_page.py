@@ -14,8 +14,6 @@ from clock import DAY, SetClock
 from serving import listen
 from walking import urlset
 
-pytest.importorskip("trafilatura", reason="no trafilatura: pip install trafilatura")
-
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -65,6 +63,7 @@ def load_page(base: str) -> dict[str, Any]:
 
 async def test_days_of_a_site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No live page is deleted, no text of maintenance stored, and each change is there at last."""
+    pytest.importorskip("trafilatura", reason="no trafilatura: pip install trafilatura")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("sitemapreader.fetch.http._choose_wait", lambda *_: 0.01)
     clock = SetClock(monkeypatch)

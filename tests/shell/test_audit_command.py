@@ -29,13 +29,13 @@ def test_one_run_writes_several_files(folder: Path, tmp_path: Path) -> None:
     names = (tmp_path / "r.html", tmp_path / "r.json", tmp_path / "r.sarif", folder / "j.xml")
     files = [word for name in names for word in ("-o", str(name))]
     more = ("--hits", str(tmp_path / "h.jsonl"), "--database", str(tmp_path / "d.duckdb"))
-    done = run("audit", str(folder), *files, *more)
+    few = ("--select", "urls")
+    done = run("audit", str(folder), *files, *more, *few)
     assert (done.returncode, done.stdout) == (5, "")
     assert len((tmp_path / "h.jsonl").read_text().splitlines()) == 2
     assert (tmp_path / "r.html").read_text().startswith("<!doctype html>")
     assert json.loads((tmp_path / "r.json").read_text())["facts"]["urls"] == 3
     assert (tmp_path / "d.duckdb").stat().st_size > 0
-    few = ("--select", "urls")
     done = run("audit", str(folder), "-o", "/dev/full/r.html", *files, *few)  # beside its report
     assert done.returncode == 1
     assert "cannot write to /dev/full/r.html" in done.stderr
@@ -129,7 +129,7 @@ def test_a_broken_rule_is_said(folder: Path, tmp_path: Path) -> None:
     rule = "-- title: Nonsense\n-- severity: info\nSELECT nonsense FROM nowhere"
     (tmp_path / "rules").mkdir()
     (tmp_path / "rules" / "nonsense.sql").write_text(rule)
-    words = ("audit", str(folder), "--rules", str(tmp_path / "rules"))
+    words = ("audit", str(folder), "--rules", str(tmp_path / "rules"), "--select", "custom")
     done = run(*words, "--fail-on", "never")
     assert done.returncode == 3
     assert "its query failed" in done.stdout
@@ -137,7 +137,7 @@ def test_a_broken_rule_is_said(folder: Path, tmp_path: Path) -> None:
 
 def test_a_sitemap_comes_through_a_pipe(folder: Path) -> None:
     """Standard input is a sitemap, as for the other commands."""
-    done = run("audit", "-", input=(folder / "s.xml").read_text())
+    done = run("audit", "-", "--select", "urls", input=(folder / "s.xml").read_text())
     assert done.returncode == 5
     assert done.stdout.startswith("Sitemaps of standard input\n3 URLs")
     assert "/b?sid=1 (sid=1) in standard input, line " in done.stdout

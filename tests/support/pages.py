@@ -94,6 +94,7 @@ def run_python(block: Block, folder: Path, server: str) -> str:
 def run_command(command: str, folder: Path, server: str) -> str:
     """Run a command of the console; return what it prints."""
     line = command.replace(SITE, server)
+    line = line.replace("python -m sitemapreader", "sitemapreader")  # the program, started faster
     line = re.sub(r"(^|[|&;] *|\bdo )python ", rf"\1{sys.executable} ", line)
     return _check(commands.run_shell(line, folder, "bash")).replace(server, SITE)
 
