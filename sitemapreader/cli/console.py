@@ -347,6 +347,5 @@ def take_report(site: SiteWalk) -> Report:
         report.documents = [] if site.fault else report.documents
         for document in report.documents:
             document.url = site.name
-        report.statuses.clear()
         report.left_out.clear()
     return report

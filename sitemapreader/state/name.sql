@@ -1,6 +1,7 @@
--- What nothing names is lost with all its URLs, and as it was when it is named again. `reachable`
--- has what is named.
-UPDATE url INDEXED BY url_lost SET lost_run = NULL
+-- What nothing names is lost with all its URLs, and as it was when it is named again, but for what
+-- its reading of this walk lacks. `reachable` has what is named.
+UPDATE url INDEXED BY url_lost SET lost_run = (
+    SELECT iif(url.seen_run < its.listed_run, its.listed_run, NULL) FROM document AS its WHERE its.id = url.document)
 WHERE site = :site AND lost_run IS NOT NULL AND document IN (SELECT id FROM document AS its
     WHERE site = :site AND its.dropped_run = lost_run AND its.url IN (SELECT url FROM reachable));
 

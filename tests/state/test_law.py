@@ -164,6 +164,12 @@ STORIES: dict[str, list[tuple[Any, ...]]] = {
         *[(WHOLE, ""), (WHOLE | {TOP: index(ONE)}, "")] * 2,
         (WHOLE | {TOP: index(ONE)}, "3 4"),
     ],
+    "a child that was not named for a day comes back without a page": [
+        (WHOLE, ""),
+        (WHOLE | {TOP: index(ONE)}, ""),
+        (listing(one=[1, 2], two=[3]), ""),
+        (listing(one=[1, 2], two=[3]), "4"),
+    ],
     "an index drops all children for a day, and then for good": [
         *[(WHOLE, ""), (WHOLE | {TOP: index()}, "")] * 2,
         (WHOLE | {TOP: index()}, "1 2 3 4"),
