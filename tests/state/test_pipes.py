@@ -20,13 +20,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(
-        sys.platform == "win32",
-        reason="pipes of Windows do not say what arrived: run it on Linux or macOS",
-    ),
-]
+pytestmark = pytest.mark.skipif(
+    sys.platform == "win32",
+    reason="pipes of Windows do not say what arrived: run it on Linux or macOS",
+)
 CLOSED_PIPE = 141
 
 
@@ -108,6 +105,7 @@ def locs_in(site: Path) -> set[str]:
     return {part.partition("<")[0] for part in text.split("<loc>")[1:]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "records"), [("urls", 3_000), ("csv", 1)])
 def test_a_reader_that_goes_away_loses_nothing(tmp_path: Path, kind: str, records: int) -> None:
     """What a dead reader had not worked on comes with the next run, in each format."""
