@@ -17,6 +17,7 @@ import loopback  # noqa: F401 (refuses connections that would leave this machine
 import pytest
 from hypothesis import HealthCheck, settings
 from package import PACKAGE
+from scale import SCALE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,7 +42,7 @@ settings.register_profile(
     "repeatable",
     derandomize=True,
     deadline=None,
-    max_examples=50,
+    max_examples=25 * SCALE,
     database=None,
     suppress_health_check=[HealthCheck.too_slow],
 )

@@ -21,6 +21,7 @@ from audits import (
     make_tally,
     render,
 )
+from each_case import for_each
 
 from sitemapreader.audit import Row
 from sitemapreader.audit import report as figures
@@ -151,7 +152,7 @@ def plain() -> ElementReader:
     return read(write_shop("mark"))
 
 
-@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE.keys())
+@for_each("text", HOSTILE.values(), few=5)
 def test_hostile_texts_stay_text(text: str, plain: ElementReader) -> None:
     """Whatever a site writes, the report has the same elements, and no character that acts."""
     report = write_shop(text)
