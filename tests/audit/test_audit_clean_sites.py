@@ -11,7 +11,7 @@ import pytest
 from aiohttp import web
 from certificates import believe, make_server_context, write_certificate
 from page_audits import OPTIONS, WORDS, hits, judge, page, publish
-from page_server import answer, serve_pages
+from serving import answer, serve_pages
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,10 +47,10 @@ GATES: dict[str, tuple[Any, set[str]]] = {
     # a host that refuses some pages is given up
     "Cloudflare": (answer(403, cf_mitigated="challenge"), {"protection"} | WAITS),
     "AWS": (answer(202, x_amzn_waf_action="challenge"), {"protection"} | WAITS),
-    "403": (answer(403), {"protection"} | WAITS),
-    "429": (answer(429), WAITS),
+    "403": (403, {"protection"} | WAITS),
+    "429": (429, WAITS),
     "503, in an hour": (answer(503, Retry_After="3600"), WAITS),
-    "503": (answer(503), {"network"} | WAITS),
+    "503": (503, {"network"} | WAITS),
 }
 FEW = [(name, 3) for name in ("consent", "403", "503")]
 
@@ -107,9 +107,9 @@ async def test_a_start_page_for_what_is_not_there(status: int) -> None:
         def lead(request: web.Request) -> Any:
             if request.path.startswith("/blank/"):
                 return page(text="")
-            return answers[""] if status == 200 else answer(status, Location="/")(request)
+            return answers[""] if status == 200 else answer(status, Location="/")
 
-        server.fallback = lead
+        server.default = lead
         publish(server, *answers)
         with await judge(server.base) as result:
             assert hits(result) == {}
@@ -149,10 +149,10 @@ async def test_a_redirect_to_https_in_front_of_all(
     async with serve_pages(make_server_context(certificate)) as site, serve_pages() as front:
         site.base = site.base.replace("127.0.0.1", "localhost")
         publish(site, *paths)
-        site.answers |= {
+        site.pages |= {
             f"/{path}": page(f"<link rel=canonical href={site.base}{path}>") for path in paths
         }
-        front.fallback = lambda request: web.Response(
+        front.default = lambda request: web.Response(
             status=301, headers={"Location": f"{site.base}{request.path[1:]}"}
         )
         ports = tuple(urlsplit(server.base).port or 0 for server in (site, front))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from aiohttp import web
 from page_audits import WORDS, build, finding_of, fix_name, hits, judge, list_pages, page, publish
-from page_server import answer, serve_pages
+from serving import answer, serve_pages
 
 from sitemapreader.audit import AuditOptions, audit
 from sitemapreader.audit.models import AuditInputError
@@ -44,7 +44,7 @@ async def test_old_urls_are_to_lead_to_listed_pages() -> None:
         "fine/2": page(text=f"{WORDS} two"),
         "unlisted": page(text=f"{WORDS} unlisted"),
         "gone": answer(301, Location="/none"),
-        "lost": answer(410),
+        "lost": 410,
         "a/1": answer(301, Location="/"),
         "a/2": answer(302, Location="/"),
         "a/3": page("<meta http-equiv=refresh content='0;url=/'>"),
@@ -54,16 +54,16 @@ async def test_old_urls_are_to_lead_to_listed_pages() -> None:
         "d/1": answer(301, Location="/fine/1"),
         "c": page("<link rel=canonical href=/fine/2>"),
         "moved": answer(301, Location="/unlisted"),
-        "down": answer(503),
+        "down": 503,
     }
     async with serve_pages(**answers) as server:
 
         def soft(request: web.Request) -> Any:
             if request.path.startswith("/d/"):
-                return answers["d/1"](request)
+                return answers["d/1"]
             return answers["b/soft"] if "/b/" in request.path else web.Response(status=404)
 
-        server.fallback = soft
+        server.default = soft
         publish(server, "", "fine/1", "fine/2")
         old = [server.base + path for path in OLD]
         with await judge(server.base, None, was=old, select=WAS) as result:
@@ -106,7 +106,7 @@ async def test_the_old_site_is_given_in_many_ways(tmp_path: Path, kind: str) -> 
     async with serve_pages(**{"": page(), "new": page()}) as server:
         publish(server, "", "new")
         listed = list_pages(server.base, "new", "old")
-        server.answers["/old.xml"] = lambda _: web.Response(
+        server.pages["/old.xml"] = lambda _: web.Response(
             text=listed, content_type="application/xml"
         )
         texts = {
@@ -164,7 +164,7 @@ async def test_a_sample_of_old_urls_gives_rates() -> None:
             assert "of 200 old URLs" in result.format("text")
             assert result.facts.pages.visited == 50
         # a page that is listed and old is visited once
-        assert all(server.asked[f"/{path}"] <= 1 for path in answers)
+        assert all(server.times[f"/{path}"] <= 1 for path in answers)
 
 
 async def test_old_urls_of_several_folders() -> None:
@@ -183,7 +183,7 @@ async def test_old_urls_of_several_folders() -> None:
         ):
             with await judge(server.base, 0, select=WAS, **given) as result:
                 assert {each.reason for each in result.facts.not_run} == {reason}
-        assert "/a/1" not in server.asked
+        assert "/a/1" not in server.times
         with await judge(server.base, None, was=urls, select=WAS) as result:
             assert finding_of(result, "was-to-start").count == 8
 
@@ -226,7 +226,7 @@ async def test_a_staging_site_answers_for_old_urls() -> None:
         publish(live, "old", "new")
         publish(staging, "new")
         text = list_pages(live.base, "new")
-        staging.answers["/sitemap.xml"] = lambda _: web.Response(
+        staging.pages["/sitemap.xml"] = lambda _: web.Response(
             text=text, content_type="application/xml"
         )
         hosts = {live.base.rstrip("/"): staging.base.rstrip("/")}
@@ -234,7 +234,7 @@ async def test_a_staging_site_answers_for_old_urls() -> None:
         with await judge(live.base, None, was=was, select=WAS, map_hosts=hosts) as result:
             assert hits(result) == {"was-lost": [("old", "404")]}
             assert result.facts.urls == 1
-        assert set(live.asked) == {"/sitemap.xml"}
+        assert set(live.times) == {"/sitemap.xml"}
 
 
 @pytest.mark.parametrize(
@@ -252,4 +252,4 @@ async def test_an_old_site_without_urls_is_refused(tmp_path: Path, was: Any, mes
     async with serve_pages() as server:
         with pytest.raises(AuditInputError, match=message):
             await audit(server.base, was=tmp_path / was if isinstance(was, str) else was)
-        assert not server.asked
+        assert not server.times

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from page_audits import build, finding_of, hits, judge, list_pages, page, publish
-from page_server import serve_pages
+from serving import serve_pages
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -21,7 +21,7 @@ from page_audits import (
     page,
     publish,
 )
-from page_server import answer, serve_pages
+from serving import answer, serve_pages
 
 from sitemapreader.audit import audit
 
@@ -47,12 +47,12 @@ async def test_each_rule_hits_what_is_planted() -> None:
     answers: dict[str, Any] = {f"fine/{number}": page() for number in range(12)}
     answers |= {f"soft/{number}": page() for number in range(4)}
     answers |= {
-        "gone": answer(410),
-        "broken": answer(500),
+        "gone": 410,
+        "broken": 500,
         "login": page(text=f"{WORDS} log in"),
         "member": login,
-        "secret": answer(401),
-        "forbidden": answer(403),
+        "secret": 401,
+        "forbidden": 403,
         "soft/none": page(text=f"{WORDS} not found"),
         "moved": answer(301, Location="/fine/1"),
         "slash": answer(301, Location="/slash/"),
@@ -70,7 +70,7 @@ async def test_each_rule_hits_what_is_planted() -> None:
             is_soft = request.path.startswith("/soft/sitemapreader-")
             return answers["soft/none"] if is_soft else web.Response(status=404)
 
-        server.fallback = soft
+        server.default = soft
         listed = [path for path in answers if path not in ("login", "slash/", "dated")]
         publish(server, *listed, "missing", dated="2026-02-01")
         with await judge(server.base) as result:
@@ -121,10 +121,10 @@ async def test_a_sample_gives_rates() -> None:
             html = result.format("html")
             assert "60 of 300 pages were looked at, and 60 could be judged." in html
             assert f"{100 * finding.rate.share:.2g}% (" in result.format("text")
-        asked = sum(count for path, count in server.asked.items() if path.startswith("/p/"))
+        asked = sum(count for path, count in server.times.items() if path.startswith("/p/"))
         assert asked <= 67
         assert server.most_at_once <= OPTIONS.per_host
-        server.asked.clear()
+        server.requested.clear()
         with await judge(server.base, 60, **named) as again:
             assert finding_of(again, "page-not-found").count == finding.count
 
@@ -151,7 +151,7 @@ async def test_visits_that_end_early_are_a_sample() -> None:
         return web.Response(status=404)
 
     async with serve_pages() as server:
-        server.fallback = answer_later
+        server.default = answer_later
         publish(server, *(f"p/{number}" for number in range(400)))
         figures = attrs.evolve(FIGURES, page_seconds=1, page_probes=0)
         with await judge(server.base, figures=figures) as result:
@@ -173,7 +173,7 @@ async def test_no_page_is_visited_without_being_asked() -> None:
         for wrong in (-1, "some", 1.5):
             with pytest.raises(match='pages must be a number of pages or "all"'):
                 await audit(server.base, pages=wrong)  # type: ignore[arg-type]  # a mistake
-        assert "/page" not in server.asked
+        assert "/page" not in server.times
 
 
 async def test_what_is_not_visited_says_nothing(tmp_path: Path) -> None:
@@ -188,7 +188,7 @@ async def test_what_is_not_visited_says_nothing(tmp_path: Path) -> None:
         with await judge(server.base, urls=crawl) as result:
             assert hits(result) == {}
             assert result.facts.pages.not_judged == {"robots": 1}
-        assert "/private/x" not in server.asked
+        assert "/private/x" not in server.times
         with await judge(server.base, figures=attrs.evolve(FIGURES, page_seconds=0)) as result:
             said = {each.rule.code: each.reason for each in result.facts.not_run}
             assert said["page-gone"] == "only 0 of 1 pages could be judged (robots 1, time 1)"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 import pytest
 from page_audits import WORDS, build, hits, judge, list_pages, page, publish
-from page_server import serve_pages
+from serving import serve_pages
 
 from sitemapreader.audit import audit
 from sitemapreader.audit.models import AuditInputError
@@ -28,8 +28,8 @@ async def test_a_newer_date_of_the_same_text_is_false(tmp_path: Path) -> None:
         with await judge(server.base, database=tmp_path / "last.duckdb") as result:
             assert "lastmod-false" not in hits(result)
             assert result.facts.compared_pages is None
-        server.answers["/new"] = page(text="another text")
-        server.answers["/form"] = page("<meta name=nonce content=1>", f"{text}  form <!-- 2 -->")
+        server.pages["/new"] = page(text="another text")
+        server.pages["/form"] = page("<meta name=nonce content=1>", f"{text}  form <!-- 2 -->")
         newer = dict.fromkeys(answers, "2026-02-01T10:00:00Z")
         publish(server, **newer | {"old": "2026-01-05T23:00:00Z"})
         earlier = tmp_path / "last.duckdb"
@@ -73,5 +73,5 @@ async def test_an_earlier_audit_that_is_none(tmp_path: Path, content: bytes | st
     async with serve_pages() as server:
         with pytest.raises(AuditInputError, match="no database of an audit that can be read"):
             await audit(server.base, since_audit=path)
-        assert not server.asked
+        assert not server.times
     assert (path.read_bytes() if path.exists() else None) == before

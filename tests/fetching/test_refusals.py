@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from serving import Answer, read_site, serve_site
+from serving import Answer, serve_site
+from walking import read_site
 
 from sitemapreader.discovery import WELL_KNOWN_PATHS
 from sitemapreader.options import FetchOptions
@@ -42,7 +43,7 @@ async def test_named_sitemaps_and_one_probe_are_enough() -> None:
         site.pages["/robots.txt"] = Answer(f"Sitemap: {site.base}/maps/all.xml".encode())
         read = await read_site(site.base)
         assert site.requested == ["/robots.txt", "/maps/all.xml", "/sitemap.xml"]
-    assert read.codes == {"blocked-by-site"}
+    assert {*read.codes} == {"blocked-by-site"}
 
 
 async def test_plain_403s_are_tried_to_the_end_and_counted() -> None:
@@ -51,6 +52,6 @@ async def test_plain_403s_are_tried_to_the_end_and_counted() -> None:
         site.pages["/"] = Answer(b"<html></html>", 200, HTML)
         read = await read_site(site.base)
         assert len(site.requested) == 2 + len(WELL_KNOWN_PATHS)
-    assert read.codes == {"no-sitemap"}
+    assert {*read.codes} == {"no-sitemap"}
     number = len(WELL_KNOWN_PATHS)
     assert read.value("no-sitemap") == f"{number} of {number} guessed paths answer with 403"

@@ -9,7 +9,7 @@ from typing import Any
 
 from aiohttp import web
 from page_audits import WORDS, build, hits, judge, list_pages, page, publish
-from page_server import answer, serve_pages
+from serving import answer, serve_pages
 
 BASE = "https://example.org/"
 FINE: dict[str, Any] = {f"fine/{number}": page(text=f"{WORDS} {number}") for number in range(8)}
@@ -18,14 +18,14 @@ FINE: dict[str, Any] = {f"fine/{number}": page(text=f"{WORDS} {number}") for num
 async def test_the_status_of_a_redirect_is_told() -> None:
     """Wherever it leads, to an error, in a circle, or to nowhere: the finding begins with it."""
     answers = FINE | {
-        "nowhere": answer(301),
+        "nowhere": 301,
         "mail": answer(302, Location="mailto:me@example.org"),
         "circle": answer(307, Location="/circle"),
         "lost": answer(308, Location="/none"),
         "broken": answer(301, Location="/error"),
         "hop": answer(301, Location="/hop2"),
         "hop2": answer(302, Location="/fine/1"),
-        "error": answer(500),
+        "error": 500,
     }
     async with serve_pages(**answers) as server:
         publish(server, *(path for path in answers if path not in ("hop2", "error")))
@@ -56,7 +56,7 @@ async def test_soft_errors_of_one_section() -> None:
     shop = {f"shop/{number}": page(text=f"{WORDS} thing {number}") for number in range(4)}
     gone = [f"shop/gone{number}" for number in range(5)]
     async with serve_pages(**FINE, **shop) as server:
-        server.fallback = say_no
+        server.default = say_no
         publish(server, *FINE, *shop, *gone)
         with await judge(server.base) as result:
             assert hits(result) == {"page-soft-404": [(path, "") for path in gone]}
@@ -67,7 +67,7 @@ async def test_pages_that_are_made_in_the_browser() -> None:
     shell = page(text="Loading the application, one moment")
     start = {"app/help": page(text=f"{WORDS} help"), "app/about": page(text=f"{WORDS} about")}
     async with serve_pages(**FINE, **start) as server:
-        server.fallback = lambda request: shell if request.path.startswith("/app/") else None
+        server.default = lambda request: shell if request.path.startswith("/app/") else None
         publish(server, *FINE, *start, *(f"app/{number}" for number in range(6)))
         with await judge(server.base) as result:
             assert hits(result) == {}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import pytest
 from aiohttp import web
-from page_server import answer, serve_pages, wall
+from serving import answer, serve_pages
 
 from sitemapreader.errors import FetchError, Redirect
 from sitemapreader.fetch.http import HttpFetcher
@@ -28,13 +28,13 @@ from sitemapreader.pages import visit as visit_module
 from sitemapreader.pages.visit import _visit_of_error
 
 if TYPE_CHECKING:
-    from page_server import PageServer
+    from serving import Site
 
 HTML = "<!doctype html><title>T</title><body><p>a page"
 NETWORK = FetchOptions(max_attempts=1, host_pause_seconds=0.05)
 
 
-async def visit(server: PageServer, *paths: str, **arguments: Any) -> dict[str, PageVisit]:
+async def visit(server: Site, *paths: str, **arguments: Any) -> dict[str, PageVisit]:
     """Visit paths of a server; return the visits by path."""
     urls = [server.base + path for path in paths]
     arguments = {"network": NETWORK, **arguments}
@@ -55,9 +55,7 @@ async def test_answers() -> None:
 
     redirect = answer(301, Location="/page")
     pdf = web.Response(body=b"%PDF", content_type="application/pdf")
-    async with serve_pages(
-        page=tagged, old=redirect, gone=answer(410), pdf=lambda _: pdf
-    ) as server:
+    async with serve_pages(page=tagged, old=redirect, gone=410, pdf=lambda _: pdf) as server:
         found = await visit(server, "page", "old", "gone", "none", "pdf")
     assert {path: each.status for path, each in found.items()} == {
         "page": 200, "old": 200, "gone": 410, "none": 404, "pdf": 200
@@ -74,7 +72,7 @@ async def test_answers() -> None:
     assert old.final_url == f"{server.base}page"
     assert found["pdf"].facts is not None
     assert found["pdf"].facts.text_hash is None
-    assert server.methods.keys() == {"GET"}
+    assert server.methods == {"GET"}
 
 
 async def test_redirects_are_followed_as_far_as_search_engines_do() -> None:
@@ -101,7 +99,7 @@ COOKIE = {"Location": "/circle", "Set-Cookie": "a=1"}
 
 SAYS_NOTHING: dict[str, tuple[Any, NotJudged | None]] = {
     "wall": (answer(403, cf_mitigated="challenge"), NotJudged.PROTECTION),
-    "akamai": (wall(403, "", server="AkamaiGHost"), NotJudged.PROTECTION),
+    "akamai": (answer(403, server="AkamaiGHost"), NotJudged.PROTECTION),
     "vercel": (answer(429, x_vercel_mitigated="challenge"), NotJudged.PROTECTION),
     "busy": (answer(503, Retry_After="1"), NotJudged.ASKED_TO_WAIT),
     "cookies": (lambda _: web.Response(status=302, headers=COOKIE), NotJudged.COOKIES),
@@ -109,7 +107,7 @@ SAYS_NOTHING: dict[str, tuple[Any, NotJudged | None]] = {
     "robots": (answer(302, Location="/private/x"), NotJudged.ROBOTS),
     "circle": (answer(302, Location="/circle"), None),
     **{str(status): (answer(status), None) for status in (401, 403, 500)},
-    "429": (answer(429), NotJudged.ASKED_TO_WAIT),
+    "429": (429, NotJudged.ASKED_TO_WAIT),
 }
 
 
@@ -132,11 +130,11 @@ async def test_robots_and_crawl_delay() -> None:
         found = await visit(server, "page", "private/x", "a", "b", "c")
         assert loop.time() - began >= 3 * 0.05
         assert found["private/x"].not_judged is NotJudged.ROBOTS
-        assert server.asked == {"/robots.txt": 1, "/page": 1, "/a": 1, "/b": 1, "/c": 1}
-    async with serve_pages(page=HTML, **{"robots.txt": answer(500)}) as server:
+        assert server.times == {"/robots.txt": 1, "/page": 1, "/a": 1, "/b": 1, "/c": 1}
+    async with serve_pages(page=HTML, **{"robots.txt": 500}) as server:
         found = await visit(server, "page")
         assert found["page"].not_judged is NotJudged.ROBOTS
-        assert "/page" not in server.asked
+        assert "/page" not in server.times
 
 
 async def test_a_fault_is_asked_again_at_the_end() -> None:
@@ -151,7 +149,7 @@ async def test_a_fault_is_asked_again_at_the_end() -> None:
     async with serve_pages(flaky=flaky, down=flaky, fine=HTML) as server:
         found = await visit(server, "flaky", "down", *(f"fine?{i}" for i in range(12)))
     assert (found["flaky"].status, found["down"].status) == (200, 500)
-    assert (server.asked["/flaky"], server.asked["/down"], server.asked["/fine"]) == (2, 2, 12)
+    assert (server.times["/flaky"], server.times["/down"], server.times["/fine"]) == (2, 2, 12)
 
 
 async def test_many_faults_are_no_failure_of_the_host() -> None:
@@ -159,12 +157,12 @@ async def test_many_faults_are_no_failure_of_the_host() -> None:
     network = attrs.evolve(NETWORK, max_attempts=3, retry_wait_seconds=0.001)
     bad = [f"bad{number}" for number in range(20)]
     paths = [each for n, name in enumerate(bad) for each in (f"a{n}", name, f"b{n}")]
-    answers = {path: answer(500) if path in bad else HTML for path in paths}
+    answers = {path: 500 if path in bad else HTML for path in paths}
     async with serve_pages(**answers) as server:
         found = await visit(server, *paths, network=network)
     assert {path for path in paths if found[path].status == 500} == set(bad)
     assert all(each.not_judged is None for each in found.values())
-    assert {server.asked[f"/{path}"] for path in bad} == {2 * 3}
+    assert {server.times[f"/{path}"] for path in bad} == {2 * 3}
 
 
 async def test_time_ends_before_a_second_visit() -> None:
@@ -183,7 +181,7 @@ async def test_time_ends_before_a_second_visit() -> None:
     async with serve_pages(page=HTML) as server:
         found = await visit(server, "page", "other", seconds=0.0)
     assert {each.not_judged for each in found.values()} == {NotJudged.TIME}
-    assert not server.asked
+    assert not server.times
 
 
 def endless(start: str, unit: str, *, is_gzip: bool = False) -> Any:
@@ -233,7 +231,7 @@ async def test_leaving_early_cancels_what_is_under_way() -> None:
                 async for each in visits:
                     assert each.status == 200
                     break
-        assert server.asked["/page"] < 20
+        assert server.times["/page"] < 20
         names = [task.get_coro().__qualname__ for task in asyncio.all_tasks()]  # type: ignore[union-attr]  # a coroutine
         assert "_Visits.visit" not in names
 

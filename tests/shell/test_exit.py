@@ -17,7 +17,6 @@ import package
 import pytest
 from aiohttp import web
 from commands import (
-    answer_for,
     open_dead_pipe,
     run,
     run_code,
@@ -262,7 +261,7 @@ def test_a_file_of_yesterday_outlives_a_bad_day(
 ) -> None:
     """A site that is down or has lost its sitemap leaves the file as it was, and that is said."""
     output = tmp_path / name
-    with serving(answer_for({"/": b"<p>nothing"})) as (barren,):
+    with serving({"/": b"<p>nothing"}) as (barren,):
         for source, code in ((DOWN, 4), (barren, 1)):
             for is_there in (True, False):
                 output.write_text("yesterday", "utf-8") if is_there else output.unlink()

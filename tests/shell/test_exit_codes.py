@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import package
 import pytest
-from commands import answer_for, run, serving, urlset
+from commands import run, serving, urlset
+from serving import Site
 from walking import ROBOTS, fault, index, walk_all
 from walking import urlset as small_urlset
 
@@ -139,7 +140,7 @@ def test_the_exit_code(
     last: str,
 ) -> None:
     """The exit code follows the rule, and the last line says what it means."""
-    with serving(answer_for(pages)) as (url,):
+    with serving(pages) as (url,):
         path = next((word for word in options if word.startswith("/")), "")
         words = [word for word in options if not word.startswith("/")]
         done = run(command, url + path, *words)
@@ -151,9 +152,9 @@ def test_the_exit_code(
 def test_nothing_fetched_is_the_same_in_each_command(command: str) -> None:
     """A dead host is 4 and an empty site 1, whichever command asks."""
     assert run(command, "http://127.0.0.1:9/").returncode == 4
-    with serving(answer_for({})) as (url,):
+    with serving({}) as (url,):
         assert run(command, url).returncode == 1
-    with serving(answer_for({})) as (url,):
+    with serving({}) as (url,):
         assert run(command, url, "http://127.0.0.1:9/").returncode == 1
 
 
@@ -168,7 +169,7 @@ def test_each_failed_site_is_named() -> None:
     }
 
     async def answer(request: web.Request) -> web.StreamResponse:
-        return await answer_for(pages[request.host.partition(":")[0]])(request)
+        return await Site(pages=pages[request.host.partition(":")[0]]).answer(request)
 
     with serving(answer, list(pages)) as urls:
         dead = "http://127.0.0.9:9/"
@@ -193,7 +194,7 @@ def test_what_nobody_wants_is_no_failure(tmp_path: Path, words: tuple[str, ...])
     """A run whose filters hold everything back is complete, says so, and writes its empty list."""
     file = tmp_path / "day.txt"
     file.write_text("of yesterday\n", "utf-8")
-    with serving(answer_for({"/sitemap.xml": urlset(3)})) as (url,):
+    with serving({"/sitemap.xml": urlset(3)}) as (url,):
         done = run(url, *words, "-o", str(file))
     assert (done.returncode, file.read_text("utf-8")) == (0, "")
     assert done.stderr.splitlines()[-1] == "sitemapreader: held back as asked: 3 URLs"
@@ -230,7 +231,7 @@ async def answer(request: web.Request) -> web.StreamResponse:
     if request.path == "/slow.xml":
         await asyncio.sleep(60)
     pages = {"/top.xml": index("HOST/quick.xml", "HOST/slow.xml"), "/quick.xml": urlset(2, "HOST")}
-    return await answer_for(pages)(request)
+    return await Site(pages=pages).answer(request)
 
 
 def test_the_time_of_a_run() -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import package
 import pytest
-from commands import allow, answer_for, run, serving, urlset, write_program
+from commands import allow, run, serving, urlset, write_program
 
 from sitemapreader.cli.commands import COMMANDS, Command
 
@@ -134,7 +134,7 @@ def test_an_example_works(line: str, workplace: Path) -> None:
         f"/{path.relative_to(SITE)}": path.read_bytes().replace(b"https://www.example.org", b"HOST")
         for path in SITE.rglob("*.*")
     }
-    with serving(answer_for(pages)) as (url,):
+    with serving(pages) as (url,):
         meant = make_runnable(line, url, workplace)
         known = {path.name for path in workplace.iterdir()}
         done = subprocess.run(

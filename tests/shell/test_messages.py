@@ -13,7 +13,7 @@ import package
 import pytest
 from aiohttp import web
 from certificates import make_server_context, write_certificate
-from commands import allow, answer_for, run, run_shell, serving, urlset
+from commands import allow, run, run_shell, serving, urlset
 
 from sitemapreader.cli.commands import COMMANDS
 from sitemapreader.cli.parser import _NAMES, name_options
@@ -109,7 +109,7 @@ def test_errors_are_counted(tmp_path: Path) -> None:
 
 def test_a_staging_server_that_forbids_everything() -> None:
     """Fifteen guesses that robots.txt forbids are not fifteen lines."""
-    with serving(answer_for({"/robots.txt": b"User-agent: *\nDisallow: /\n"})) as (url,):
+    with serving({"/robots.txt": b"User-agent: *\nDisallow: /\n"}) as (url,):
         done = run(url)
     (said,) = (line for line in done.stderr.splitlines() if " robots-disallowed: " in line)
     assert "(and 14 more): allow it, or pass --no-robots" in said

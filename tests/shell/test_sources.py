@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import package
 import pytest
-from commands import answer_for, index, run, serving, urlset
+from commands import run, serving, urlset
+from serving import Site
+from walking import index
 
 import sitemapreader
 from sitemapreader import SiteTask, walk_many_sync, walk_sync
@@ -148,7 +150,7 @@ READERS: list[Callable[[str], list[str]]] = [
 @pytest.mark.parametrize("read", READERS)
 def test_a_feed_is_a_feed_everywhere(read: Callable[[str], list[str]]) -> None:
     """The URL of a feed gives its items, and not the site, wherever it is written."""
-    with serving(answer_for(FEED)) as (url,):
+    with serving(FEED) as (url,):
         assert read(f"{url}/feed/") == ["https://example.org/1", "https://example.org/2"]
         assert len(read(f"{url}/news/")) == 9
 
@@ -165,7 +167,7 @@ ARCHIVE = {
 @pytest.mark.parametrize("path", ["/2026/", "/2026", "/2026/11/22/"])
 def test_a_folder_leads_to_the_site(page: object, path: str) -> None:
     """A path with any page or none gives what `walk` gives for it, in the shell and in a table."""
-    with serving(answer_for({**ARCHIVE, path: page})) as (url,):
+    with serving({**ARCHIVE, path: page}) as (url,):
         expected = sorted(walk_locs(url + path))
         done = run(url + path, "-q")
         table = sitemapreader.to_dataframe(url + path)["loc"]
@@ -180,8 +182,9 @@ def test_a_folder_leads_to_the_site(page: object, path: str) -> None:
 )
 def test_what_is_no_folder(page: int, path: str, code: int) -> None:
     """A sitemap that is missing, a login and a dead line are failures, and nothing is searched."""
-    asked: list[str] = []
-    with serving(answer_for({**ARCHIVE, path: page}, asked)) as (url,):
+    site = Site(pages={**ARCHIVE, path: page})
+    asked = site.requested
+    with serving(site.answer) as (url,):
         done = run(url + path, "-m", "5")
     assert (done.returncode, done.stdout) == (code, "")
     assert set(asked) == {path}
@@ -189,8 +192,9 @@ def test_what_is_no_folder(page: int, path: str, code: int) -> None:
 
 def test_the_kind_can_be_forced() -> None:
     """--site searches at once, and --sitemap never."""
-    asked: list[str] = []
-    with serving(answer_for(ARCHIVE, asked)) as (url,):
+    site = Site(pages=dict(ARCHIVE))
+    asked = site.requested
+    with serving(site.answer) as (url,):
         forced = run(f"{url}/2026/", "-q", "--site")
         assert "/2026/" not in asked
         alone = run(f"{url}/2026/", "-q", "--sitemap")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import package
 import pytest
-from commands import answer_for, run, serving
+from commands import run, serving
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -80,7 +80,7 @@ def test_tree_in_json(tmp_path: Path) -> None:
 @pytest.mark.parametrize("pages", [{"/": b"<!doctype html>"}, {}])
 def test_the_tree_of_a_site_without_sitemaps_is_short(pages: dict[str, object]) -> None:
     """Paths that were only guessed are counted in one line."""
-    with serving(answer_for(pages)) as (url,):
+    with serving(pages) as (url,):
         done = run("tree", url, "-q")
     lines = done.stdout.splitlines()
     assert lines[0] == url

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING
 import package
 import pytest
 from aiohttp import web
-from commands import allow, answer_for, index, run, serving, start, urlset
+from commands import allow, run, serving, start, urlset
+from serving import Site
+from walking import index
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -52,10 +54,11 @@ def test_limit(tmp_path: Path) -> None:
 
 def test_limit_stops_the_network() -> None:
     """Once the limit is reached, nothing more is asked for."""
-    asked: list[str] = []
     names = [f"/{number}.xml" for number in range(500)]
     pages = {"/index.xml": index(*(f"HOST{name}" for name in names))}
-    with serving(answer_for(pages | dict.fromkeys(names, urlset(10)), asked)) as (url,):
+    site = Site(pages=pages | dict.fromkeys(names, urlset(10)))
+    asked = site.requested
+    with serving(site.answer) as (url,):
         done = run(f"{url}/index.xml", "-q", "--limit", "5")
     assert (done.returncode, len(done.stdout.split())) == (0, 5)
     assert len(asked) < 100
@@ -91,7 +94,6 @@ def test_any_locale(tmp_path: Path) -> None:
 
 def test_robots_feeds_and_probes() -> None:
     """--no-robots, --feeds and --probe do what `discover` and `walk` have them for."""
-    asked: list[str] = []
     link = b'<!doctype html><link rel="alternate" type="application/rss+xml" href="/feed">'
     pages = {
         "/robots.txt": b"User-agent: *\nDisallow: /sitemap\nDisallow: /news",
@@ -99,7 +101,9 @@ def test_robots_feeds_and_probes() -> None:
         "/": link,
         "/feed": b"<rss><channel><item><link>http://a.example/post</link></item></channel></rss>",
     }
-    with serving(answer_for(pages, asked)) as (url,):
+    site = Site(pages=dict(pages))
+    asked = site.requested
+    with serving(site.answer) as (url,):
         assert run(url, "-q").returncode == 1
         assert len(run(url, "-q", "--no-robots").stdout.split()) == 2
         assert run(url, "-q", "--feeds").stdout == "http://a.example/post\n"
@@ -131,7 +135,7 @@ YEARS = {
 @pytest.mark.parametrize("command", ["urls", "tree"])
 def test_follow(command: str, words: tuple[str, ...], years: set[str], left_out: int) -> None:
     """Children are chosen by their URL, and what was left out is counted and no failure."""
-    with serving(answer_for(YEARS)) as (url,):
+    with serving(YEARS) as (url,):
         done = run(command, url, *words)
     assert done.returncode == 0
     if command == "urls":
@@ -144,7 +148,7 @@ def test_follow(command: str, words: tuple[str, ...], years: set[str], left_out:
 def test_follow_and_a_state(tmp_path: Path) -> None:
     """What was not followed comes once it is followed, although the index is unchanged."""
     state = str(tmp_path / "site.db")
-    with serving(answer_for(YEARS)) as (url,):
+    with serving(YEARS) as (url,):
         first = run(url, "-q", "--state", state, "--no-follow", "2026")
         second = run(url, "-q", "--state", state)
     assert (len(first.stdout.split()), len(second.stdout.split())) == (8, 2)

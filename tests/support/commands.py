@@ -9,16 +9,18 @@ import sys
 import tempfile
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import launcher
-from aiohttp import web
 from launcher import Run, launch, open_run, run_here, write_stand_in
+from serving import Site, listen
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+
+    from aiohttp import web
 
     Answer = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -161,53 +163,23 @@ def running(loop: asyncio.AbstractEventLoop) -> Iterator[None]:
 
 
 @contextmanager
-def serving(answer: Answer, hosts: Sequence[str] = ("127.0.0.1",)) -> Iterator[list[str]]:
-    """Serve what `answer` gives at some addresses; give their URLs."""
-    loop = asyncio.new_event_loop()
-    app = web.Application()
-    app.router.add_get("/{tail:.*}", answer)
-    runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1, handler_cancellation=True)
-    loop.run_until_complete(runner.setup())
-    for host in hosts:
-        loop.run_until_complete(web.TCPSite(runner, host, 0).start())
+def serving(
+    answer: Answer | Mapping[str, Any], hosts: Sequence[str] = ("127.0.0.1",)
+) -> Iterator[list[str]]:
+    """Serve pages by their path, or what `answer` gives, at some addresses; give their URLs."""
+    if not callable(answer):
+        answer = Site(pages=dict(answer)).answer
+    loop, servers = asyncio.new_event_loop(), AsyncExitStack()
     try:
+        urls = [
+            loop.run_until_complete(servers.enter_async_context(listen(answer, host)))
+            for host in hosts
+        ]
         with running(loop):
-            yield ["http://{}:{}".format(*address[:2]) for address in runner.addresses]
+            yield urls
     finally:
-        loop.run_until_complete(runner.cleanup())
+        loop.run_until_complete(servers.aclose())
         loop.close()
-
-
-def answer_for(pages: Mapping[str, object], asked: list[str] | None = None) -> Answer:
-    """Return what answers for a site.
-
-    Args:
-        pages: path -> bytes, in which HOST is the origin, a status, or 0 for a closed connection;
-            others answer 404.
-        asked: the paths that were asked for are added to it.
-    """
-
-    async def answer(request: web.Request) -> web.StreamResponse:
-        if asked is not None:
-            asked.append(request.path)
-        page = pages.get(request.path, 404)
-        if isinstance(page, int):
-            if not page and request.transport is not None:
-                request.transport.close()
-            return web.Response(status=page or 500, text="no")
-        assert isinstance(page, bytes)
-        if not page.startswith(b"\x1f\x8b"):
-            page = page.replace(b"HOST", f"http://{request.host}".encode())
-        kind = "text/html" if b"<!doctype" in page else "application/octet-stream"
-        return web.Response(body=page, content_type=kind)
-
-    return answer
-
-
-def index(*locs: str) -> bytes:
-    """Write a sitemap index."""
-    records = "".join(f"<sitemap><loc>{loc}</loc></sitemap>" for loc in locs)
-    return f"<sitemapindex>{records}</sitemapindex>".encode()
 
 
 def allow(*urls: str) -> list[str]:

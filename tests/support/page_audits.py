@@ -12,7 +12,7 @@ from sitemapreader.options import FetchOptions
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from page_server import PageServer
+    from serving import Site
 
     from sitemapreader.audit import Audit, Row
 
@@ -36,17 +36,17 @@ def list_pages(base: str, *paths: str, **lastmods: str) -> str:
     return f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{records}</urlset>'
 
 
-def publish(server: PageServer, *paths: str, robots: str = "", **lastmods: str) -> None:
+def publish(server: Site, *paths: str, robots: str = "", **lastmods: str) -> None:
     """Serve a sitemap with some pages, and the robots.txt that names it."""
     sitemap = list_pages(server.base, *paths, **lastmods)
-    server.answers["/sitemap.xml"] = lambda _: web.Response(
+    server.pages["/sitemap.xml"] = lambda _: web.Response(
         text=sitemap, content_type="application/xml"
     )
     named = f"{robots}\nSitemap: {server.base}sitemap.xml\n"
-    server.answers["/robots.txt"] = lambda _: web.Response(text=named)
+    server.pages["/robots.txt"] = lambda _: web.Response(text=named)
 
 
-def fix_name(server: PageServer) -> dict[str, Any]:
+def fix_name(server: Site) -> dict[str, Any]:
     """Let a server have a name of its own, so that samples do not depend on its port.
 
     Returns the arguments by which an audit finds it there.

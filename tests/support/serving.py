@@ -1,7 +1,8 @@
-"""A site on a real server on loopback, whose pages may change their mind; and walks over it."""
+"""A site on a real server on loopback, whose pages may change their mind."""
 
 from __future__ import annotations
 
+import inspect
 from collections import Counter
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -9,17 +10,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import attrs
 from aiohttp import web
 
-from sitemapreader.models import UrlEntry
-from sitemapreader.walker import walk
-
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
     from contextlib import AbstractAsyncContextManager
     from ssl import SSLContext
-
-    from sitemapreader.models import Event
-    from sitemapreader.outcomes import Document
-    from sitemapreader.report import Report
 
 
 @attrs.frozen
@@ -31,8 +25,11 @@ class Answer:
     headers: Mapping[str, str] = attrs.field(factory=dict)
 
 
-Page: TypeAlias = "Answer | bytes | int | str | Callable[[web.Request], Awaitable[Answer]]"
-"""An answer, a body, a status, where a redirect leads, or what decides it."""
+Page: TypeAlias = (
+    "Answer | bytes | int | str | web.StreamResponse | Callable[[web.Request], Any] | None"
+)
+"""An answer, a body (HOST in it is the origin), a status (0: the line is closed), where one is led
+(`/` or `http`), the text of a page, what decides it, or nothing (404)."""
 
 
 @attrs.define
@@ -40,9 +37,10 @@ class Site:
     """The site that is served: where it is, what it has, and what it was asked for."""
 
     base: str = ""
-    pages: dict[str, Page] = attrs.field(factory=dict)
+    pages: dict[str, Any] = attrs.field(factory=dict)
     default: Page = 404
     requested: list[str] = attrs.field(factory=list)
+    methods: set[str] = attrs.field(factory=set)
     running: int = 0
     most_at_once: int = 0
 
@@ -54,11 +52,15 @@ class Site:
     async def answer(self, request: web.Request) -> web.StreamResponse:
         """Answer a request, and count it until all is sent."""
         self.requested.append(request.path)
+        self.methods.add(request.method)
         self.running += 1
         self.most_at_once = max(self.most_at_once, self.running)
         try:
             page = self.pages.get(request.path, self.default)
-            response = _make_response(await page(request) if callable(page) else page)
+            while callable(page):
+                page = page(request)
+                page = await page if inspect.isawaitable(page) else page
+            response = _make_response(page, request)
             await response.prepare(request)
             await response.write_eof()
         finally:
@@ -66,14 +68,24 @@ class Site:
         return response
 
 
-def _make_response(page: Answer | bytes | float | str) -> web.StreamResponse:
-    if isinstance(page, Answer):
-        return web.Response(body=page.body, status=page.status, headers=dict(page.headers))
-    if isinstance(page, bytes):
-        return web.Response(body=page, content_type="application/octet-stream")
-    if isinstance(page, str):
-        return web.Response(status=301, headers={"Location": page})
-    return web.Response(status=int(page))
+def _make_response(page: Any, request: web.Request) -> web.StreamResponse:
+    match page:
+        case Answer():
+            return web.Response(body=page.body, status=page.status, headers=dict(page.headers))
+        case bytes():
+            if not page.startswith(b"\x1f\x8b"):
+                page = page.replace(b"HOST", f"http://{request.host}".encode())
+            kind = "text/html" if b"<!doctype" in page else "application/octet-stream"
+            return web.Response(body=page, content_type=kind)
+        case str() if page.startswith(("/", "http")):
+            return web.Response(status=301, headers={"Location": page})
+        case str():
+            return web.Response(text=page, content_type="text/html")
+        case web.StreamResponse():
+            return page
+    if page == 0 and request.transport is not None:
+        request.transport.close()
+    return web.Response(status=page or (404 if page is None else 500))
 
 
 @asynccontextmanager
@@ -95,6 +107,20 @@ def serve(
 
 
 @asynccontextmanager
+async def serve_pages(secure: SSLContext | None = None, /, **pages: Page) -> AsyncIterator[Site]:
+    """Serve pages by their names; the base URL ends with a slash."""
+    site = Site(pages={f"/{name}": page for name, page in pages.items()})
+    async with listen(site.answer, secure=secure) as base:
+        site.base = f"{base}/"
+        yield site
+
+
+def answer(status: int, **headers: str) -> Answer:
+    """Make an answer of a status and headers, whose names are written with `_`."""
+    return Answer(b"", status, {name.replace("_", "-"): text for name, text in headers.items()})
+
+
+@asynccontextmanager
 async def listen(
     answer: Callable[[web.Request], Awaitable[web.StreamResponse]],
     address: str = "127.0.0.1",
@@ -103,7 +129,9 @@ async def listen(
     """Answer requests on a port of loopback; give the server's base URL."""
     application = web.Application()
     application.router.add_route("*", "/{path:.*}", answer)
-    runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)
+    runner = web.AppRunner(
+        application, access_log=None, shutdown_timeout=0.1, handler_cancellation=True
+    )
     await runner.setup()
     try:
         await web.TCPSite(runner, address, 0, ssl_context=secure).start()
@@ -111,34 +139,3 @@ async def listen(
         yield f"http{'s' if secure else ''}://{host}:{port}"
     finally:
         await runner.cleanup()
-
-
-@attrs.frozen
-class Reading:
-    """What came of a walk over real sockets."""
-
-    locs: list[str]
-    report: Report
-
-    @property
-    def codes(self) -> set[str]:
-        """The codes of all Issues."""
-        return {str(code) for code, number in self.report.counts.items() if number}
-
-    def value(self, code: str) -> str:
-        """Return what the first Issue of a code says."""
-        return next(issue.value or "" for issue in self.report.issues if issue.code == code)
-
-    def document(self, path: str) -> Document:
-        """Return the outcome of a path; it must have exactly one."""
-        (found,) = [each for each in self.report.documents if each.url.endswith(path)]
-        return found
-
-
-async def read_site(site: str | None, **arguments: Any) -> Reading:
-    """Walk over a site to the end."""
-    events: list[Event] = []
-    async with walk(site, **arguments) as entries:
-        async for event in entries.events():
-            events.append(event)  # noqa: PERF401 (an async comprehension hides the loop)
-    return Reading([event.loc for event in events if isinstance(event, UrlEntry)], entries.report)

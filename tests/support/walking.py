@@ -83,9 +83,13 @@ class Walked:
         return str(document.status), document.reason
 
     def document(self, url: str) -> Document:
-        """Return the outcome of a document; it must have exactly one."""
-        (document,) = [each for each in self.report.documents if each.url == url]
+        """Return the outcome of a URL, or of a path; it must have exactly one."""
+        (document,) = [each for each in self.report.documents if each.url.endswith(url)]
         return document
+
+    def value(self, code: str) -> str:
+        """Return what the first Issue of a code says."""
+        return next(issue.value or "" for issue in self.report.issues if issue.code == code)
 
 
 def at_once(db: Path | str) -> State:
@@ -95,10 +99,14 @@ def at_once(db: Path | str) -> State:
 
 async def walk_all(pages: Mapping[str, Any], site: str | None = SITE, **arguments: Any) -> Walked:
     """Walk over pages in memory to the end."""
-    fetcher = MemoryFetcher(pages)
+    return await read_site(site, fetcher=MemoryFetcher(pages), **arguments)
+
+
+async def read_site(site: str | None, **arguments: Any) -> Walked:
+    """Walk over a site to the end."""
     events: list[Event] = []
-    async with walk(site, fetcher=fetcher, **arguments) as entries:
+    async with walk(site, **arguments) as entries:
         async for event in entries.events():
             events.append(event)  # noqa: PERF401 (an async comprehension hides the loop)
     locs = [event.loc for event in events if isinstance(event, UrlEntry)]
-    return Walked(locs, events, entries.report, fetcher.requested)
+    return Walked(locs, events, entries.report, getattr(arguments.get("fetcher"), "requested", []))

@@ -8,8 +8,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from serving import Answer, Site, read_site, serve_site
-from walking import ROBOTS, SITE, fault, index, status, urlset, walk_all
+from serving import Answer, Site, serve_site
+from walking import ROBOTS, SITE, fault, index, read_site, status, urlset, walk_all
 
 from sitemapreader.errors import FetchError
 from sitemapreader.issues import IssueCode

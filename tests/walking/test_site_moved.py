@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from serving import Answer, Reading, Site, read_site, serve_site
-from walking import index, urlset
+from serving import Answer, Site, serve_site
+from walking import Walked, index, read_site, urlset
 
 from sitemapreader.discovery import WELL_KNOWN_PATHS
 from sitemapreader.options import FetchOptions
@@ -36,7 +36,7 @@ def fill(new: Site, base: str, *, name: str = "/maps/index.xml") -> None:
     }
 
 
-async def read_moved(to: str, old: Site, new: Site, status: int = 301, **more: object) -> Reading:
+async def read_moved(to: str, old: Site, new: Site, status: int = 301, **more: object) -> Walked:
     old.pages["/"] = move(to, status)
     return await read_site(old.base, options=allow(new), **more)
 
@@ -52,7 +52,7 @@ async def test_the_search_goes_on_where_the_page_is_now(status: int, hosts: str)
         assert read.locs == [f"{base}/1", f"{base}/2"]
         assert new.times["/"] == 1  # its page is not read once more
         assert len(old.requested) == 2 + len(WELL_KNOWN_PATHS)
-    assert read.codes == {"site-moved"}
+    assert {*read.codes} == {"site-moved"}
     (issue,) = read.report.issues
     assert (issue.url, issue.sitemap) == (f"{base}/", old.base)
     assert read.report.complete
@@ -65,7 +65,7 @@ async def test_another_origin_of_the_same_site_is_no_move(status: int) -> None:
         fill(new, new.base)
         read = await read_moved(f"{new.base}/", old, new, status)
         assert read.locs == [f"{new.base}/1", f"{new.base}/2"]
-    assert read.codes == set()
+    assert {*read.codes} == set()
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ async def test_a_login_or_a_parking_page_is_no_new_place(target: str, status: in
         read = await read_moved(f"{base}{target}", old, new, status)
         assert read.locs == []
         assert set(new.requested) <= {"/robots.txt", target.partition("?")[0]}
-    assert read.codes == {"no-sitemap"}
+    assert {*read.codes} == {"no-sitemap"}
 
 
 async def test_moves_in_a_circle_end() -> None:
@@ -93,7 +93,7 @@ async def test_moves_in_a_circle_end() -> None:
         new.pages["/robots.txt"] = move(f"{old.base}/robots.txt")
         read = await read_moved(f"{base}/", old, new)
         assert len(old.requested) + len(new.requested) < 5 * len(WELL_KNOWN_PATHS)
-    assert {"site-moved", "no-sitemap"} <= read.codes
+    assert {"site-moved", "no-sitemap"} <= {*read.codes}
 
 
 async def test_a_private_address_is_not_searched() -> None:
@@ -104,4 +104,4 @@ async def test_a_private_address_is_not_searched() -> None:
         read = await read_site(old.base)
         assert new.requested == []
     assert read.locs == []
-    assert {"blocked-port", "no-sitemap"} <= read.codes or "blocked-address" in read.codes
+    assert {"blocked-port", "no-sitemap"} <= {*read.codes} or "blocked-address" in read.codes

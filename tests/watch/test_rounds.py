@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from clock import DAY, SetClock
-from serving import Answer, read_site, serve_site
-from walking import ROBOTS, SITE, Pages, index, status, urlset, walk_all
+from serving import Answer, serve_site
+from walking import ROBOTS, SITE, Pages, index, read_site, status, urlset, walk_all
 
 from sitemapreader import State, walk, walk_many
 from sitemapreader.fetch.local import MemoryFetcher
