@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import package
 import pytest
 from certificates import believe, make_server_context, write_certificate
-from faults import DOCUMENT, ROUTES, FaultServer, Line, Request, head
+from faults import DOCUMENT, ROUTES, FaultServer, Line, Request, Step, always, answered, head
 from serving import Answer, Site, serve_site
 from walking import urlset
 
@@ -73,16 +73,12 @@ def test_one_fetcher_belongs_to_one_event_loop() -> None:
 
 async def test_cookies_are_not_kept(server: FaultServer) -> None:
     """One document's cookies do not go along with the next request."""
-
-    async def set_cookie(line: Line, request: Request) -> None:
-        del request
-        await line.send(head("200 OK", "Set-Cookie: a=b; Path=/", length=0))
-
+    cookie = head("200 OK", "Set-Cookie: a=b; Path=/", length=0)
     base = server.base.replace("127.0.0.1", "localhost")  # of an address, no jar keeps cookies
     async with HttpFetcher() as fetcher:
         fetcher.trust(base)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setitem(ROUTES, "cookie", set_cookie)
+            patch.setitem(ROUTES, "cookie", always(cookie))
             await fetch(fetcher, f"{base}/cookie")
         await fetch(fetcher, f"{base}/ok")
     assert "cookie" not in server.requests[1].headers
@@ -107,9 +103,9 @@ async def test_a_proxy_is_asked_for_everything(server: FaultServer) -> None:
     """Requests go to the proxy, by full URL; its own address needs no leave."""
     paths: list[str] = []
 
-    async def stand_in(line: Line, request: Request) -> None:
+    def stand_in(request: Request) -> list[Step]:
         paths.append(request.path)
-        await line.answer()
+        return answered()
 
     async with HttpFetcher(FetchOptions(proxy=server.base)) as fetcher:
         with pytest.MonkeyPatch.context() as patch:

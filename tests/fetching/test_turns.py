@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 from faults import FaultServer
-from timing import Clock
 
 from sitemapreader.errors import FetchError
 from sitemapreader.fetch import hosts as politeness
@@ -22,6 +21,16 @@ if TYPE_CHECKING:
 
 PATIENT = 60
 """Seconds for what comes at once, on any machine."""
+
+
+class Clock:
+    """A clock that a test sets, in place of the module `time`."""
+
+    now = 1_000.0
+
+    def monotonic(self) -> float:
+        """Return the time that was set."""
+        return self.now
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import package
-from faults import FaultServer, Line, Request, route
+from faults import ROUTES, FaultServer, Request, Step, answered
 from walking import index
 
 from sitemapreader import FetchOptions, HttpFetcher, discover, walk, walk_sync
@@ -58,19 +58,17 @@ CHILDREN = {
 async def run_servers() -> None:
     """Print two addresses, of a site and of one that is too busy to show its robots.txt."""
 
-    @route("index")
-    async def list_children(line: Line, request: Request) -> None:
-        path = CHILDREN[request.path.rpartition("/")[2]]
-        await line.answer(index(*{"/" + path.format(n=n) for n in range(4)}))
+    def list_children(request: Request) -> list[Step]:
+        path = CHILDREN[request.last]
+        return answered(index(*{"/" + path.format(n=n) for n in range(4)}))
 
-    @route("robots.txt")
-    async def name_the_sitemaps(line: Line, _: Request) -> None:
-        base = line.server.base
-        if line.server is busy:
-            await line.answer(b"", "503 No")
-        else:
-            await line.answer(f"Sitemap: {base}/index/good\nSitemap: {base}/status/404".encode())
+    def name_the_sitemaps(request: Request) -> list[Step]:
+        base = f"http://{request.headers['host']}"
+        if base == busy.base:
+            return answered(b"", "503 No")
+        return answered(f"Sitemap: {base}/index/good\nSitemap: {base}/status/404".encode())
 
+    ROUTES.update({"index": list_children, "robots.txt": name_the_sitemaps})
     async with FaultServer() as site, FaultServer() as busy:
         print(site.base, busy.base, flush=True)  # noqa: T201 (the client reads it)
         await asyncio.Event().wait()

@@ -1,4 +1,4 @@
-"""Certificates that are no good, and one that is if its signer is believed: itself."""
+"""A certificate that is good if its signer is believed: itself."""
 
 from __future__ import annotations
 
@@ -23,12 +23,11 @@ def believe(patch: pytest.MonkeyPatch, certificate: Path) -> None:
     patch.setattr("aiohttp.connector._SSL_CONTEXT_VERIFIED", context)
 
 
-def write_certificate(file: Path, *, name: str = "localhost", expired: bool = False) -> Path:
-    """Write a key and the certificate for a host name that it signed itself."""
+def write_certificate(file: Path) -> Path:
+    """Write a key and the certificate for localhost that it signed itself."""
     key = ec.generate_private_key(ec.SECP256R1())
-    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
     now = datetime.now(UTC)
-    end = now + timedelta(days=-1 if expired else 2)
     certificate = (
         x509.CertificateBuilder()
         .subject_name(subject)
@@ -36,8 +35,8 @@ def write_certificate(file: Path, *, name: str = "localhost", expired: bool = Fa
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - timedelta(days=3))
-        .not_valid_after(end)
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
+        .not_valid_after(now + timedelta(days=2))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
         .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
         .sign(key, hashes.SHA256())
     )

@@ -15,6 +15,7 @@ import contextlib
 import gzip
 import socket
 import struct
+from itertools import chain, cycle, repeat
 from typing import TYPE_CHECKING, Self, TypeAlias
 from urllib.parse import parse_qs, urlsplit
 
@@ -22,7 +23,7 @@ import attrs
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Callable, Iterable
 
 DOCUMENT = (
     b'<?xml version="1.0"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">'
@@ -46,12 +47,19 @@ class Request:
         headers: by lower-case name.
         at: loop time of its arrival.
         at_once: how many requests were being answered, this one included.
+        earlier: how many came for the same path before.
     """
 
     path: str
     headers: dict[str, str]
     at: float
     at_once: int
+    earlier: int
+
+    @property
+    def last(self) -> str:
+        """The last segment of the path."""
+        return self.path.rpartition("/")[2]
 
     @property
     def query(self) -> dict[str, str]:
@@ -75,13 +83,31 @@ class Line:
         except (asyncio.IncompleteReadError, ConnectionError):
             return None
         first, *lines = head.decode("latin-1").split("\r\n")
+        path = first.split(" ")[1]
         pairs = (line.partition(":") for line in lines if line)
         return Request(
-            path=first.split(" ")[1],
+            path=path,
             headers={name.lower(): value.strip() for name, _, value in pairs},
             at=asyncio.get_running_loop().time(),
             at_once=self.server.running + 1,
+            earlier=sum(each.path == path for each in self.server.requests),
         )
+
+    async def play(self, script: Iterable[Step]) -> None:
+        """Do what a script says, step by step."""
+        for step in script:
+            match step:
+                case bytes():
+                    await self.send(step)
+                    self.server.sent_bytes += len(step)
+                case float():
+                    await asyncio.sleep(step)
+                case "reset":
+                    self.reset()
+                case "wait":
+                    await self.wait_for_end()
+                case _:
+                    self.keeps_open = True
 
     async def send(self, *pieces: bytes, pause: float = 0.0) -> None:
         """Send pieces, with a pause after each."""
@@ -93,8 +119,7 @@ class Line:
 
     async def answer(self, body: bytes = DOCUMENT, status: str = "200 OK", *more: str) -> None:
         """Send a well-formed answer, and stay for the next request."""
-        await self.send(head(status, *more, length=len(body)) + body)
-        self.keeps_open = True
+        await self.play(answered(body, status, *more))
 
     async def wait_for_end(self) -> None:
         """Stay silent until the client hangs up."""
@@ -114,18 +139,10 @@ class Line:
             self._writer.close()
 
 
-Route: TypeAlias = "Callable[[Line, Request], Awaitable[None]]"
-ROUTES: dict[str, Route] = {}
-
-
-def route(name: str) -> Callable[[Route], Route]:
-    """Put a function under the first segment of a path."""
-
-    def register(function: Route) -> Route:
-        ROUTES[name] = function
-        return function
-
-    return register
+Step: TypeAlias = "bytes | float | str"
+"""What is sent, seconds to wait, "reset" (a RST ends the connection), "wait" (for the client to go)
+or "keep" (the connection is not closed in the end, but stays for the next request)."""
+Route: TypeAlias = "Callable[[Request], Iterable[Step]]"
 
 
 def head(status: str = "200 OK", *more: str, length: int | None = None) -> bytes:
@@ -211,189 +228,127 @@ PIECES: dict[str, tuple[bytes, ...]] = {
 """After the last piece the connection stays open, and silent."""
 
 
-async def serve_whole(line: Line, request: Request) -> None:
-    await line.send(ANSWERS[request.path.strip("/")])
+def answered(body: bytes = DOCUMENT, status: str = "200 OK", *more: str) -> list[Step]:
+    """Make a well-formed answer."""
+    return [head(status, *more, length=len(body)) + body, "keep"]
 
 
-async def serve_pieces(line: Line, request: Request) -> None:
-    await line.send(*PIECES[request.path.strip("/")], pause=BEAT)
-    await line.wait_for_end()
+def always(*steps: Step) -> Route:
+    """Make a route that has one script."""
+    return lambda _: steps
 
 
-async def serve_nothing(line: Line, request: Request) -> None:
-    del request
-    await line.answer(b"", "404 Not Found")
+def beat(*pieces: bytes) -> list[Step]:
+    """Send pieces that are to arrive one by one."""
+    return [step for piece in pieces for step in (piece, BEAT)]
 
 
-ROUTES.update(dict.fromkeys(ANSWERS, serve_whole))
-ROUTES.update(dict.fromkeys(PIECES, serve_pieces))
-
-# -- all others
+# -- all others: what is in the query of a request, if its route has parameters
 
 
-@route("ok")
-async def serve_document(line: Line, request: Request) -> None:
-    del request
-    await line.answer()
-
-
-@route("status")
-async def serve_status(line: Line, request: Request) -> None:
-    """Answer `/status/404` with that."""
-    await line.send(head(f"{request.path.rpartition('/')[2]} Said So", length=0))
-
-
-@route("versioned")
-async def serve_a_version(line: Line, request: Request) -> None:
+def serve_a_version(request: Request) -> Iterable[Step]:
     """Answer 304 to who has version "1", with the headers of what is not sent (RFC 9110, 15.4.5).
 
     `?hop=1` redirects to it first; `?body=1` sends a body with the 304 all the same.
     """
-    query = request.query
-    if "hop" in query:
-        await line.answer(b"", "302 Found", "Location: /versioned")
-    elif request.headers.get("if-none-match") != '"1"':
-        await line.answer(DOCUMENT, "200 OK", 'ETag: "1"')
-    else:
-        told = head("304 Not Modified", 'ETag: "1"', length=len(DOCUMENT))
-        await line.send(told + DOCUMENT * ("body" in query))
-        line.keeps_open = True
+    if "hop" in request.query:
+        return answered(b"", "302 Found", "Location: /versioned")
+    if request.headers.get("if-none-match") != '"1"':
+        return answered(DOCUMENT, "200 OK", 'ETag: "1"')
+    told = head("304 Not Modified", 'ETag: "1"', length=len(DOCUMENT))
+    return [told + DOCUMENT * ("body" in request.query), "keep"]
 
 
-@route("drip")
-async def serve_drops(line: Line, request: Request) -> None:
-    """Send one byte a beat."""
-    del request
-    pieces = (DOCUMENT[n : n + 1] for n in range(len(DOCUMENT)))
-    await line.send(head(length=len(DOCUMENT)), *pieces, pause=BEAT)
-
-
-@route("continue-for-ever")
-async def serve_promises(line: Line, request: Request) -> None:
-    del request
-    while True:
-        await line.send(b"HTTP/1.1 100 Continue\r\n\r\n", pause=BEAT)
-
-
-@route("continue")
-async def promise_and_serve(line: Line, request: Request) -> None:
-    """Say `100 Continue` as often as `?times=` asks for, and answer."""
-    for _ in range(int(request.query["times"]) // 1_000):
-        await line.send(b"HTTP/1.1 100 Continue\r\n\r\n" * 1_000)
-    await line.answer()
-
-
-@route("endless")
-async def serve_endlessly(line: Line, request: Request) -> None:
+def serve_endlessly(request: Request) -> Iterable[Step]:
     """Send chunks, or with `?until=close` a body without end."""
     block = b"<url><loc>http://site.example/</loc></url>" * 1024
     chunked = "until" not in request.query
-    await line.send(CHUNKED if chunked else head("200 OK", "Connection: close"))
-    for _ in range(ENDLESS_BYTES // len(block)):
-        await line.send(chunk(block) if chunked else block)
+    start = CHUNKED if chunked else head("200 OK", "Connection: close")
+    pieces = repeat(chunk(block) if chunked else block, ENDLESS_BYTES // len(block))
+    return chain([start], pieces)
 
 
-@route("reset")
-async def reset_at_once(line: Line, request: Request) -> None:
-    del request
-    line.reset()
-
-
-@route("reset-mid")
-async def reset_in_body(line: Line, request: Request) -> None:
-    del request
-    await line.send(head(length=len(DOCUMENT)), DOCUMENT[:HALF], pause=BEAT)
-    line.reset()
-
-
-@route("bursts")
-async def serve_in_bursts(line: Line, request: Request) -> None:
+def serve_in_bursts(request: Request) -> Iterable[Step]:
     """Send the document in four parts, and then what `?end=` says: cut, reset or bad-chunk."""
-    end = request.query["end"]
     quarter = len(DOCUMENT) // 4 + 1
     parts = [DOCUMENT[n : n + quarter] for n in range(0, len(DOCUMENT), quarter)]
-    if end == "bad-chunk":
-        await line.send(CHUNKED, *map(chunk, parts), b"ZZZ\r\n", pause=BEAT)
-        await line.wait_for_end()
-    else:
-        await line.send(head(length=len(DOCUMENT) + 1), *parts, pause=BEAT)
-    if end == "reset":
-        line.reset()
+    if request.query["end"] == "bad-chunk":
+        return [*beat(CHUNKED, *map(chunk, parts), b"ZZZ\r\n"), "wait"]
+    sent = beat(head(length=len(DOCUMENT) + 1), *parts)
+    return [*sent, "reset"] if request.query["end"] == "reset" else sent
 
 
-@route("flaky")
-async def fail_first(line: Line, request: Request) -> None:
+def fail_first(request: Request) -> Iterable[Step]:
     """Fail `?times=` times with `?with=` (a status, or reset), then answer; a count a path."""
-    done = sum(earlier.path == request.path for earlier in line.server.requests)
-    if done > int(request.query["times"]):
-        await line.answer()
-    elif request.query["with"] == "reset":
-        line.reset()
-    else:
-        await line.send(head(f"{request.query['with']} No", length=0))
+    if request.earlier >= int(request.query["times"]):
+        return answered()
+    how = request.query["with"]
+    return ["reset"] if how == "reset" else [head(f"{how} No", length=0)]
 
 
-@route("later")
-async def ask_to_come_back(line: Line, request: Request) -> None:
+def ask_to_come_back(request: Request) -> Iterable[Step]:
     """Answer with `?status=`, and with `?after=` as Retry-After, the first time."""
-    if sum(earlier.path == request.path for earlier in line.server.requests) > 1:
-        await line.answer()
-    else:
-        query = request.query
-        await line.answer(b"", f"{query['status']} Later", f"Retry-After: {query['after']}")
+    if request.earlier:
+        return answered()
+    query = request.query
+    return answered(b"", f"{query['status']} Later", f"Retry-After: {query['after']}")
 
 
-@route("packed")
-async def pack(line: Line, request: Request) -> None:
+def pack(request: Request) -> Iterable[Step]:
     """Answer with as many `?layers=` of gzip, and whatever `?coding=` says that there are."""
     query, body = request.query, DOCUMENT
     for _ in range(int(query["layers"])):
         body = gzip.compress(body, mtime=0)
     coding = [f"Content-Encoding: {query['coding']}"] if "coding" in query else []
-    await line.answer(body, "200 OK", *coding)
+    return answered(body, "200 OK", *coding)
 
 
-@route("slow")
-async def answer_after_a_while(line: Line, request: Request) -> None:
-    del request
-    await asyncio.sleep(2 * BEAT)
-    await line.answer()
-
-
-@route("hops")
-async def redirect_onwards(line: Line, request: Request) -> None:
+def redirect_onwards(request: Request) -> Iterable[Step]:
     """Redirect `/hops/3` to `/hops/2`, and answer `/hops/0`."""
-    left = int(request.path.rpartition("/")[2])
-    if left:
-        await line.answer(b"moved", "301 Moved", f"Location: /hops/{left - 1}")
-    else:
-        await line.answer()
+    left = int(request.last)
+    if not left:
+        return answered()
+    return answered(b"moved", "301 Moved", f"Location: /hops/{left - 1}")
 
 
-@route("to")
-async def redirect_to(line: Line, request: Request) -> None:
+def redirect_to(request: Request) -> Iterable[Step]:
     """Redirect to whatever is in `?url=`; with `?status=` in that way."""
     query = request.query
     status, url = query.get("status", "302"), query["url"].encode().decode("latin-1")
-    await line.answer(b"moved", f"{status} Moved", f"Location: {url}")
+    return answered(b"moved", f"{status} Moved", f"Location: {url}")
 
 
-@route("circle")
-async def redirect_in_a_circle(line: Line, request: Request) -> None:
-    """Redirect `/circle/a` to `/circle/b` and back."""
-    other = "b" if request.path.endswith("a") else "a"
-    await line.answer(b"", "302 Found", f"Location: /circle/{other}")
-
-
-@route("redirect-with-endless-body")
-async def redirect_and_talk(line: Line, request: Request) -> None:
-    del request
-    await line.send(head("302 Found", "Location: /ok", "Transfer-Encoding: chunked"))
-    block = chunk(b"x" * 65_536)
-    for _ in range(REDIRECT_BODY_BYTES // 65_536):
-        await line.send(block)
-        line.server.wasted_bytes += 65_536
-
+_CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+ROUTES: dict[str, Route] = {
+    **{name: always(answer) for name, answer in ANSWERS.items()},
+    **{name: always(*beat(*pieces), "wait") for name, pieces in PIECES.items()},
+    "ok": always(*answered()),
+    "status": lambda request: [head(f"{request.last} Said So", length=0)],
+    "versioned": serve_a_version,
+    "drip": lambda _: beat(
+        head(length=len(DOCUMENT)), *(DOCUMENT[n : n + 1] for n in range(len(DOCUMENT)))
+    ),
+    "continue-for-ever": lambda _: cycle([_CONTINUE, BEAT]),
+    "continue": lambda request: [_CONTINUE * int(request.query["times"]), *answered()],
+    "endless": serve_endlessly,
+    "reset": always("reset"),
+    "reset-mid": always(*beat(head(length=len(DOCUMENT)) + DOCUMENT[:HALF]), "reset"),
+    "bursts": serve_in_bursts,
+    "flaky": fail_first,
+    "later": ask_to_come_back,
+    "packed": pack,
+    "slow": always(2 * BEAT, *answered()),
+    "hops": redirect_onwards,
+    "to": redirect_to,
+    "circle": lambda request: answered(
+        b"", "302 Found", f"Location: /circle/{'b' if request.last == 'a' else 'a'}"
+    ),
+    "redirect-with-endless-body": lambda _: chain(
+        [head("302 Found", "Location: /ok", "Transfer-Encoding: chunked")],
+        repeat(chunk(b"x" * 65_536), REDIRECT_BODY_BYTES // 65_536),
+    ),
+}
+"""First segment of a path -> its script; other paths are not found."""
 
 # -- the server
 
@@ -405,7 +360,7 @@ class FaultServer:
         requests: everything that was asked, in order.
         connections: how many there have been.
         running: requests that are being answered.
-        wasted_bytes: how much of a redirect's endless body could be sent.
+        sent_bytes: how much could be sent.
     """
 
     def __init__(self, host: str = "127.0.0.1", *, tls: ssl.SSLContext | None = None) -> None:
@@ -414,7 +369,7 @@ class FaultServer:
         self.requests: list[Request] = []
         self.connections = 0
         self.running = 0
-        self.wasted_bytes = 0
+        self.sent_bytes = 0
         self._tls = tls
         self._tasks: set[asyncio.Task[None]] = set()
         self._server: asyncio.Server | None = None
@@ -455,7 +410,8 @@ class FaultServer:
                 self.running += 1
                 try:
                     name = urlsplit(request.path).path.split("/")[1]
-                    await ROUTES.get(name, serve_nothing)(line, request)
+                    route = ROUTES.get(name, always(*answered(b"", "404 Not Found")))
+                    await line.play(route(request))
                 finally:
                     self.running -= 1
                 if not line.keeps_open:

@@ -7,18 +7,15 @@ The documents below `testdata/site/` are a site for people to look at; theirs ar
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from datetime import datetime
-from enum import Enum
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import attrs
 import package
 
 from sitemapreader.issues import Issue, IssueCode
-from sitemapreader.models import Alternate, Event, Format, SitemapEntry, UrlEntry, Via
+from sitemapreader.models import Event, Format, Via
 from sitemapreader.options import Limits
 from sitemapreader.readers import SitemapReader
 
@@ -77,11 +74,6 @@ def _is_document(path: Path) -> bool:
     return path.suffix not in {".jsonl", ".md"}
 
 
-def expectations() -> list[Path]:
-    """Find every file of expected events."""
-    return sorted(path for path in TESTDATA.rglob("*.jsonl") if path.is_file())
-
-
 def name_of(document: Path) -> str:
     """Name a document by its path below testdata/."""
     return document.relative_to(TESTDATA).as_posix()
@@ -136,62 +128,3 @@ def read_document(document: Path) -> Reading:
 def known_reading(document: Path) -> Reading:
     """Return what a document gives: it is read once, for all tests that compare with it."""
     return read_document(document)
-
-
-# -- events as JSON lines
-
-_TYPES = {UrlEntry: "url", SitemapEntry: "sitemap", Issue: "issue"}
-
-
-def encode(reading: Reading, url: str) -> str:
-    """Write a reading as JSON lines: one an event, and one for the document at the end.
-
-    Fields that hold their default are left out, and so is what follows from others: the `sitemap`
-    of an event of this document, and the message that an Issue's code has in the table.
-    """
-    last = {
-        "type": "document",
-        "format": _plain(reading.format),
-        "records": reading.records,
-        "delivered": reading.delivered,
-        "dropped": reading.dropped,
-        "issues": {str(code): reading.counts[code] for code in sorted(reading.counts)},
-    }
-    rows = [_encode_event(event, url) for event in reading.events]
-    return "".join(_dump(row) + "\n" for row in [*rows, last])
-
-
-def _encode_event(event: Event, url: str) -> dict[str, Any]:
-    row = {"type": _TYPES[type(event)], **_plain(event)}
-    if row.get("sitemap") == url:
-        del row["sitemap"]
-    if isinstance(event, Issue):
-        if event.message == f"{event.code.meaning}: {event.code.advice}":
-            del row["message"]
-        row["severity"] = event.severity.name.lower()
-    return row
-
-
-def _plain(value: Any) -> Any:
-    match value:
-        case datetime():
-            return value.isoformat()
-        case Enum():
-            return value.value
-        case Alternate():
-            return {k: v for k, v in value._asdict().items() if v is not None}
-        case tuple():
-            return [_plain(item) for item in value]
-        case _ if attrs.has(type(value)):
-            return {
-                field.name: _plain(getattr(value, field.name))
-                for field in attrs.fields(type(value))
-                if getattr(value, field.name) not in (field.default, {})
-            }
-    return value
-
-
-def _dump(row: dict[str, Any]) -> str:
-    """Write a row so that a person can read it, unless it holds what a terminal would act on."""
-    text = json.dumps(row, ensure_ascii=False)
-    return text if text.isprintable() else json.dumps(row)

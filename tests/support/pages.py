@@ -8,11 +8,9 @@ that begins with `$ ` is a command, and what follows is its output. Blocks run i
 from __future__ import annotations
 
 import re
-import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 import commands
-import package
 
 if TYPE_CHECKING:
     import subprocess
@@ -47,8 +45,6 @@ def _guard(event, args):
         raise OSError(f"a block of documentation looked up {args[0]}")
 sys.addaudithook(_guard)
 """
-RUNS = 6
-"""On a busy machine entries of several documents may arrive in another order; then again."""
 
 
 class Block(NamedTuple):
@@ -73,47 +69,14 @@ def blocks(page: Path, language: str) -> list[Block]:
     return [block for block in found if block.language == language]
 
 
-def list_commands(page: Path) -> list[tuple[str, str]]:
-    """List the commands of a page that can be run as they are, each with its output."""
-    found = []
-    for block in blocks(page, "console"):
-        for part in re.split(r"^\$ ", block.code, flags=re.MULTILINE)[1:]:
-            command, _, said = part.partition("\n")
-            if INSTALLS not in command:
-                found.append((command, said))
-    return found
-
-
 def run_python(block: Block, folder: Path, server: str) -> str:
     """Run a block of Python; a warning, an error or a word on standard error fails the test."""
     offline = any(name in block.code for name in OFFLINE)
     code = block.code if offline else block.code.replace(SITE, server)
-    return _check(commands.run_code(GUARD + code, folder)).replace(server, SITE)
+    return check(commands.run_code(GUARD + code, folder)).replace(server, SITE)
 
 
-def run_command(command: str, folder: Path, server: str) -> str:
-    """Run a command of the console; return what it prints."""
-    line = command.replace(SITE, server)
-    line = line.replace("python -m sitemapreader", "sitemapreader")  # the program, started faster
-    line = re.sub(r"(^|[|&;] *|\bdo )python ", rf"\1{sys.executable} ", line)
-    return _check(commands.run_shell(line, folder, "bash")).replace(server, SITE)
-
-
-def replace(page: Path, old: str, new: str) -> None:
-    """Write a page anew with one part of it replaced."""
-    text = page.read_text(encoding="utf-8")
-    assert text.count(old) == 1, f"{page.name} has this {text.count(old)} times: {old}"
-    page.write_text(text.replace(old, new), encoding="utf-8", newline="\n")
-
-
-def _check(done: subprocess.CompletedProcess[str]) -> str:
+def check(done: subprocess.CompletedProcess[str]) -> str:
+    """Return what was printed; any word on standard error fails the test."""
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
     return done.stdout
-
-
-def make_folder(parent: Path) -> Path:
-    """Make the folder in which the blocks of a page run."""
-    folder = parent / "page"
-    folder.mkdir()
-    (folder / "testdata").symlink_to(package.ROOT / "testdata", target_is_directory=True)
-    return folder

@@ -131,29 +131,10 @@ def damaged(random: Random) -> bytes:
     return mutate(random, random.choice(bodies()), random.randint(1, 4))
 
 
-def chop(random: Random, data: bytes) -> list[bytes]:
-    """Cut a document into pieces: two, many, or of one size."""
-    if not data:
-        return [data]
-    if random.random() < 0.3:
-        size = random.randint(1, len(data))
-        return [data[at : at + size] for at in range(0, len(data), size)]
-    count = random.choice([1, 1, 2, 5, 20])
-    return pieces_at(data, (random.randint(0, len(data)) for _ in range(count)))
-
-
 def pieces_at(data: bytes, cuts: Iterable[int]) -> list[bytes]:
     """Cut a document at the given places."""
     places = [0, *sorted(cuts), len(data)]
     return [data[a:b] for a, b in itertools.pairwise(places)]
-
-
-def same_bytes(one: bytes, other: bytes) -> int:
-    """Count the bytes before the first difference."""
-    for at, (a, b) in enumerate(zip(one, other, strict=False)):
-        if a != b:
-            return at
-    return min(len(one), len(other))
 
 
 # -- the same for hypothesis, which can shrink what it finds

@@ -23,16 +23,6 @@ _REFERENCE_SECONDS = 0.0025
 """What the reference takes on the machine for which limits are written (AMD EPYC, CPython 3.11)."""
 
 
-class Clock:
-    """A clock that a test sets, in place of the module `time`."""
-
-    now = 1_000.0
-
-    def monotonic(self) -> float:
-        """Return the time that was set."""
-        return self.now
-
-
 def least_seconds(work: Callable[[], object], rounds: int = 3) -> float:
     """Return the CPU seconds of the fastest of some rounds: other work only makes it slower."""
     least = float("inf")

@@ -164,7 +164,7 @@ def urls_of(entry: UrlEntry | SitemapEntry) -> Iterator[str]:
 
 def knows_no_borders(case: Case, reading: Reading, random: Random) -> Iterator[str]:
     """Law 5: any split gives the same events."""
-    pieces = strategies.chop(random, case.data)
+    pieces = chop(random, case.data)
     if read(case, pieces) != reading:
         yield f"other events in pieces of {[len(piece) for piece in pieces][:50]}"
 
@@ -277,7 +277,7 @@ def keeps_what_came_before(case: Case, reading: Reading) -> Iterator[str]:
     P is ASCII markup without comments and the like, in which nothing had to be mended, they are as
     many as records end in it.
     """
-    before = inflate(case.data[: strategies.same_bytes(case.original, case.data)])
+    before = inflate(case.data[: same_bytes(case.original, case.data)])
     small = attrs.evolve(case, data=before)
     part = read(small, cut=True)
     if part.format is None or part.format != reading.format or not _is_decided(before, part.format):
@@ -311,3 +311,22 @@ def _is_decided(before: bytes, format_: Format) -> bool:
     visible = SECTION.sub(b"", before)
     is_open = SECTION_BEGIN.search(visible) or before.rfind(b"<") > before.rfind(b">")
     return bool(ROOT_BEGIN.search(visible)) and not is_open
+
+
+def chop(random: Random, data: bytes) -> list[bytes]:
+    """Cut a document into pieces: two, many, or of one size."""
+    if not data:
+        return [data]
+    if random.random() < 0.3:
+        size = random.randint(1, len(data))
+        return [data[at : at + size] for at in range(0, len(data), size)]
+    count = random.choice([1, 1, 2, 5, 20])
+    return strategies.pieces_at(data, (random.randint(0, len(data)) for _ in range(count)))
+
+
+def same_bytes(one: bytes, other: bytes) -> int:
+    """Count the bytes before the first difference."""
+    for at, (a, b) in enumerate(zip(one, other, strict=False)):
+        if a != b:
+            return at
+    return min(len(one), len(other))
