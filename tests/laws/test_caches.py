@@ -36,7 +36,7 @@ SHORT_KEYS = {
     "walker.stream.view_records": "has no key",
     "state.database.read_script": "names of our files",
     "state.rows._hash_plain": "dates of up to 64 characters",
-    "readers.xml.prolog._read_root": "heads of documents of up to 2,000 characters",
+    "readers.xml.prolog._read_common": "heads of documents of up to 2,000 characters",
     "readers.xml.patterns._learn_words": "namespaces of 4,096 characters in all",
     "readers.xml.tree._write_start_tag": "namespaces of 4,096 characters in all",
     "readers.xml.tree._write_tag_patterns": "the caller's limits",

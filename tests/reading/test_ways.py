@@ -158,6 +158,9 @@ MANY = {
     "an-empty-item": b"<rss><channel>" + ITEM * 5 + b"<item/>" + ITEM * 5 + b"</channel></rss>",
     "a-prefix-that-is-bound-anew": urlset(IMAGE + AGAIN + IMAGE + b"</urlset>"),
     "no-character": urlset(url(b"") * 20 + url(b"").replace(b"/1<", b"/&#2;<") + url(b"") * 20),
+    "no-character-beside-an-ampersand": urlset(
+        url(b"<lastmod>&#x110000;</lastmod>") + url(b"") + url(b"").replace(b"/1<", b"/&<")
+    ),
     **{f"links-{n}": urlset(url(b"<xhtml:link %b/>" % a) * 30) for n, a in enumerate(ATTRIBUTES)},
     **{f"atom-{n}": FEED + LINK_IN_ENTRY % a * 30 + b"</feed>" for n, a in enumerate(ATTRIBUTES)},
     **{

@@ -13,14 +13,12 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from sitemapreader.issues import IssueCode
-from sitemapreader.readers.charset import DECLARATION_BYTES
 from sitemapreader.readers.records.context import (
     Record,
     RecordContext,
 )
 from sitemapreader.readers.records.entries import deliver_pages, read_record
 from sitemapreader.readers.records.vocabulary import RECORD_OF, ROOTS, Names
-from sitemapreader.readers.stats import ReadStats
 from sitemapreader.readers.xml.boundaries import (
     Scanner,
     count_lines,
@@ -35,7 +33,7 @@ from sitemapreader.readers.xml.markup import (
 )
 from sitemapreader.readers.xml.mend import Mender
 from sitemapreader.readers.xml.patterns import PatternReader, start_patterns
-from sitemapreader.readers.xml.prolog import NotXmlError, Prolog, read_prolog
+from sitemapreader.readers.xml.prolog import NotXmlError, Prolog, read_common_prolog, read_prolog
 from sitemapreader.readers.xml.tree import TreeReader
 
 if TYPE_CHECKING:
@@ -43,6 +41,7 @@ if TYPE_CHECKING:
 
     from sitemapreader.models import Event, Format
     from sitemapreader.options import Limits
+    from sitemapreader.readers.stats import ReadStats
     from sitemapreader.readers.xml.boundaries import Span
     from sitemapreader.rows import Events
 
@@ -422,17 +421,16 @@ def read_whole(data: bytes, stats: ReadStats, limits: Limits) -> tuple[Format, E
 
     Most documents are small, and what this leaves out takes twice as long as their records.
     """
-    issues: list[Event] = []
-    if b"encoding" in data[:DECLARATION_BYTES].lower().replace(b'encoding="utf-8"', b""):
-        return None
     try:
         text = data.decode()
-        found = read_prolog(issues, ReadStats(), text, final=True)
-    except (UnicodeDecodeError, NotXmlError):
+    except UnicodeDecodeError:
         return None
-    if found is None or issues or len(data) > min(limits.inflated_bytes, limits.record_bytes):
+    found = read_common_prolog(text)
+    if not found or len(data) > min(limits.inflated_bytes, limits.record_bytes):
         return None
     prolog, start = found
+    if "encoding" in text[:start].lower().replace('encoding="utf-8"', ""):
+        return None
     names = Names(frozenset({prolog.uri, ""}), prolog.format)
     patterns = start_patterns(prolog, names, TreeReader(prolog, limits), limits)
     parts, end = patterns.read(text, start, stats.sitemap) if patterns else ([], 0)

@@ -31,6 +31,7 @@ from sitemapreader.readers.records.vocabulary import (
     XHTML,
     Name,
 )
+from sitemapreader.readers.stats import ReadStats
 from sitemapreader.readers.xml.markup import (
     ATTRIBUTES,
     find_namespaces,
@@ -42,7 +43,6 @@ from sitemapreader.readers.xml.markup import (
 
 if TYPE_CHECKING:
     from sitemapreader.models import Event, Format
-    from sitemapreader.readers.stats import ReadStats
 
 MAX_PROLOG_CHARS = 262_144
 """A licence as a comment, a dozen namespaces: no real prolog has a tenth of it."""
@@ -66,6 +66,8 @@ _TOKEN = re.compile(
 )
 _MAX_CACHED_CHARS = 2_000
 _SAMPLE_CHARS = 80
+_COMMON = re.compile(r"\s{0,99}+(?>(?:<[?!][^<>]{0,400}+>\s*+){0,9})<[a-z][^<>]{2,900}+>")
+"""What stands before the records of most documents."""
 
 
 @attrs.define
@@ -196,7 +198,16 @@ def read_prolog(
     `None` if more data is needed, which with `final`, or past 256 KiB, it never is. Raises
     NotXmlError.
     """
-    final = final or len(data) > MAX_PROLOG_CHARS
+    if found := read_common_prolog(data):
+        prolog, end = found
+        return attrs.evolve(prolog, bases=[*prolog.bases], pages={}, wrappers=[]), end
+    return _read_any(events, stats, data, final=final or len(data) > MAX_PROLOG_CHARS)
+
+
+def _read_any(
+    events: list[Event], stats: ReadStats, data: str, *, final: bool
+) -> tuple[Prolog, int] | None:
+    """Return the prolog of a document that may begin with anything."""
     position = junk_end = 0  # where text ends that stands before the root, outside of comments
     first, passed, doctype = "", "", None
     while token := _TOKEN.search(data, position):
@@ -225,6 +236,26 @@ def read_prolog(
     raise NotXmlError(code, f"<{first}>" if first else replace_bad_bytes(data[:_SAMPLE_CHARS]))
 
 
+def read_common_prolog(text: str) -> tuple[Prolog, int] | None:
+    """Return what `read_prolog` does if that is common, and sound.
+
+    The prolog is that of all documents that begin so, and must not be changed.
+    """
+    head = _COMMON.match(text, 0, _MAX_CACHED_CHARS)
+    prolog = head and _read_common(head[0])
+    return (prolog, head.end()) if head and prolog else None
+
+
+@lru_cache(maxsize=64)
+def _read_common(head: str) -> Prolog | None:
+    issues: list[Event] = []
+    try:
+        found = _read_any(issues, ReadStats(), head, final=True)
+    except NotXmlError:
+        return None
+    return found[0] if found and found[1] == len(head) and not issues else None
+
+
 def _read_doctype(token: re.Match[str]) -> str:
     """Return the name of a DOCTYPE; raise NotXmlError for one that declares more."""
     if token[6] == "[":
@@ -249,45 +280,30 @@ def _note_head(
 def _open(
     events: list[Event], stats: ReadStats, passed: str, name: str, root: str, tag: re.Match[str]
 ) -> tuple[Prolog, int]:
-    end_tag = "" if tag[2].endswith("/") else f"</{tag[1]}>"
-    document = passed + ("<r/>" if root in ROOTLESS else tag[0] + end_tag)
-    is_short = len(document) + len(tag[0]) <= _MAX_CACHED_CHARS
-    read = _read_root if is_short else _read_root.__wrapped__
-    known, issues = read(document, name, root, tag[2])
-    for code, value in issues:
-        stats.add_issue_once(events, code, value=value)
-    prolog = Prolog(known.format, name, known.records, known.namespaces, known.uri)
-    prolog.bases, prolog.closed = known.bases.copy(), known.closed
-    return prolog, tag.start() if root in ROOTLESS else tag.end()
+    """Return what a root's start tag says; report what is wrong with it.
 
-
-@lru_cache(maxsize=64)
-def _read_root(
-    document: str, name: str, root: str, written: str
-) -> tuple[Prolog, list[tuple[IssueCode, str | None]]]:
-    """Return what a root's start tag says, and what is wrong with it.
-
-    `document` has all that stands before it, and nothing in it.
+    `passed` is the markup before it.
     """
-    issues: list[tuple[IssueCode, str | None]] = []
-    attributes = read_attributes(replace_bad_bytes(written), set(), MAX_NAMESPACES)
+    attributes = read_attributes(replace_bad_bytes(tag[2]), set(), MAX_NAMESPACES)
+    is_rootless, is_empty = root in ROOTLESS, tag[2].endswith("/")
+    document = passed + ("<r/>" if is_rootless else tag[0] + f"</{tag[1]}>" * (not is_empty))
     # Namespaces in XML, section 4: a name has one colon at most. Prefixes are not checked here,
     # because a missing declaration has an Issue of its own.
     if any(each.count(":") > 1 for each in attributes) or not is_well_formed(document):
-        issues.append((IssueCode.NOT_WELL_FORMED, None))
+        stats.add_issue_once(events, IssueCode.NOT_WELL_FORMED)
     if len(attributes) > MAX_NAMESPACES:
-        issues.append((IssueCode.TOO_MANY_ATTRIBUTES, f"<{name}>"))
+        stats.add_issue_once(events, IssueCode.TOO_MANY_ATTRIBUTES, value=f"<{name}>")
     bound = find_namespaces(attributes)
     if unbound := find_unbound(attributes, bound):
-        issues.append((IssueCode.UNBOUND_PREFIX, unbound[0]))
-    if root in ROOTLESS:
-        issues.append((IssueCode.MISSING_ROOT, None))
+        stats.add_issue_once(events, IssueCode.UNBOUND_PREFIX, value=unbound[0])
+    if is_rootless:
+        stats.add_issue_once(events, IssueCode.MISSING_ROOT)
     format_, records = ROOTS[ROOTLESS.get(root, root)]
-    closed = root in ROOTLESS or written.endswith("/")
     bases = [attributes["xml:base"]] if attributes.get("xml:base") else []
+    closed = is_rootless or is_empty
     prolog = Prolog(format=format_, root=name, records=records, bases=bases, closed=closed)
     prolog.bind_namespaces(bound)
     prolog.uri = prolog.namespaces.get(name.rpartition(":")[0], "")
     if format_.is_protocol and prolog.uri != PROTOCOL_URI:
-        issues.append((IssueCode.NAMESPACE, prolog.uri))
-    return prolog, issues
+        stats.add_issue_once(events, IssueCode.NAMESPACE, value=prolog.uri)
+    return prolog, tag.start() if is_rootless else tag.end()

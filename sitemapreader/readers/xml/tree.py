@@ -101,8 +101,10 @@ class TreeReader:
             if match[0][0] == "<":
                 return match[0]
             codes = repairs[bisect_right(starts, match.start()) - 1]
-            # One that is removed may join two parts of a tag: the parser has to refuse it
-            return "".join(f"&#{ord(one)};" for one in resolve_reference(codes, match)) or match[0]
+            # The parser has to refuse what is no character, and one that is removed: it may join
+            # two parts of a tag
+            said = resolve_reference(codes, match).replace("\ufffd", "")
+            return "".join(f"&#{ord(one)};" for one in said) or match[0]
 
         if len(text) > _MOST_CHARS or not 0 < text.count("&") <= _MOST_REFERENCES:
             return None
