@@ -21,6 +21,7 @@ from sitemapreader.issues import IssueCode
 from sitemapreader.options import FEEDPARSER_MAX_BYTES, Limits
 from sitemapreader.readers.xml.batches import XmlReader
 from sitemapreader.readers.xml.markup import unescape
+from sitemapreader.readers.xml.prolog import read_prolog
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -62,6 +63,11 @@ class FeedparserAnswer(NamedTuple):
     limit: str | None = None
 
 
+def begins_like_a_feed(data: bytes) -> bool:
+    """Return whether the first tag of a document is a feed's."""
+    return _BEGINS_LIKE_A_FEED.match(data) is not None
+
+
 class FeedCopy:
     """A copy of what was read, as long as it may be a feed beyond repair."""
 
@@ -85,7 +91,7 @@ class FeedCopy:
         """Return the document if it is a broken feed, of which no entry was delivered."""
         is_broken = _BROKEN & self._stats.counts.keys() and not self._stats.delivered
         data, self._kept = bytes(self._kept), bytearray()
-        return data if is_broken and (self._has_root or _BEGINS_LIKE_A_FEED.match(data)) else b""
+        return data if is_broken and (self._has_root or begins_like_a_feed(data)) else b""
 
 
 # -- the process
@@ -154,8 +160,9 @@ def add_found(
         else:  # feedparser guesses at broken links, and no URL may be invented
             stats.drop_record(events, IssueCode.MALFORMED, value=entry.link)
     if written:
-        reader = XmlReader(stats, limits)
-        for batch in (*reader.feed(write_feed(written)), *reader.close(None)):
+        feed = write_feed(written)
+        reader = XmlReader(stats, limits, *read_prolog(events, stats, feed))
+        for batch in (*reader.feed(feed), *reader.close(None)):
             events += batch
 
 

@@ -22,13 +22,19 @@ from sitemapreader.readers.charset import (
     start_transcoder,
 )
 from sitemapreader.readers.codings import DecompressionError, Decompressor
-from sitemapreader.readers.feedparser import FeedCopy, FeedparserAnswer, add_found, run_feedparser
+from sitemapreader.readers.feedparser import (
+    FeedCopy,
+    FeedparserAnswer,
+    add_found,
+    begins_like_a_feed,
+    run_feedparser,
+)
 from sitemapreader.readers.links import HtmlReader, find_meta_charset
 from sitemapreader.readers.records.vocabulary import ROOTLESS, ROOTS, ExtraFormats, check_formats
 from sitemapreader.readers.stats import ReadStats
 from sitemapreader.readers.text import TextReader
 from sitemapreader.readers.xml.batches import XmlReader, read_whole
-from sitemapreader.readers.xml.prolog import NotXmlError, read_prolog
+from sitemapreader.readers.xml.prolog import PROLOG_BYTES, NotXmlError, read_prolog
 from sitemapreader.urls import begins_as_url
 
 if TYPE_CHECKING:
@@ -51,7 +57,7 @@ _SAMPLE_LINES = 20
 def is_html(first: bytes) -> bool:
     """Return whether a document is an HTML page, by the rules of the XML reader."""
     try:
-        read_prolog([], ReadStats(), first.decode("utf-8", "replace"), final=True)
+        read_prolog([], ReadStats(), first)
     except NotXmlError as error:
         return error.code is IssueCode.HTML_NOT_SITEMAP
     return False
@@ -65,7 +71,7 @@ def _is_text(start: bytes) -> bool:
 
 _SMALL_BYTES = 65_535
 """Of a document that is read at once, if it comes at once."""
-BLOCK_BYTES = 32_768
+BLOCK_BYTES = PROLOG_BYTES
 """Fast, since the values of a block stay in the processor's cache; blocks a loop for 1-2 ms."""
 
 _DEFAULT_LIMITS = Limits()
@@ -116,6 +122,8 @@ class SitemapReader:
         self._block = bytearray()
         self._transcoder: Transcoder | None = None
         self._reader: Reader | None = None
+        self._refusal: list[Event] = []
+        """The Issue of a document that no reader fits, and that may be a feed beyond repair."""
         self._copy = FeedCopy(self.stats)
         self._closed = False
 
@@ -136,7 +144,7 @@ class SitemapReader:
         A feed lists the latest posts, unless it says that it is complete (RFC 5005, section 2); a
         change list of ResourceSync, the latest changes. Known once the reader is closed.
         """
-        if isinstance(self._reader, XmlReader) and self._reader.format:
+        if isinstance(self._reader, XmlReader):
             return self._reader.is_window
         return self.format is not None and self.format.is_feed
 
@@ -259,28 +267,34 @@ class SitemapReader:
             block = self._transcoder.feed(events, block, final=final)
         yield events
         if self._reader is None:
-            self.finished = True
-            return
-        yield from self._apply_limits(self._reader.feed(block))
-        if isinstance(self._reader, XmlReader):
+            self.finished = not self._refusal
+        else:
+            yield from self._apply_limits(self._reader.feed(block))
+        if self._refusal or isinstance(self._reader, XmlReader):
             self._copy.keep_block(block, self.format)
 
     def _choose_reader(self, events: list[Event], first: bytes) -> Reader | None:
         """Choose a reader by the first bytes; `None`, with an Issue, if none fits."""
         start, both = first.lstrip(), (self.stats, self.limits)
-        extra = self._extra_formats
-        if start.startswith(b"<") and Format.HTML in extra and is_html(first):
-            return HtmlReader(*both)
-        if start.startswith(b"<"):
-            return XmlReader(*both)
-        if start and _is_text(start):
+        is_markup = start.startswith(b"<")
+        if start and not is_markup and _is_text(start):
             return TextReader(*both)
         is_json = _JSON.match(start) and not _TAG_ON_A_LINE.search(start)
-        if _XML_BEGINS.search(first) and not is_json:
-            return XmlReader(*both)
-        code = IssueCode.NOT_A_SITEMAP if start else IssueCode.EMPTY
-        self.stats.add_issue(events, code, value=start[:40].decode("latin-1") or None)
-        return None
+        if not is_markup and (is_json or not _XML_BEGINS.search(first)):
+            code = IssueCode.NOT_A_SITEMAP if start else IssueCode.EMPTY
+            self.stats.add_issue(events, code, value=start[:40].decode("latin-1") or None)
+            return None
+        try:
+            return XmlReader(*both, *read_prolog(events, self.stats, first))
+        except NotXmlError as error:
+            is_html = error.code is IssueCode.HTML_NOT_SITEMAP
+            if is_html and is_markup and Format.HTML in self._extra_formats:
+                return HtmlReader(*both)
+            is_feed = error.code is IssueCode.NOT_A_SITEMAP and begins_like_a_feed(first)
+            self.stats.add_issue(
+                self._refusal if is_feed else events, error.code, value=error.value
+            )
+            return None
 
     def _finish(self, cut: IssueCode | None, detail: str = "") -> Iterator[Events]:
         """Read the remaining bytes and close the reader; `cut` is why it was cut."""
@@ -288,7 +302,7 @@ class SitemapReader:
         if block or self._transcoder or cut is None:
             yield from self._read_block(block, final=True)
         # The last events wait for feedparser, which may prove their Issues wrong.
-        last: list[Event] = []
+        last = self._refusal
         if self._reader and not self.finished:
             for events in self._apply_limits(self._reader.close(cut)):
                 yield last

@@ -43,7 +43,7 @@ STUCK_SECONDS = 60.0
 """At least so long a worker that is stuck would be waited for."""
 WORD = b"a" * 60_000
 ARMED = {
-    "unclosed instruction": b"<?xml " + b"encoding='' " * 20_000 + BROKEN,
+    "unclosed instruction": b"<?xml " + b"encoding='' " * 2_500 + BROKEN,
     "instruction inside": HEAD + b"<?" + b"encoding='' " * 20_000 + ITEM,
     "CDATA in author": HEAD + ITEM[:-7] + b"<author><![CDATA[" + WORD + b"]]></author></item>",
     "itunes:author": HEAD + ITEM[:-7] + b"<itunes:author>" + WORD + b"</itunes:author></item>",

@@ -110,7 +110,7 @@ SOUND = {
 HINTS = {IssueCode.DOCTYPE, IssueCode.NAMESPACE}
 
 
-@for_each("block", [64, 4_096], few=1)
+@for_each("block", [256, 4_096], few=1)
 @for_each("name", BROKEN)
 def test_what_is_broken_outside_of_records_is_said(name: str, block: int) -> None:
     """Every record is read, by pattern or tree, and an Issue says that something is wrong."""

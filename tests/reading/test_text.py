@@ -15,6 +15,7 @@ from sitemapreader.options import Limits
 from sitemapreader.readers.stats import ReadStats
 from sitemapreader.readers.text import split_line
 from sitemapreader.readers.xml.batches import XmlReader
+from sitemapreader.readers.xml.prolog import read_prolog
 
 if TYPE_CHECKING:
     from sitemapreader.models import Event
@@ -115,7 +116,8 @@ def lines_of(events: list[Event]) -> list[tuple[str, int | None]]:
 
 def read_lines(pieces: list[bytes]) -> list[tuple[str, int | None]]:
     """Read a document in pieces that no block joins."""
-    reader = XmlReader(ReadStats(), Limits(record_bytes=400))
+    stats = ReadStats()
+    reader = XmlReader(stats, Limits(record_bytes=400), *read_prolog([], stats, pieces[0]))
     steps = [*chain.from_iterable(map(reader.feed, pieces)), *reader.close(None)]
     return lines_of(list(chain.from_iterable(steps)))
 
@@ -134,7 +136,8 @@ def test_lines_in_any_cutting(name: str, end: str, thorough: bool) -> None:
         return  # what is too long is told by what is pending, in characters
     for first in range(len(URLSET), len(data), 1 if thorough else 5):
         assert read_lines([data[:first], data[first:]]) == expected
-    assert read_lines([data[place : place + 1] for place in range(len(data))]) == expected
+    bytes_behind = (data[place : place + 1] for place in range(len(URLSET), len(data)))
+    assert read_lines([URLSET, *bytes_behind]) == expected
 
 
 @pytest.mark.parametrize("before", ["", "<!--\n-->\n", f"{PLAIN}\n\n"])

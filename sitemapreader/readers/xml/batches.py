@@ -13,31 +13,18 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from sitemapreader.issues import IssueCode
-from sitemapreader.readers.records.context import (
-    Record,
-    RecordContext,
-)
+from sitemapreader.readers.records.context import Record, RecordContext
 from sitemapreader.readers.records.entries import deliver_pages, read_record
 from sitemapreader.readers.records.vocabulary import RECORD_OF, ROOTS, Names
-from sitemapreader.readers.xml.boundaries import (
-    Scanner,
-    count_lines,
-    pass_nothing,
-)
-from sitemapreader.readers.xml.markup import (
-    CLOSINGS,
-    COMMENT,
-    COMMENT_END,
-    ILLEGAL,
-    SECTION_START,
-)
+from sitemapreader.readers.xml.boundaries import Scanner, count_lines, pass_nothing
+from sitemapreader.readers.xml.markup import CLOSINGS, COMMENT_END, SECTION_START
 from sitemapreader.readers.xml.mend import Mender
 from sitemapreader.readers.xml.patterns import PatternReader, start_patterns
-from sitemapreader.readers.xml.prolog import NotXmlError, Prolog, read_common_prolog, read_prolog
+from sitemapreader.readers.xml.prolog import Prolog, read_common_prolog
 from sitemapreader.readers.xml.tree import TreeReader
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Sequence
+    from collections.abc import Generator, Iterable, Iterator, Sequence
 
     from sitemapreader.models import Event, Format
     from sitemapreader.options import Limits
@@ -57,7 +44,6 @@ _LONGEST_MARK = 256
 """Characters that are kept of what is passed over: what is looked for may begin in them."""
 _PARTIAL_TAG = re.compile(rf"<(?!/(?:[\w.\xb7-]++:)?(?i:{'|'.join(ROOTS)})\b)[^<>]*+\Z")
 """A tag that the end of the document cuts, but for a root's end tag."""
-_NOTHING = re.compile(rf"(?:(?<=>)|\A)(?:[ \t\r\n]++|{COMMENT})+")
 _OF_MARKUP = (
     *(IssueCode.NESTED_ROOT, IssueCode.TRAILING_BYTES, IssueCode.MALFORMED, IssueCode.ENCODING),
     *(IssueCode.MISMATCHED_TAG, IssueCode.BARE_LESS_THAN, IssueCode.BARE_AMPERSAND),
@@ -67,12 +53,14 @@ _OF_MARKUP = (
 """Issues that say what is not well-formed."""
 
 
-def is_end(text: str, names: list[str]) -> bool:
-    """Return whether a text is only the end tags of these elements."""
-    tags = "".join(f"</{name}>" for name in names)
-    if len(text) > _LONGEST_TRIED or ILLEGAL.search(text):
-        return False
-    return text.strip(" \t\r\n") == tags or _NOTHING.sub("", text) == tags
+def is_end(text: str, position: int, names: Iterable[str]) -> bool:
+    """Return whether only the end tags of these elements follow a place."""
+    for tag in (f"</{name}>" for name in names):
+        position = pass_nothing(text, position)
+        if not text.startswith(tag, position):
+            return False
+        position += len(tag)
+    return pass_nothing(text, position) == len(text)
 
 
 def _has_end(text: str) -> bool:
@@ -81,95 +69,24 @@ def _has_end(text: str) -> bool:
 
 
 class XmlReader:
-    """Reader of urlset, sitemapindex, RSS and Atom, in UTF-8.
+    """Reader of urlset, sitemapindex, RSS and Atom, in UTF-8, behind the prolog.
 
     Bytes that are not UTF-8 become lone surrogates: so the record in which they stand is broken,
-    and no other.
+    and no other. Long steps yield empty lists in between, so that the caller never waits long.
     """
 
-    def __init__(self, stats: ReadStats, limits: Limits) -> None:
-        self._stats = stats
-        self._limits = limits
-        self._decoder = _UTF_8("surrogateescape")
-        self._head = ""
-        """The document so far, as long as its root has not come."""
-        self._refused = False
-        self._batches: BatchReader | None = None
-
-    @property
-    def format(self) -> Format | None:
-        """The format, once the root element has come."""
-        return self._batches.prolog.format if self._batches else None
-
-    @property
-    def is_window(self) -> bool:
-        """Whether the document may leave out what it has listed before."""
-        return bool(self._batches and self._batches.prolog.is_window)
-
-    @property
-    def finished(self) -> bool:
-        """Whether a limit or a refusal has ended the reading."""
-        return self._batches.finished if self._batches else self._refused
-
-    def feed(self, data: bytes) -> Iterator[Events]:
-        """Read the next bytes; yield, in steps, the events of complete records."""
-        yield from self._take(self._decoder.decode(data), final=False)
-
-    def close(self, cut: IssueCode | None) -> Iterator[Events]:
-        """Yield the last events: complete records, and what the document lacks.
-
-        The markup shows whether the document was cut; `cut` is the cause.
-        """
-        rest = self._decoder.decode(b"", final=True)
-        if rest or not self._batches:
-            yield from self._take(rest, final=True)
-        if self._batches:
-            yield from self._batches.close(cut or IssueCode.TRUNCATED)
-
-    def _take(self, text: str, *, final: bool) -> Iterator[Events]:
-        if self._batches:
-            yield from self._batches.feed(text)
-            return
-        events: list[Event] = []
-        try:
-            self._head += text
-            found = read_prolog(events, self._stats, self._head, final=final)
-        except NotXmlError as error:
-            self._stats.add_issue(events, error.code, value=error.value)
-            self._refused = True
-            found = None
-        yield events
-        if found:
-            prolog, end = found
-            start, self._head = self._head, ""
-            line = 1 + count_lines(start, 0, end)
-            self._batches = BatchReader(self._stats, self._limits, prolog, line)
-            yield from self._batches.feed(start[end:])
-
-
-class BatchReader:
-    """Reader of everything behind the root's start tag, which ends on `line`.
-
-    Long steps yield empty lists in between, so that the caller never waits long. `finished` is set
-    once a limit has ended the reading.
-    """
-
-    def __init__(
-        self,
-        stats: ReadStats,
-        limits: Limits,
-        prolog: Prolog,
-        line: int,
-    ) -> None:
+    def __init__(self, stats: ReadStats, limits: Limits, prolog: Prolog, start: int) -> None:
         self.finished = False
+        """Whether a limit has ended the reading."""
         self.prolog = prolog
         self._stats = stats
         self._limits = limits
-        self._line = line
+        self._decoder = _UTF_8("surrogateescape")
+        self._line = 1
         self._counted = 0
         """`_line` is the line of this place in `_pending`."""
         self._pending = ""
-        self._position = 0
+        self._position = start
         """Where what was not read yet begins in `_pending`."""
         self._next_size = 0
         """Of `_pending`, before which it is not looked at again."""
@@ -181,8 +98,19 @@ class BatchReader:
         self._skip: list[re.Pattern[str]] = []
         """The ends of the oversized section and record that are being skipped."""
 
-    def feed(self, text: str, *, final: bool = False) -> Iterator[Events]:
-        """Read the next text; yield the events of the records that are now complete."""
+    @property
+    def format(self) -> Format:
+        """The format of the document."""
+        return self.prolog.format
+
+    @property
+    def is_window(self) -> bool:
+        """Whether the document may leave out what it has listed before."""
+        return self.prolog.is_window
+
+    def feed(self, data: bytes, *, final: bool = False) -> Iterator[Events]:
+        """Read the next bytes; yield, in steps, the events of complete records."""
+        text = self._decoder.decode(data, final)
         is_long = len(self._pending) > _LONGEST_TRIED
         self._pending += text
         if self.finished or not self._has_skipped():
@@ -200,19 +128,18 @@ class BatchReader:
         size = len(self._pending)
         self._next_size = min(2 * size, self._limits.record_bytes) * (size > _LONGEST_TRIED)
 
-    def close(self, why: IssueCode) -> Iterator[Events]:
-        """Yield the events of the pending text, and report what the document lacks.
+    def close(self, cut: IssueCode | None) -> Iterator[Events]:
+        """Yield the last events: complete records, and what the document lacks.
 
-        `why` says what has cut it, if it turns out to be cut.
+        The markup shows whether the document was cut; `cut` is the cause.
         """
-        if self._next_size:
-            yield from self.feed("", final=True)
+        yield from self.feed(b"", final=True)
         if self.finished:
             return
         if not self._has_skipped():
             self._pending = ""
         if not self._is_at_end():
-            yield from self._read_tail(why)
+            yield from self._read_tail(cut or IssueCode.TRUNCATED)
         if not self._stats.records and not self._stats.has_errors:
             self._stats.add_issue_once(self._context.events, IssueCode.EMPTY)
         yield self._context.take_events()
@@ -367,7 +294,7 @@ class BatchReader:
     def _is_at_end(self) -> bool:
         """Return whether nothing is left but the end tags of what is open."""
         names = [*reversed(self.prolog.wrappers), self.prolog.root]
-        return is_end(self._pending[self._position :], names)
+        return is_end(self._pending, self._position, names)
 
     def _read_tail(self, why: IssueCode) -> Iterator[list[Event]]:
         """Read what follows the last complete record; `why` is what may have cut it."""
@@ -434,7 +361,7 @@ def read_whole(data: bytes, stats: ReadStats, limits: Limits) -> tuple[Format, E
     names = Names(frozenset({prolog.uri, ""}), prolog.format)
     patterns = start_patterns(prolog, names, TreeReader(prolog, limits), limits)
     parts, end = patterns.read(text, start, stats.sitemap) if patterns else ([], 0)
-    if len(parts) != 1 or parts[0][1] or not is_end(text[end:], [prolog.root]):
+    if len(parts) != 1 or parts[0][1] or not is_end(text, end, [prolog.root]):
         return None
     entries = parts[0][0]
     if len(entries) > limits.entries:

@@ -44,8 +44,8 @@ from sitemapreader.readers.xml.markup import (
 if TYPE_CHECKING:
     from sitemapreader.models import Event, Format
 
-MAX_PROLOG_CHARS = 262_144
-"""A licence as a comment, a dozen namespaces: no real prolog has a tenth of it."""
+PROLOG_BYTES = 32_768
+"""The first block, in which the root must begin: no real prolog, licence and all, has a tenth."""
 _MAX_WRAPPERS = 64
 """Elements around the records whose end is waited for; no feed has more than two."""
 
@@ -190,30 +190,23 @@ class NotXmlError(Exception):
         super().__init__(code, value)
 
 
-def read_prolog(
-    events: list[Event], stats: ReadStats, data: str, *, final: bool
-) -> tuple[Prolog, int] | None:
-    """Return the prolog of a document that begins so, and where its content begins.
+def read_prolog(events: list[Event], stats: ReadStats, first: bytes) -> tuple[Prolog, int]:
+    """Return the prolog that a first block holds, and where the content begins.
 
-    `None` if more data is needed, which with `final`, or past 256 KiB, it never is. Raises
-    NotXmlError.
+    Bytes that are not UTF-8 count as one character each. Raises NotXmlError.
     """
+    data = first[:PROLOG_BYTES].decode("utf-8", "surrogateescape")
     if found := read_common_prolog(data):
         prolog, end = found
         return attrs.evolve(prolog, bases=[*prolog.bases], pages={}, wrappers=[]), end
-    return _read_any(events, stats, data, final=final or len(data) > MAX_PROLOG_CHARS)
+    return _read_any(events, stats, data)
 
 
-def _read_any(
-    events: list[Event], stats: ReadStats, data: str, *, final: bool
-) -> tuple[Prolog, int] | None:
+def _read_any(events: list[Event], stats: ReadStats, data: str) -> tuple[Prolog, int]:
     """Return the prolog of a document that may begin with anything."""
     position = junk_end = 0  # where text ends that stands before the root, outside of comments
-    first, passed, doctype = "", "", None
-    while token := _TOKEN.search(data, position):
-        is_last = token.lastgroup is None and data.find("<", token.end()) < 0
-        if token["begun"] or (is_last and not final):
-            break
+    first_tag, passed, doctype = "", "", None
+    while (token := _TOKEN.search(data, position)) and not token["begun"]:
         if data[position : token.start()].strip(" \t\r\n"):  # XML's blanks alone
             junk_end = token.start()
         position = token.end()
@@ -221,19 +214,18 @@ def _read_any(
             doctype = _read_doctype(token)
             passed += "" if doctype else "<"  # not well-formed without a name
         elif token["passed"]:
-            passed += "" if first else token[0]
+            passed += "" if first_tag else token[0]
         elif name := replace_bad_bytes(token[1] or ""):
             root = name.rpartition(":")[2].lower()
-            if root in ROOTS or (root in ROOTLESS and not first):
-                _note_head(events, stats, data, token.start() if first else junk_end, doctype)
+            if root in ROOTS or (root in ROOTLESS and not first_tag):
+                _note_head(events, stats, data, token.start() if first_tag else junk_end, doctype)
                 return _open(events, stats, passed, name, root, token)
-            first = first or root
-            if first in _HTML or doctype == "html":
+            first_tag = first_tag or root
+            if first_tag in _HTML or doctype == "html":
                 raise NotXmlError(IssueCode.HTML_NOT_SITEMAP, f"<{name}>")
-    if not final:
-        return None
     code = IssueCode.HTML_NOT_SITEMAP if doctype == "html" else IssueCode.NOT_A_SITEMAP
-    raise NotXmlError(code, f"<{first}>" if first else replace_bad_bytes(data[:_SAMPLE_CHARS]))
+    sample = replace_bad_bytes(data[:_SAMPLE_CHARS])
+    raise NotXmlError(code, f"<{first_tag}>" if first_tag else sample)
 
 
 def read_common_prolog(text: str) -> tuple[Prolog, int] | None:
@@ -250,10 +242,10 @@ def read_common_prolog(text: str) -> tuple[Prolog, int] | None:
 def _read_common(head: str) -> Prolog | None:
     issues: list[Event] = []
     try:
-        found = _read_any(issues, ReadStats(), head, final=True)
+        prolog, end = _read_any(issues, ReadStats(), head)
     except NotXmlError:
         return None
-    return found[0] if found and found[1] == len(head) and not issues else None
+    return prolog if end == len(head) and not issues else None
 
 
 def _read_doctype(token: re.Match[str]) -> str:

@@ -75,7 +75,7 @@ class CaseMaker:
             original = strategies.mutate(random, original)
         data = strategies.mutate(random, original)
         limits = self._choose_limits() if random.random() < 0.1 else LIMITS
-        small = random.choice((16, 64, 256, 1024))
+        small = random.choice((256, 512, 1024))
         is_cut_small = random.random() < 0.2 and len(inflate(data)) < MAX_BLOCKS * small
         return Case(data, original, limits, small if is_cut_small else BLOCK_BYTES)
 

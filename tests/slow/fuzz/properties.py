@@ -176,10 +176,10 @@ def reads_alike(case: Case, reading: Reading) -> Iterator[str]:
     nothing; but for fields inside of fields and records inside of records, where the mender
     believes that an end tag is missing, and what else `is_ambiguous` names.
     """
-    mend = batches.BatchReader._mend
+    mend = batches.XmlReader._mend
     with (
         mock.patch.object(patterns, "PATTERNS", new=False),
-        mock.patch.object(batches.BatchReader, "_mend", autospec=True, side_effect=mend) as spy,
+        mock.patch.object(batches.XmlReader, "_mend", autospec=True, side_effect=mend) as spy,
     ):
         by_tree = read(case)
     if by_tree != reading:
