@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 import runpy
 import shutil
 import subprocess
 import sys
-import threading
 from typing import TYPE_CHECKING
 
 import attrs
@@ -16,7 +14,6 @@ import commands
 import package
 import pages
 import pytest
-from aiohttp import web
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -80,21 +77,16 @@ def make_folder(parent: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[str]:
-    """Serve testdata/site over loopback, from a thread; give its origin."""
-    loop = asyncio.new_event_loop()
-    app = web.Application()
-    app.router.add_static("/", package.ROOT / "testdata" / "site")
-    runner = web.AppRunner(app, access_log=None)
-    loop.run_until_complete(runner.setup())
-    loop.run_until_complete(web.TCPSite(runner, "127.0.0.1", 0).start())
-    thread = threading.Thread(target=loop.run_forever)
-    thread.start()
-    host, port = runner.addresses[0][:2]
-    yield f"http://{host}:{port}"
-    loop.call_soon_threadsafe(loop.stop)
-    thread.join()
-    loop.run_until_complete(runner.cleanup())
-    loop.close()
+    """Serve testdata/site over loopback; give its origin."""
+    folder = package.ROOT / "testdata" / "site"
+    site = {
+        f"/{path.relative_to(folder).as_posix()}": path.read_bytes().replace(
+            b"https://www.example.org", b"HOST"
+        )
+        for path in folder.rglob("*.*")
+    }
+    with commands.serving(site) as (url,):
+        yield url
 
 
 def test_there_are_blocks() -> None:
