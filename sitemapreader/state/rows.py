@@ -185,12 +185,6 @@ def unpack(packed: bytes) -> list[str]:
     return found
 
 
-def digest(locs: Iterable[str]) -> bytes:
-    """Return a hash of several URLs."""
-    text = "\n".join(locs).encode("utf-8", "surrogatepass")
-    return blake2b(text, digest_size=16).digest()
-
-
 _URL_HASH_BYTES, _RECORD_HASH_BYTES = 10, 6
 _KEY = blake2b(digest_size=_URL_HASH_BYTES)
 """Copied for each URL, which takes half as long as making a new hash."""

@@ -96,15 +96,11 @@ CREATE TABLE log (
 );
 CREATE INDEX log_site ON log (site);
 
--- the batches that a walk without `changes` has delivered, until it ends
+-- what a walk without `changes` has delivered, until it ends; without `unique`, until the document does
 CREATE TABLE batch (
-    id INTEGER PRIMARY KEY,
     site INTEGER NOT NULL,
     document INTEGER NOT NULL,
-    size INTEGER NOT NULL,      -- how many records
-    digest BLOB NOT NULL,
-    filters TEXT,               -- those that kept some back
-    locs BLOB                   -- JSON: an array; compressed; only if the walk is to know them
+    locs BLOB NOT NULL          -- JSON: an array; compressed
 );
 CREATE INDEX batch_site ON batch (site, document);
 

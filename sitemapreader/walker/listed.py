@@ -212,15 +212,7 @@ class DocumentEntries:
         self._parts.context.report.tally.note_listed(entries)
         if self._tracker is None:
             return await self._deliver_all(entries)
-        fresh = self._tracker.drop_repeated(list(entries))
-        self._document.known += len(entries) - len(fresh)
-        return await self._deliver_tracked(self._tracker, fresh)
-
-    async def end(self) -> None:
-        """Deliver what waits for the end of the document."""
-        if self._tracker is not None and (rest := self._tracker.take_rest()):
-            self._document.known -= len(rest)
-            await self._deliver_tracked(self._tracker, rest)
+        return await self._deliver_tracked(self._tracker, list(entries))
 
     async def _deliver_all(self, entries: Rows) -> bool:
         passed = self._parts.entry_filter.deduplicate(self._select(entries))
@@ -244,7 +236,7 @@ class DocumentEntries:
                 passed, kept = _cut(passed, kept[most]), kept[:most]
             self._document.known += len(compared.entries) - len(compared.offered)
             await self._emit(kept, len(compared.offered) - len(kept))
-            await tracker.record(self._document, compared, passed, kept)
+            await tracker.record(compared, passed, kept)
             if is_cut:
                 return await self._report_limit()
         return True

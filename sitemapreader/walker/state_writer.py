@@ -173,8 +173,7 @@ class StateWriter:
         await self.file.ask(lambda db: remember(self._list_delivered(db)))
 
     def _list_delivered(self, db: Connection) -> Iterator[str]:
-        kept = "SELECT locs FROM batch WHERE site = ? AND locs IS NOT NULL"
-        for (locs,) in db.execute(kept, (self.run.site,)):
+        for (locs,) in db.execute("SELECT locs FROM batch WHERE site = ?", (self.run.site,)):
             yield from unpack(locs)
         sent = "SELECT loc FROM url WHERE site = ? AND seen_run >= ? AND length(record) > 0"
         for (loc,) in db.execute(sent, (self.run.site, self.run.id)):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import deque
 from itertools import compress
 from typing import TYPE_CHECKING, Any
 
@@ -24,12 +23,12 @@ from sitemapreader.outcomes import (
 from sitemapreader.state.law import has_pending, prove
 from sitemapreader.state.rows import (
     as_moment,
-    digest,
     hash_record,
     hash_url,
     insert_document,
     load_document,
     pack,
+    unpack,
     update_document,
 )
 from sitemapreader.state.schedule import Asking, is_ready
@@ -69,9 +68,10 @@ class DocumentTracker:
         self.row = row = load_document(db, run, url_key(job.entry.loc))
         self._has_lost = bool(row.id and run.has_pending and has_pending(db, run.site, row.id))
         """Its last readings lack URLs, which none has confirmed."""
-        sql = "SELECT size, digest, filters FROM batch WHERE site = ? AND document = ? ORDER BY id"
+        sql = "SELECT locs FROM batch WHERE site = ? AND document = ?"
         is_begun = run.is_resumed and not run.saves
-        self._batches = deque(db.execute(sql, (run.site, row.id)) if is_begun else ())
+        batches = db.execute(sql, (run.site, row.id)) if is_begun else ()
+        self._sent = frozenset(loc for (locs,) in batches for loc in unpack(locs))
         """What the resumed walk has delivered of it, without `changes`."""
         self._writer = writer
         self._config = writer.config
@@ -85,7 +85,6 @@ class DocumentTracker:
         self._news = 0
         self._withheld = False
         self._children: list[tuple[str, str | None]] = []
-        self._waiting: list[UrlEntry] = []
         is_covered = self._covers(row.filters, row.final_url)
         if self._config.changes:  # one without them has not saved what it delivered
             is_covered &= bool(row.is_saved) or row.read_run is None
@@ -242,35 +241,11 @@ class DocumentTracker:
         for entry in entries:
             self._children.append((without_userinfo(entry.loc), _lastmod_of(entry)))
 
-    def drop_repeated(self, entries: list[UrlEntry]) -> list[UrlEntry]:
-        """Return the entries that the resumed walk has not delivered.
-
-        While that is not known of them, they wait; `take_rest` returns them at the end.
-        """
-        if not self._batches and not self._waiting:
-            return entries
-        self._waiting += entries
-        while self._batches and len(self._waiting) >= self._batches[0][0]:
-            size, expected, filters = self._batches.popleft()
-            locs = [entry.loc for entry in self._waiting[:size]]
-            if digest(locs) != expected or not self._covers(filters, self.row.final_url):
-                self._batches.clear()  # the document has changed since
-                self._writer.file.change_now(self._forget_batches)
-                break
-            del self._waiting[:size]
-            self._withheld |= filters is not None
-        return [] if self._batches else self.take_rest()
-
-    def take_rest(self) -> list[UrlEntry]:
-        """Return the entries that wait, at the end of the document."""
-        rest, self._waiting = self._waiting, []
-        self._batches.clear()
-        return rest
-
     async def compare(self, entries: list[UrlEntry]) -> Compared:
-        """With `changes`, compare entries with the state, and set their `change`."""
+        """Compare entries with what was delivered; with `changes`, set their `change`."""
         if not self._config.changes:
-            return Compared(entries, [], [], [], entries)
+            offered = [entry for entry in entries if entry.loc not in self._sent]
+            return Compared(entries, [], [], [], offered)
         keys = [hash_url(entry.loc) for entry in entries]
         records = [hash_record(entry) for entry in entries]
         changes = await self._writer.file.ask(lambda db: self._find_changes(db, keys, records))
@@ -283,7 +258,7 @@ class DocumentTracker:
         return Compared(entries, keys, records, changes, offered)
 
     async def record(
-        self, document: Document, compared: Compared, passed: list[UrlEntry], sent: list[UrlEntry]
+        self, compared: Compared, passed: list[UrlEntry], sent: list[UrlEntry]
     ) -> None:
         """Save entries when they are acknowledged.
 
@@ -293,10 +268,9 @@ class DocumentTracker:
         self._news += [entry.change for entry in sent].count(Change.NEW)
         is_withheld = len(sent) < len(offered)
         self._withheld |= is_withheld
-        locs = [entry.loc for entry in entries]
         if not self._config.changes:
-            filters = self._mark(document.final_url) if is_withheld else None
-            await self._writer.commit_on_ack(lambda db: self._save_batch(db, locs, filters))
+            batch = pack(entry.loc for entry in sent)
+            await self._writer.commit_on_ack(lambda db: self._save_batch(db, batch))
             return
         marks = ["S" if entry.news else "s" for entry in entries]
         for n, entry in enumerate(entries):
@@ -311,7 +285,8 @@ class DocumentTracker:
                     is_known = compared.changes[n] is not Change.NEW or id(entry) in met
                     mark = "o" if is_known else "u"
                     marks[n] = mark.upper() if entry.news else mark
-        columns = b"".join(compared.keys), b"".join(compared.records), pack(locs), "".join(marks)
+        locs = pack(entry.loc for entry in entries)
+        columns = b"".join(compared.keys), b"".join(compared.records), locs, "".join(marks)
         await self._writer.commit_on_ack(lambda db: self._log(db, *columns))
 
     # -- after the visit
@@ -373,19 +348,10 @@ class DocumentTracker:
         )
         db.execute(sql, (run.site, insert_document(db, self.row), run.stamp, *columns))
 
-    def _forget_batches(self, db: Connection) -> None:
-        sql = "DELETE FROM batch WHERE site = ? AND document = ?"
-        db.execute(sql, (self._writer.run.site, self.row.id))
-
-    def _save_batch(self, db: Connection, locs: Sequence[str], filters: str | None) -> None:
-        """Save that a batch was handed over, `filters` having held some of it back."""
-        site, number = self._writer.run.site, insert_document(db, self.row)
-        sql = (
-            "INSERT INTO batch (site, document, size, digest, filters, locs)"
-            " VALUES (?, ?, ?, ?, ?, ?)"
-        )
-        kept = pack(locs) if self._config.unique else None
-        db.execute(sql, (site, number, len(locs), digest(locs), filters, kept))
+    def _save_batch(self, db: Connection, batch: bytes) -> None:
+        """Save what was delivered, until its document ends, or the walk."""
+        row = self._writer.run.site, insert_document(db, self.row), batch
+        db.execute("INSERT INTO batch VALUES (?, ?, ?)", row)
 
     def _save_outcome(self, db: Connection, document: Document, read: dict[str, Any]) -> None:
         """Save how the document ended, and the columns that a request for it gave."""
@@ -413,6 +379,8 @@ class DocumentTracker:
                 "children": document.children,
                 "child_list": json.dumps(children) if children else None,
             }
+            if not self._config.unique:
+                db.execute("DELETE FROM batch WHERE site = ? AND document = ?", (run.site, row.id))
         update_document(db, row, found)
 
 

@@ -291,7 +291,6 @@ class Visit:
         await self._children.add(entries)
 
     async def _end_listed(self, digest: bytes | None) -> None:
-        await self._entries.end()
         await self._children.end(digest)
         if outside := self._entries.outside:
             await self._children.report(IssueCode.OUT_OF_SCOPE, value=f"{outside} entries")
