@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 import runpy
 import shutil
 import subprocess
 import sys
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
 import attrs
 import commands
@@ -79,12 +81,14 @@ def make_folder(parent: Path) -> Path:
 def server() -> Iterator[str]:
     """Serve testdata/site over loopback; give its origin."""
     folder = package.ROOT / "testdata" / "site"
-    site = {
-        f"/{path.relative_to(folder).as_posix()}": path.read_bytes().replace(
-            b"https://www.example.org", b"HOST"
-        )
-        for path in folder.rglob("*.*")
-    }
+    site: dict[str, bytes] = {}
+    for path in folder.rglob("*.*"):
+        data = path.read_bytes()
+        data = gzip.decompress(data) if path.suffix == ".gz" else data  # content decides
+        listed = re.findall(rf"{pages.SITE}(/[^<\s\"?]*)", unquote(data.decode()))
+        site = dict.fromkeys(listed, b"<!doctype html><title>A page</title>") | site
+        name = path.relative_to(folder).as_posix()
+        site[f"/{name}"] = data.replace(pages.SITE.encode(), b"HOST")
     with commands.serving(site) as (url,):
         yield url
 
