@@ -63,11 +63,6 @@ def is_end(text: str, position: int, names: Iterable[str]) -> bool:
     return pass_nothing(text, position) == len(text)
 
 
-def _has_end(text: str) -> bool:
-    """Return whether a record ends with a tag that may end it, and is not cut off."""
-    return text.startswith("</", text.rfind("<")) or text.rstrip().endswith("/>")
-
-
 class XmlReader:
     """Reader of urlset, sitemapindex, RSS and Atom, in UTF-8, behind the prolog.
 
@@ -117,7 +112,7 @@ class XmlReader:
             return
         if len(self._pending) < self._next_size and not final:
             return
-        if self._patterns and not is_long and self._patterns.may_read(text):
+        if self._patterns and not is_long:
             yield from self._read_common(self._patterns)
         yield from self._read_complete()
         self._position = pass_nothing(self._pending, self._position)
@@ -141,7 +136,7 @@ class XmlReader:
         if not self._is_at_end():
             yield from self._read_tail(cut or IssueCode.TRUNCATED)
         if not self._stats.records and not self._stats.has_errors:
-            self._stats.add_issue_once(self._context.events, IssueCode.EMPTY)
+            self._add_once(IssueCode.EMPTY)
         yield self._context.take_events()
         deliver_pages(self._context.events, self._stats, self.prolog.pages)
         yield self._context.take_events()
@@ -202,9 +197,7 @@ class XmlReader:
             if not self.finished and not (yield from self._read_tree([(start, end)])):
                 text = self._pending[start:end]
                 # SECURITY: a parser could be made to take a lot of memory
-                is_sound = len(text) > _MANY_CHARS or (
-                    _has_end(text) and self._tree.is_well_formed(text)
-                )
+                is_sound = len(text) > _MANY_CHARS or self._tree.is_well_formed(text)
                 yield from self._mend(start, end, is_sound=is_sound)
 
     def _read_tree(self, batch: Sequence[Span]) -> Generator[list[Event], None, bool]:
@@ -212,8 +205,7 @@ class XmlReader:
         start, end = batch[0][0], batch[-1][1]
         text = self._pending[start:end]
         # A section with more beginnings than ends may be well-formed, but not as it was meant.
-        is_odd = text.count(SECTION_START) > text.count(CLOSINGS[SECTION_START])
-        if is_odd or not _has_end(text):
+        if text.count(SECTION_START) > text.count(CLOSINGS[SECTION_START]):
             return False
         line = self._count_lines(start)
         records = yield from self._tree.parse(text, line)
@@ -232,37 +224,35 @@ class XmlReader:
         is_sound = self.prolog.closed or self._tree.is_well_formed_around(gap, is_tail=False)
         yield from self._mend(self._position, end, is_sound=is_sound)
 
-    def _mend(self, start: int, end: int, *, is_sound: bool) -> Iterator[list[Event]]:
-        """Read what has to be mended; report at least one Issue if it is not sound."""
-        said = self._count_faults()
-        yield from self._read_mended(start, self._pending[start:end])
-        if not is_sound and said == self._count_faults():
-            self._stats.add_issue_once(self._context.events, IssueCode.NOT_WELL_FORMED)
+    def _mend(
+        self, start: int, end: int, *, is_sound: bool, why: IssueCode | None = None
+    ) -> Iterator[list[Event]]:
+        """Mend a text and read its records; report at least one Issue if it is not sound.
+
+        `why` is what may have cut the document, if it ends with the text.
+        """
+        said, text, line = self._count_faults(), self._pending[start:end], self._count_lines(start)
+        mender = Mender(self.prolog, self._names, self._limits, text, line, why)
+        for record in chain(mender.read(), [None]):
+            if self.prolog.has_nested_root:
+                self._add_once(IssueCode.NESTED_ROOT)
+            yield from self._read_records([record] if record else [])
+        if mender.is_odd:
+            self._add_once(IssueCode.NOT_WELL_FORMED)
+        if mender.trailing:
+            self._add_once(IssueCode.TRAILING_BYTES, mender.trailing)
+        if why and not self.prolog.closed:
+            self._add_once(why)
+        elif not is_sound and said == self._count_faults():
+            self._add_once(IssueCode.NOT_WELL_FORMED)
         yield self._context.take_events()
         self._position = end
 
     def _count_faults(self) -> int:
         return sum(map(self._stats.counts.__getitem__, _OF_MARKUP))
 
-    def _read_mended(
-        self, start: int, text: str, why: IssueCode | None = None
-    ) -> Iterator[list[Event]]:
-        """Mend a text and read its records; `why` is what may have cut a last one."""
-        line = self._count_lines(start)
-        names, limits = self._names, self._limits
-        mender = Mender(self.prolog, names, limits, text, line, why)
-        for mended in chain(mender.read(), [None]):
-            if self.prolog.has_nested_root:
-                self._stats.add_issue_once(self._context.events, IssueCode.NESTED_ROOT)
-            if mended is None:
-                yield self._context.take_events()
-                continue
-            yield from self._read_records([mended])
-        if mender.is_odd:
-            self._stats.add_issue_once(self._context.events, IssueCode.NOT_WELL_FORMED)
-        if mender.trailing:
-            events = self._context.events
-            self._stats.add_issue_once(events, IssueCode.TRAILING_BYTES, value=mender.trailing)
+    def _add_once(self, code: IssueCode, value: str | None = None) -> None:
+        self._stats.add_issue_once(self._context.events, code, value=value)
 
     def _read_records(self, records: list[Record]) -> Iterator[list[Event]]:
         work = 0
@@ -282,11 +272,10 @@ class XmlReader:
         if not self.prolog.is_record(name):
             if not self.prolog.is_foreign_record(name):
                 return False
-            self._stats.add_issue_once(self._context.events, IssueCode.NAMESPACE, value=name.uri)
+            self._add_once(IssueCode.NAMESPACE, name.uri)
             self._names.add_own(name.uri)
         if name.tag != RECORD_OF.get(self.prolog.format, name.tag):
-            value = f"<{name.local}>"
-            self._stats.add_issue_once(self._context.events, IssueCode.NESTED_ROOT, value=value)
+            self._add_once(IssueCode.NESTED_ROOT, f"<{name.local}>")
         return True
 
     # -- the end of the document
@@ -298,18 +287,14 @@ class XmlReader:
 
     def _read_tail(self, why: IssueCode) -> Iterator[list[Event]]:
         """Read what follows the last complete record; `why` is what may have cut it."""
-        text = self._pending[self._position :]
-        last = text.rfind("<")
-        if self._scanner.name and last >= 0 and _PARTIAL_TAG.match(text, last):
-            text = text[:last]
+        end = len(self._pending)
+        last = self._pending.rfind("<", self._position)
+        if self._scanner.name and last >= 0 and _PARTIAL_TAG.match(self._pending, last):
+            end = last
         is_second = self.prolog.closed or self.prolog.has_nested_root
+        text = self._pending[self._position : end]
         is_sound = is_second or self._tree.is_well_formed_around(text, is_tail=True)
-        said = self._count_faults()
-        yield from self._read_mended(self._position, text, why)
-        if not self.prolog.closed:
-            self._stats.add_issue_once(self._context.events, why)
-        elif not is_sound and said == self._count_faults():
-            self._stats.add_issue_once(self._context.events, IssueCode.NOT_WELL_FORMED)
+        yield from self._mend(self._position, end, is_sound=is_sound, why=why)
 
     # -- what is too long to be kept
 

@@ -109,15 +109,15 @@ def _resolve(name: str) -> str:
     return _XML.get(name) or chr(int(name[1:].replace("x", "0x"), 0))
 
 
-def is_well_formed(text: str, *, in_namespaces: bool = False, is_whole: bool = True) -> bool:
-    """Return whether a text is a well-formed document, or its beginning.
+def is_well_formed(text: str, *, in_namespaces: bool = False) -> bool:
+    """Return whether a text is a well-formed document.
 
     A DOCTYPE may stand behind its first tag only, where it is none.
     """
     try:
         # The separator must be a character that no namespace may have
         parser = expat.ParserCreate(namespace_separator="\1" if in_namespaces else None)
-        parser.Parse(text, is_whole)
+        parser.Parse(text, True)
     except (expat.ExpatError, ValueError):  # ValueError: a byte that is not UTF-8
         return False
     return True

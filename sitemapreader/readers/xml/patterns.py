@@ -108,10 +108,6 @@ class PatternReader:
         self._alike: tuple[re.Pattern[str], tuple[int, ...]] | None = None
         """The pattern of records like one that came before, and the columns of its groups."""
 
-    def may_read(self, text: str) -> bool:
-        """Return whether a record may end in a text."""
-        return self._words is None or self._words.end_tag in text
-
     def read(self, text: str, start: int, sitemap: str) -> tuple[list[Part], int]:
         """Read common records from a place on; return also where the last ends."""
         words = self._find_words()

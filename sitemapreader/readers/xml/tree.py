@@ -59,8 +59,6 @@ class TreeReader:
     def __init__(self, prolog: Prolog, limits: Limits) -> None:
         self._prolog = prolog
         self._limits = limits
-        self._namespaces: dict[str, str] | None = None
-        self._start_tag = ""
         self._long_tag, self._many_attributes = _write_tag_patterns(limits.attributes)
 
     def parse(self, text: str, line: int) -> Generator[list[Event], None, list[Record] | None]:
@@ -119,10 +117,7 @@ class TreeReader:
     @property
     def start_tag(self) -> str:
         """The start tag that binds the namespaces of the prolog."""
-        if self._namespaces is not self._prolog.namespaces:
-            self._namespaces = self._prolog.namespaces
-            self._start_tag = _write_start_tag(tuple(self._namespaces.items()))
-        return self._start_tag
+        return _write_start_tag(tuple(self._prolog.namespaces.items()))
 
     def is_well_formed(self, text: str) -> bool:
         """Return whether records are well-formed."""
