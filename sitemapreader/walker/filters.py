@@ -1,4 +1,4 @@
-"""What of the listed URLs a walk delivers: its filters, `unique`, `sample`.
+"""What of the listed URLs a walk delivers, and how: its filters, `unique`, `sample`.
 
 The filters are `scope`, `include`, `exclude`, `since`, `until` and `unique`. A document that has
 not changed stays unread only if all entries that pass now were delivered before: if no filter kept
@@ -14,18 +14,24 @@ from collections import defaultdict
 from datetime import UTC, datetime
 from functools import partial
 from hashlib import blake2b
+from itertools import takewhile
 from secrets import token_bytes
 from typing import TYPE_CHECKING
 
-from sitemapreader.dates import is_recent
+from sitemapreader.dates import count_odd, is_recent, is_since
+from sitemapreader.issues import IssueCode, make_issue
+from sitemapreader.outcomes import NOT_FOLLOWED, NOT_MODIFIED, Document
 from sitemapreader.rows import Rows, get_column, select_rows
 from sitemapreader.urls import may_climb, url_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from sitemapreader.models import UrlEntry
+    from sitemapreader.discovery.context import WalkContext
+    from sitemapreader.models import SitemapEntry, UrlEntry
+    from sitemapreader.report import Report
     from sitemapreader.walker.config import WalkConfig
+    from sitemapreader.walker.tracker import DocumentTracker
 
 
 class EntryFilter:
@@ -34,6 +40,7 @@ class EntryFilter:
     def __init__(self, config: WalkConfig) -> None:
         self._include, self._exclude = config.include, config.exclude
         self._since, self._until = config.since, config.until
+        self._prunes, self._follow = config.prune, config.follow
         self._keep_undated = config.undated == "keep"
         self._keep_outside = config.scope == "keep"
         self._codes = set(config.language)
@@ -46,6 +53,37 @@ class EntryFilter:
         if self._seen is not None:
             for loc in locs:
                 self._seen.add(url_key(loc))
+
+    def find_skip_reason(self, child: SitemapEntry) -> str:
+        """Return why a child is not fetched, or ""."""
+        lastmod, since = child.lastmod, self._since if self._prunes else None
+        if lastmod and since and not is_since(lastmod, child.lastmod_text, since):
+            return NOT_MODIFIED
+        return NOT_FOLLOWED if self._follow is not None and not self._follow(child) else ""
+
+    def count_delivered(self, report: Report, entries: Rows) -> None:
+        """Count entries that are delivered."""
+        report.entries += len(entries)
+        report.tally.note_entries(entries)
+        if self._since is not None or self._until is not None:
+            undated, future = count_odd(entries)
+            report.undated += undated
+            report.future += future
+
+    async def deliver_sample(self, context: WalkContext) -> None:
+        """Deliver what was drawn from the entries of all documents."""
+        if self.sample is None:
+            return
+        entries = [entry for _, entry in self.sample.list_entries()]
+        context.report.sampled_from = self.sample.total
+        documents = {document.final_url: document for document in context.report.documents}
+        for entry in entries:
+            if document := documents.get(entry.sitemap):
+                document.entries += 1
+                document.filtered -= 1
+        if entries:
+            self.count_delivered(context.report, entries)
+            await context.emit(entries)
 
     def deduplicate(self, rows: Rows) -> Rows:
         """With `unique`, return the entries whose URL has not been delivered; else all."""
@@ -140,6 +178,96 @@ def covers(earlier: str, present: str) -> bool:
         bool(now) and datetime.fromisoformat(now) >= datetime.fromisoformat(before)
     )
     return others == same and is_later
+
+
+# -- the way of the entries to the consumer
+
+ACK_ENTRIES = 500
+"""Entries of one acknowledgement: the most that come twice after a `kill -9`."""
+
+
+class DocumentEntries:
+    """The way of one document's entries to the consumer."""
+
+    def __init__(
+        self,
+        context: WalkContext,
+        entry_filter: EntryFilter,
+        document: Document,
+        tracker: DocumentTracker | None,
+    ) -> None:
+        self.scope: tuple[str, ...] = ()
+        self.outside = 0
+        self._context, self._filter = context, entry_filter
+        self._document = document
+        self._tracker = tracker
+        self._sent_bytes = 0
+
+    async def deliver(self, entries: Rows) -> bool:
+        """Emit the entries that pass the filters; with `changes`, only those that differ.
+
+        Return whether there may be more.
+        """
+        self._document.listed += len(entries)
+        self._context.report.tally.note_listed(entries)
+        if self._tracker is None:
+            return await self._deliver_all(entries)
+        return await self._deliver_tracked(self._tracker, list(entries))
+
+    async def _deliver_all(self, entries: Rows) -> bool:
+        passed = self._filter.deduplicate(self._select(entries))
+        if (sample := self._filter.sample) is not None:
+            sample.add(passed)
+            self._document.filtered += len(entries)
+            return True
+        most = self._context.budget.take_urls(len(passed))
+        await self._emit(passed[:most], len(entries) - len(passed))
+        return most == len(passed) or await self._report_limit()
+
+    async def _deliver_tracked(self, tracker: DocumentTracker, entries: list[UrlEntry]) -> bool:
+        for start in range(0, len(entries), ACK_ENTRIES):
+            chunk = entries[start : start + ACK_ENTRIES]
+            compared = await tracker.compare(chunk)
+            passed = list(self._select(compared.offered))
+            kept = list(self._filter.deduplicate(passed))
+            most = self._context.budget.take_urls(len(kept))
+            if is_cut := most < len(kept):  # what comes behind the last one is for the next walk
+                compared = await tracker.compare(_cut(chunk, kept[most]))
+                passed, kept = _cut(passed, kept[most]), kept[:most]
+            self._document.known += len(compared.entries) - len(compared.offered)
+            await self._emit(kept, len(compared.offered) - len(kept))
+            await tracker.record(compared, passed, kept)
+            if is_cut:
+                return await self._report_limit()
+        return True
+
+    def _select(self, entries: Rows) -> Rows:
+        passed, outside = self._filter.select(entries, self.scope)
+        self.outside += outside
+        return passed
+
+    async def _emit(self, entries: Rows, left_out: int) -> None:
+        self._document.filtered += left_out
+        if entries:
+            self._document.entries += len(entries)
+            self._filter.count_delivered(self._context.report, entries)
+            await self._context.emit(entries, self.count_new_bytes())
+
+    def count_new_bytes(self) -> int:
+        """Return the bytes of the document that were read since the last call."""
+        before, self._sent_bytes = self._sent_bytes, self._document.bytes_inflated
+        return max(0, self._sent_bytes - before)
+
+    async def _report_limit(self) -> bool:
+        """Report that no more URLs may be delivered; return False."""
+        issue = make_issue(IssueCode.BUDGET_URLS, self._document.final_url)
+        await self._context.report_issue(issue, self._document)
+        return False
+
+
+def _cut(entries: list[UrlEntry], end: UrlEntry) -> list[UrlEntry]:
+    """Return the entries before one of them."""
+    return list(takewhile(lambda entry: entry is not end, entries))
 
 
 # -- URLs that were seen, in 9 to 14 bytes each, where a set of Python's takes 150

@@ -13,15 +13,24 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import attrs
 
-from sitemapreader.fetch.hosts import HostBreaker
-from sitemapreader.issues import IssueCode
+from sitemapreader.issues import IssueCode, make_issue, without_userinfo
 from sitemapreader.models import SitemapEntry, Via
-from sitemapreader.options import FRONTIER_BYTES_PER_DOCUMENT, FetchOptions
-from sitemapreader.outcomes import ASKED_FOR, Document, Status
-from sitemapreader.urls import origin_of, url_key
+from sitemapreader.options import FRONTIER_BYTES_PER_DOCUMENT, MAX_URL_CHARS
+from sitemapreader.outcomes import (
+    ASKED_FOR,
+    NOT_DUE,
+    Document,
+    Status,
+)
+from sitemapreader.urls import origin_of, same_hosts, url_key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable
+
+    from sitemapreader.discovery.context import WalkContext
+    from sitemapreader.fetch.hosts import HostBreaker
+    from sitemapreader.walker.filters import EntryFilter
+
 
 Order: TypeAlias = Literal["document", "newest"]
 """As sitemaps are listed; or the newest first, by the lastmod in their index."""
@@ -109,10 +118,8 @@ class Job:
         return not self.is_moved and (self.duplicate_of is not None or not is_wrong)
 
 
-def rank(entry: SitemapEntry, order: Order) -> tuple[int, float]:
-    """With "newest", rank roots first, which lead to children; undated ones last."""
-    if order == "document":
-        return 0, 0.0
+def _rank_newest(entry: SitemapEntry) -> tuple[int, float]:
+    """Rank roots first, which lead to children; undated ones last."""
     if entry.lastmod is not None:
         return 1, -entry.lastmod.timestamp()
     return (2 if entry.via in (Via.INDEX, Via.PAGE) else 0), 0.0
@@ -122,12 +129,7 @@ def _size_of(url: str) -> int:
     """Return the bytes of a URL as listed and of its key."""
     # Python takes four bytes for each character of a text with an emoji, so `len` is too little.
     key = url_key(url)
-    size = sys.getsizeof(url)
-    return size if key is url else size + sys.getsizeof(key)
-
-
-def _start_none() -> None:
-    """Start no worker: nobody takes the sitemaps, or the walk is over."""
+    return sys.getsizeof(url) + (0 if key is url else sys.getsizeof(key))
 
 
 class Frontier:
@@ -140,25 +142,28 @@ class Frontier:
     def __init__(
         self,
         capacity: int,
-        order: Order = "document",
+        order: Order,
         *,
-        site: str | None = None,
-        breaker: HostBreaker | None = None,
-        start_worker: Callable[[], object] = _start_none,
+        site: str,
+        breaker: HostBreaker,
+        start_worker: Callable[[], object],
     ) -> None:
         self.skipped_unnamed: Counter[str] = Counter()
+        self.digests: set[bytes] = set()
+        """Of the bytes of the indexes that were read."""
         self._capacity = capacity
-        self._order: Order = order
+        self.order = order
         self._bytes_left = capacity * FRONTIER_BYTES_PER_DOCUMENT
         self._site = site
         self._jobs: dict[str, Job] = {}
-        self._skipped: dict[str, tuple[SitemapEntry, str]] = {}
+        self.skipped: dict[str, tuple[SitemapEntry, str]] = {}
+        """The skipped sitemaps that are remembered, with their reasons, by key."""
         self._numbers = count()
         self._waiting: list[tuple[tuple[int, float, int], Job]] = []
         """A heap: the first in the order is on top."""
         self._parked: defaultdict[str, list[Job]] = defaultdict(list)
         """Origin that must not be asked for a while -> what waits for it."""
-        self._breaker = breaker or HostBreaker(FetchOptions())
+        self._breaker = breaker
         self._start_worker = start_worker
         self._taken = 0
         self._changed = asyncio.Event()
@@ -166,10 +171,6 @@ class Frontier:
     def __len__(self) -> int:
         """Return how many sitemaps wait or are read."""
         return len(self._waiting) + sum(map(len, self._parked.values())) + self._taken
-
-    def __contains__(self, url: str) -> bool:
-        """Return whether a URL is known, in any spelling, and not skipped."""
-        return url_key(url) in self._jobs
 
     def find(self, url: str) -> Job | None:
         """Return the job that reads, will read or has read a URL, in any spelling."""
@@ -195,14 +196,14 @@ class Frontier:
             return
         if len(self._waiting) >= self._capacity:
             self.skip(job.entry, IssueCode.BUDGET_DOCUMENTS)
-            job.resolve(is_sitemap=False)
             return
-        if job.key not in self._skipped and not self.reserve(job.entry.loc):
+        if job.key not in self.skipped and not self.reserve(job.entry.loc):
             self.skipped_unnamed[IssueCode.BUDGET_MEMORY] += 1
             return
         self._jobs[job.key] = job
-        self._skipped.pop(job.key, None)
-        job.place = (*rank(job.entry, self._order), next(self._numbers))
+        self.skipped.pop(job.key, None)
+        rank = _rank_newest(job.entry) if self.order == "newest" else (0, 0.0)
+        job.place = (*rank, next(self._numbers))
         heapq.heappush(self._waiting, (job.place, job))
         self._changed.set()
         self._start_worker()
@@ -227,10 +228,10 @@ class Frontier:
     def skip(self, entry: SitemapEntry, reason: str) -> None:
         """Remember that a sitemap is not fetched, unless it is known already."""
         key = url_key(entry.loc)
-        if key in self._jobs or key in self._skipped:
+        if key in self._jobs or key in self.skipped:
             return
-        if len(self._skipped) < self._capacity and self.reserve(entry.loc):
-            self._skipped[key] = entry, sys.intern(str(reason))
+        if len(self.skipped) < self._capacity and self.reserve(entry.loc):
+            self.skipped[key] = entry, sys.intern(str(reason))
         else:
             self.skipped_unnamed[reason] += 1
 
@@ -247,30 +248,24 @@ class Frontier:
 
     def reserve(self, url: str) -> bool:
         """Reserve memory for the URL of a sitemap; return whether there is enough."""
-        size = _size_of(url)
-        if size > self._bytes_left:
-            return False
-        self._bytes_left -= size
-        return True
+        has_room = (size := _size_of(url)) <= self._bytes_left
+        self._bytes_left -= size if has_room else 0
+        return has_room
 
     def free(self, url: str) -> None:
         """Give back the memory that was reserved for a sitemap."""
         self._bytes_left += _size_of(url)
 
-    def skipped(self) -> Iterator[tuple[SitemapEntry, str]]:
-        """Yield the skipped sitemaps that were remembered, with their reasons."""
-        yield from self._skipped.values()
-
     def listed(self) -> dict[str, bool]:
         """Return the key of each sitemap but duplicates -> whether it was wanted."""
         read = {key: True for key, job in self._jobs.items() if key == job.key and job.is_wanted}
-        return read | {key: reason not in ASKED_FOR for key, (_, reason) in self._skipped.items()}
+        return read | {key: reason not in ASKED_FOR for key, (_, reason) in self.skipped.items()}
 
     def end(self, reason: str) -> None:
         """Skip all sitemaps in the queue, and ask for no more workers."""
         # Thousands of walks a minute would keep the garbage collector busy with circles of objects:
         # it took a tenth of the time. Without the circle a walk is freed as soon as it is left.
-        self._start_worker = _start_none
+        self._start_worker = lambda: None
         self._unpark(self._parked)
         for _, job in sorted(self._waiting):
             if self._is_waiting(job):
@@ -331,3 +326,124 @@ class Frontier:
             else:
                 self._parked[origin_of(url)].append(job)
         return None
+
+
+# -- what a document adds to it
+
+
+class Children:
+    """The children of one document: added to the frontier at once, or when it ends."""
+
+    # With order="newest" children are held because the newest may be the last one. Those of an
+    # index in an index are held until its bytes are known to be new: an index with relative
+    # children that lists itself under ever longer URLs has no end.
+
+    def __init__(
+        self,
+        context: WalkContext,
+        frontier: Frontier,
+        entry_filter: EntryFilter,
+        job: Job,
+        document: Document,
+    ) -> None:
+        self.idle: frozenset[str] = frozenset()
+        """Keys of URLs that this walk has nothing to do with."""
+        self._context, self._frontier, self._filter = context, frontier, entry_filter
+        self._job = job
+        self._document = document
+        self._number = 0
+        self._held: list[SitemapEntry] = []
+        self._is_held = bool(job.depth) or frontier.order == "newest"
+        self._skipped: dict[IssueCode, tuple[str, int]] = {}
+        """Why children were skipped -> the first one, and how many."""
+
+    async def add(self, entries: list[SitemapEntry]) -> None:
+        """Add children to the frontier, or hold them until the document ends."""
+        for entry in entries:
+            await self._context.loop_share.yield_if_due()
+            self._number += 1
+            if len(entry.loc) > MAX_URL_CHARS:  # too long for any server
+                self._skip(entry, IssueCode.CHILD_URL_TOO_LONG)
+            elif self._number > self._context.limits.children:
+                self._skip(entry, IssueCode.BUDGET_CHILDREN)
+            elif not self._is_held:
+                await self._add(entry)
+            elif self._frontier.reserve(entry.loc):
+                self._held.append(entry)
+            else:
+                self._skip(entry, IssueCode.BUDGET_MEMORY)
+
+    async def end(self, digest: bytes | None) -> None:
+        """Add the children that were held, and report what was skipped.
+
+        `digest` is that of the document's bytes if it is an index.
+        """
+        digests = self._frontier.digests
+        is_duplicate = bool(self._job.depth) and digest in digests
+        if self._held and is_duplicate:
+            await self.report(IssueCode.DUPLICATE_DOCUMENT)
+        if digest is not None:
+            digests.add(digest)
+        for entry in self._take_held():
+            await self._context.loop_share.yield_if_due()
+            self._frontier.free(entry.loc)
+            if is_duplicate:
+                self._frontier.skip(entry, IssueCode.DUPLICATE_DOCUMENT)
+            else:
+                await self._add(entry)
+        for code, (first, number) in self._skipped.items():
+            await self.report(code, first, value=f"{number} children")
+
+    def _take_held(self) -> list[SitemapEntry]:
+        """Return the children that were held; of those without a date, the last first."""
+        if self._frontier.order == "document":
+            return self._held
+        dated = [entry for entry in self._held if entry.lastmod is not None]
+        undated = [entry for entry in reversed(self._held) if entry.lastmod is None]
+        return sorted([*dated, *undated], key=_rank_newest)
+
+    async def report(
+        self, code: IssueCode, url: str | None = None, *, value: str | None = None
+    ) -> None:
+        """Report an Issue of the document."""
+        issue = make_issue(code, self._document.final_url, url=url, value=value)
+        await self._context.report_issue(issue, self._document)
+
+    async def _add(self, entry: SitemapEntry) -> None:
+        """Put a child in the frontier, or skip it with its reason."""
+        frontier, job = self._frontier, self._job
+        if (bare := without_userinfo(entry.loc)) != entry.loc:
+            await self.report(IssueCode.USERINFO_REMOVED, bare)
+            entry = attrs.evolve(entry, loc=bare)
+        is_page = entry.via is Via.PAGE
+        if job.descends_from(url_key(entry.loc)):
+            await self.report(IssueCode.CYCLE, entry.loc)
+        elif frontier.find(entry.loc) is not None:
+            return  # another index lists the same document
+        elif job.depth >= self._context.limits.depth and not is_page:
+            self._skip(entry, IssueCode.BUDGET_DEPTH)
+        elif reason := self._filter.find_skip_reason(entry):
+            frontier.skip(entry, reason)
+        elif self.idle and not is_page and url_key(entry.loc) in self.idle:
+            frontier.skip(entry, NOT_DUE)
+        elif is_page and not self._take_page(entry):
+            frontier.skip(entry, IssueCode.FEED_HAS_MORE)
+            await self.report(IssueCode.FEED_HAS_MORE, entry.loc)
+        else:
+            frontier.add_child(entry, job)
+
+    def _take_page(self, entry: SitemapEntry) -> bool:
+        """Count the next page of a feed; return whether it may be followed."""
+        feed = self._job.feed or self._job
+        is_near = same_hosts("host", entry.sitemap, entry.loc)
+        may_follow = is_near and feed.pages < self._context.limits.feed_pages
+        feed.pages += may_follow
+        return may_follow
+
+    def _skip(self, entry: SitemapEntry, code: IssueCode) -> None:
+        first, number = self._skipped.get(code, (entry.loc[:MAX_URL_CHARS], 0))
+        self._skipped[code] = first, number + 1
+        if code is IssueCode.CHILD_URL_TOO_LONG:  # counted, and not kept
+            self._frontier.skipped_unnamed[code] += 1
+        else:
+            self._frontier.skip(entry, code)

@@ -17,13 +17,13 @@ from sitemapreader.discovery import (
 from sitemapreader.discovery.robots_rules import RobotsRules
 from sitemapreader.errors import FetchError
 from sitemapreader.event_loop import contain
+from sitemapreader.fetch.hosts import HostBreaker
 from sitemapreader.issues import IssueCode, make_issue
 from sitemapreader.outcomes import LEFT_EARLY, Role, Status, make_document
 from sitemapreader.urls import host_of
 from sitemapreader.walker.filters import EntryFilter
 from sitemapreader.walker.frontier import Frontier
-from sitemapreader.walker.listed import WalkParts, deliver_sample
-from sitemapreader.walker.visit import Visit
+from sitemapreader.walker.visit import Visit, WalkParts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -66,8 +66,8 @@ class WalkRunner:
         self.frontier = Frontier(
             context.limits.documents,
             config.order,
-            site=config.site or None,
-            breaker=context.breaker if config.reads else None,
+            site=config.site,
+            breaker=context.breaker if config.reads else HostBreaker(context.options),
             start_worker=self._start_worker,
         )
         self._tasks = asyncio.TaskGroup()
@@ -193,7 +193,7 @@ class WalkRunner:
     async def _report_unread(self) -> None:
         """Report the sitemaps that were not read because of a budget or their host."""
         left: dict[str, list[str]] = {}
-        for entry, reason in self.frontier.skipped():
+        for entry, reason in self.frontier.skipped.values():
             left.setdefault(reason, []).append(entry.loc)
             await self.context.loop_share.yield_if_due()
         for code in (
@@ -223,8 +223,7 @@ class WalkRunner:
 
     async def _end(self) -> None:
         """Give each sitemap without an outcome its own, and report what was not read."""
-        if self._filter.sample is not None:
-            await deliver_sample(self._parts, self._filter.sample)
+        await self._filter.deliver_sample(self.context)
         await self._report_unread()
         await self._report_other_site()
         for _ in self._outcomes:
@@ -234,7 +233,7 @@ class WalkRunner:
         """Give each sitemap that was not fetched its outcome, one a step."""
         report = self.context.report
         self.frontier.end(LEFT_EARLY)
-        for entry, reason in self.frontier.skipped():
+        for entry, reason in self.frontier.skipped.values():
             report.end_document(make_document(entry), Status.SKIPPED, reason)
             yield
         for reason, number in self.frontier.skipped_unnamed.items():

@@ -36,7 +36,7 @@ from sitemapreader.urls import folder_of, url_key
 from sitemapreader.walker.filters import covers, mark_filters
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from sitemapreader.outcomes import BodyDigest
     from sitemapreader.state.database import Connection
@@ -236,7 +236,7 @@ class DocumentTracker:
 
     # -- during the visit
 
-    def add_children(self, entries: list[SitemapEntry]) -> None:
+    def add_children(self, entries: Iterable[SitemapEntry]) -> None:
         """Remember children of the document, without passwords."""
         for entry in entries:
             self._children.append((without_userinfo(entry.loc), _lastmod_of(entry)))

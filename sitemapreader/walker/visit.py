@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from contextlib import aclosing
 from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, cast
 from urllib.parse import urlsplit
+
+import attrs
 
 from sitemapreader.discovery.download import (
     PriorVersion,
@@ -24,6 +27,7 @@ from sitemapreader.fetch.hosts import HOST_CODES
 from sitemapreader.fetch.urls import read_etag, select_validators
 from sitemapreader.issues import Issue, IssueCode
 from sitemapreader.models import Event, Format, SitemapEntry, UrlEntry, Via
+from sitemapreader.options import MAX_URL_CHARS
 from sitemapreader.outcomes import (
     ALREADY_READ,
     NOT_READ,
@@ -39,21 +43,38 @@ from sitemapreader.readers.charset import charset_of
 from sitemapreader.readers.codings import read_codings
 from sitemapreader.readers.reader import SitemapReader
 from sitemapreader.rows import EntryColumns, Events
-from sitemapreader.urls import folder_of, has_suffixes, load_suffixes
-from sitemapreader.walker.listed import Children, DocumentEntries, WalkParts
+from sitemapreader.urls import folder_of, has_suffixes, load_suffixes, resolve
+from sitemapreader.walker.filters import DocumentEntries
+from sitemapreader.walker.frontier import Children
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator, Mapping
 
+    from sitemapreader.discovery.context import WalkContext
+    from sitemapreader.discovery.robots_rules import RobotsRules
     from sitemapreader.fetch.client import Response
-    from sitemapreader.walker.frontier import Job
+    from sitemapreader.walker.config import WalkConfig
+    from sitemapreader.walker.filters import EntryFilter
+    from sitemapreader.walker.frontier import Frontier, Job
     from sitemapreader.walker.tracker import DocumentTracker
 
+_AT_BLOGGER = re.compile(r"https?://www\.blogger\.com/feeds/\d+(/[^?#]+)(\?[^#]+)")
 _CUT_SHORT = {IssueCode.TRUNCATED, IssueCode.COMPRESSION_TRUNCATED}
 _CONSEQUENCES = frozenset(_CUT_SHORT | {IssueCode.EMPTY, IssueCode.NOT_A_SITEMAP})
 """Issues that follow from a body that was cut short; the fault that cut it is the Issue."""
 _SITEMAP_SUFFIXES = (".xml", ".gz", ".txt", ".rss", ".atom")
 """Suffixes of sitemaps. Such a URL that is missing is the caller's mistake, not a site."""
+
+
+@attrs.frozen(eq=False)
+class WalkParts:
+    """What all visits of one walk share."""
+
+    context: WalkContext
+    config: WalkConfig
+    frontier: Frontier
+    rules: RobotsRules
+    entry_filter: EntryFilter
 
 
 class Visit:
@@ -63,12 +84,12 @@ class Visit:
     document is requested only if it may have changed.
     """
 
-    def __init__(self, parts: WalkParts, job: Job, tracker: DocumentTracker | None) -> None:
+    def __init__(self, walk: WalkParts, job: Job, tracker: DocumentTracker | None) -> None:
         self.document = document = make_document(job.entry)
         if job.feed is not None:  # so that no tree is as deep as a feed has pages
             document.parent = job.feed.entry.loc
-        self._parts = parts
-        self._context = context = parts.context
+        self._walk = walk
+        self._context = context = walk.context
         self._job = job
         self._tracker = tracker
         self.is_settled = tracker is not None and tracker.settled is not None
@@ -76,9 +97,9 @@ class Visit:
         if tracker is not None and not self.is_settled:
             self._prior = tracker.make_prior_version()
         self._validators = select_validators(self._prior.headers)
-        self._children = Children(parts, job, document)
+        self._children = Children(context, walk.frontier, walk.entry_filter, job, document)
         self._hasher = BodyHasher()
-        self._entries = DocumentEntries(parts, document, tracker)
+        self._entries = DocumentEntries(context, walk.entry_filter, document, tracker)
         self._reader: SitemapReader | None = None
         self._held: list[Event] = []
         self._outcome: tuple[Status, str] | None = None
@@ -87,8 +108,8 @@ class Visit:
         if self._guessed:
             context.breaker.note_guess(document.url)
         # Not of this visit, which must leave no circle: see `Frontier.end`.
-        check = partial(parts.rules.check_redirect, job.entry, job.referrers, parts.config.hosts)
-        breaker = context.breaker if parts.config.reads else None  # a search tries few documents
+        check = partial(walk.rules.check_redirect, job.entry, job.referrers, walk.config.hosts)
+        breaker = context.breaker if walk.config.reads else None  # a search tries few documents
         self._open = partial(
             open_document, context, document.url, check_redirect=check, breaker=breaker
         )
@@ -108,7 +129,7 @@ class Visit:
                 if error.code in HOST_CODES and self._response is None:
                     self._context.budget.spend_documents(-1)
                     job.document = None
-                    self._parts.frontier.postpone(job)
+                    self._walk.frontier.postpone(job)
                     return
                 fault = error
             report.end_document(document, *await self._close(fault))
@@ -169,8 +190,8 @@ class Visit:
         job = self._job
         if job.leads_up(url):
             raise FetchError(IssueCode.REDIRECTS_UP, url)
-        is_read = self._parts.frontier.register_redirect(job, url)
-        job.scope += self._parts.rules.find_listing(job.referrers, job.entry.loc)
+        is_read = self._walk.frontier.register_redirect(job, url)
+        job.scope += self._walk.rules.find_listing(job.referrers, job.entry.loc)
         self._entries.scope = (*job.scope, folder_of(job.entry.loc), folder_of(url))
         if is_read:
             job.is_moved = self._tracker is not None and self._tracker.row.read_run is not None
@@ -206,7 +227,7 @@ class Visit:
     # -- the body
 
     async def _read(self, response: Response, chunks: AsyncGenerator[bytes, None]) -> None:
-        base_url = self._parts.config.base_url
+        base_url = self._walk.config.base_url
         self._reader = reader = SitemapReader(
             response.url if base_url is None else base_url,
             limits=self._context.limits,
@@ -214,7 +235,7 @@ class Visit:
             codings=read_codings(response.headers),
             extra_formats=await self._choose_extra_formats(),
         )
-        reader.stats.keeps_deleted = self._parts.config.changes
+        reader.stats.keeps_deleted = self._walk.config.changes
         stream = read_events(chunks, reader, self._record_chunk, self._context.loop_share)
         async with aclosing(stream):
             async for events in stream:
@@ -225,7 +246,7 @@ class Visit:
     async def _choose_extra_formats(self) -> frozenset[Format]:
         """Return the formats that are read besides sitemaps."""
         # No pages at a guessed path: many servers answer any path with a page.
-        formats = self._parts.config.extra_formats - {
+        formats = self._walk.config.extra_formats - {
             Format.HTML if self.document.via is Via.WELL_KNOWN else None
         }
         if formats and not has_suffixes():  # they tell which links stay on the site
@@ -251,7 +272,7 @@ class Visit:
             if self._held:
                 events, self._held = [*self._held, *events], []
             await self._accept_format(kind)
-            if not self._parts.config.reads:
+            if not self._walk.config.reads:
                 self._outcome = Status.SKIPPED, NOT_READ
                 return False
         if not await self._deliver(events):
@@ -277,17 +298,17 @@ class Visit:
             elif kind is SitemapEntry:
                 children = cast("list[SitemapEntry]", list(run))
                 self.document.children += len(children)
-                await self._deliver_sitemaps(children)
+                await self._deliver_sitemaps(list(map(_find_at_home, children)))
             else:
                 for issue in cast("Iterator[Issue]", run):
                     await self._context.report_issue(issue, self.document)
         return True
 
     async def _deliver_sitemaps(self, entries: list[SitemapEntry]) -> None:
-        entries = self._children.drop_long(entries)
+        told = tuple(entry for entry in entries if len(entry.loc) <= MAX_URL_CHARS)
         if self._tracker is not None:
-            self._tracker.add_children(entries)
-        await self._context.emit(tuple(entries), self._entries.count_new_bytes())
+            self._tracker.add_children(told)
+        await self._context.emit(told, self._entries.count_new_bytes())
         await self._children.add(entries)
 
     async def _end_listed(self, digest: bytes | None) -> None:
@@ -374,3 +395,15 @@ class Visit:
 
 def _code_of(event: Event) -> IssueCode | None:
     return event.code if isinstance(event, Issue) else None
+
+
+def _find_at_home(page: SitemapEntry) -> SitemapEntry:
+    """Return a sitemap; a page of a Blogger feed under the host of the blog.
+
+    Its link leads to Blogger's own host, whatever host the feed was read from.
+    """
+    at_blogger = _AT_BLOGGER.match(page.loc) if page.via is Via.PAGE else None
+    if at_blogger and page.sitemap.partition("?")[0].endswith(f"/feeds{at_blogger[1]}"):
+        url = resolve(page.sitemap, at_blogger[2])
+        return page if url is None else attrs.evolve(page, loc=url)
+    return page

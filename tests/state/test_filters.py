@@ -21,7 +21,7 @@ from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
 from sitemapreader.models import UrlEntry
 from sitemapreader.outcomes import FINISHED_BEFORE
 from sitemapreader.state import State
-from sitemapreader.walker import listed as delivery
+from sitemapreader.walker import filters as delivery
 from sitemapreader.walker import walk
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
 from sitemapreader.options import FetchOptions
 from sitemapreader.state import State
 from sitemapreader.walker import walk, walk_sync
-from sitemapreader.walker.listed import ACK_ENTRIES
+from sitemapreader.walker.filters import ACK_ENTRIES
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
