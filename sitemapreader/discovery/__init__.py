@@ -280,7 +280,7 @@ class SiteSearch:
                 status = Status.SKIPPED if error.code in REFUSALS else Status.FAILED
                 context.report.end_document(document, status, str(error.code))
                 return judge_failures([document])
-            entries = find_hints(page.data, page.url, page.headers, feeds=search.feeds)
+            entries = find_hints(page.body, page.url, page.headers, feeds=search.feeds)
             document.children = len(entries)
             status, reason = Status.COMPLETE, ""
             if page.fault is not None:
@@ -289,7 +289,7 @@ class SiteSearch:
             context.report.end_document(document, status, reason)
         tried = await self.try_entries(list(entries.values()))
         if tried is not ProbeResult.FOUND and not found and not search.feeds:
-            links = find_hints(page.data, page.url, page.headers, feeds=True)
+            links = find_hints(page.body, page.url, page.headers, feeds=True)
             if feeds := [link for key, link in links.items() if key not in entries]:
                 said = f"{len(feeds)} feeds" if len(feeds) > 1 else None
                 await self._report(IssueCode.FEED_NOT_READ, url=feeds[0].loc, value=said)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import asynccontextmanager, contextmanager
-from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 import attrs
 
@@ -245,18 +245,13 @@ async def borrow_fetcher(
     fetcher: Fetcher | None,
     options: FetchOptions,
     limits: Limits,
-    *,
-    keepalive_seconds: float | None = None,
+    **how: Any,
 ) -> AsyncIterator[Fetcher]:
     """Yield the given fetcher; or an HttpFetcher, which is closed at the end."""
     if fetcher is not None:
         yield fetcher
         return
-    from sitemapreader.fetch.http import (  # noqa: PLC0415 (aiohttp takes 150 ms)
-        KEEPALIVE_SECONDS,
-        HttpFetcher,
-    )
+    from sitemapreader.fetch.http import HttpFetcher  # noqa: PLC0415 (aiohttp takes 150 ms)
 
-    seconds = KEEPALIVE_SECONDS if keepalive_seconds is None else keepalive_seconds
-    async with HttpFetcher(options, limits=limits, keepalive_seconds=seconds) as own:
+    async with HttpFetcher(options, limits=limits, **how) as own:
         yield own

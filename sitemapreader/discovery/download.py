@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from sitemapreader.discovery.context import Budget, LoopShare, WalkContext
     from sitemapreader.fetch.client import Opening, Response
     from sitemapreader.fetch.urls import CheckRedirect
-    from sitemapreader.models import Format
     from sitemapreader.readers.reader import SitemapReader
 
 T = TypeVar("T")
@@ -219,13 +218,10 @@ async def _ask_feedparser(data: bytes, cpu_seconds: int) -> FeedparserAnswer:
     )
 
 
-@attrs.frozen
-class SmallBody:
-    """The body of a small document, cut at the size that was asked for."""
+@attrs.define
+class SmallBody(StoredResponse):
+    """A small document, whose body is cut at the size that was asked for."""
 
-    url: str
-    headers: Mapping[str, str]
-    data: bytes
     is_permanent: bool = True
     """Whether all redirects to it, if any, were permanent."""
     fault: FetchError | None = None
@@ -245,52 +241,58 @@ async def fetch_body(
     protection's page instead. An error that cuts the body short is in the result.
     """
     url, keeper = document.url, context.kept
+    context.budget.take_document(url)
+    context.breaker.note_guess(url)
     try:
-        body = await _fetch(context, document, max_bytes, check_redirect)
+        async with open_document(context, url, check_redirect=check_redirect) as response:
+            body = await _read_small(context, response, document, max_bytes)
     except FetchError as error:
         if keeper is not None and error.http_status in _NOTHING and error.tries:
             await keeper.keep(url, StoredResponse(url, status=error.http_status))
         raise
     if keeper is not None and body.fault is None and document.tries:
-        await keeper.keep(url, StoredResponse(body.url, body.data, headers=body.headers))
+        await keeper.keep(url, body)
     return body
 
 
-async def _fetch(
-    context: WalkContext,
-    document: Document,
-    max_bytes: int,
-    check_redirect: CheckRedirect | None,
+async def _read_small(
+    context: WalkContext, response: Response, document: Document, max_bytes: int
 ) -> SmallBody:
-    context.budget.take_document(document.url)
-    data = bytearray()
-    raw_bytes = 0
-    fault = None
-    context.breaker.note_guess(document.url)
-    async with open_document(context, document.url, check_redirect=check_redirect) as response:
-        decompressor = Decompressor(context.limits, [], codings=read_codings(response.headers))
-        try:
-            async with aclosing(read_chunks(response, context.budget)) as chunks:
-                async for chunk in chunks:
-                    raw_bytes += len(chunk)
-                    if not fill(data, decompressor.feed(chunk), max_bytes):
-                        break
-                else:
-                    fill(data, decompressor.close(), max_bytes)
-        except DecompressionError as error:
-            fault = FetchError(error.code, response.url, error.detail)
-        except FetchError as error:
-            fault = error
-            with suppress(DecompressionError):  # a consequence of the fault
+    data, fault = bytearray(), None
+    decompressor = Decompressor(context.limits, [], codings=read_codings(response.headers))
+    try:
+        async with aclosing(read_chunks(response, context.budget)) as chunks:
+            async for chunk in chunks:
+                document.bytes_raw += len(chunk)
+                if not fill(data, decompressor.feed(chunk), max_bytes):
+                    break
+            else:
                 fill(data, decompressor.close(), max_bytes)
-        if blocked := find_blocking_page(response):
-            raise blocked
-        del data[max_bytes + 1 :]  # one byte more shows that it is longer
-        document.final_url, document.http_status = response.url, response.status
-        document.tries = count_tries(response)
-        document.bytes_raw, document.bytes_inflated = raw_bytes, len(data)
-        is_permanent = getattr(response, "is_permanent", True)
-        return SmallBody(response.url, response.headers, bytes(data), is_permanent, fault)
+    except DecompressionError as error:
+        fault = FetchError(error.code, response.url, error.detail)
+    except FetchError as error:
+        fault = error
+        with suppress(DecompressionError):  # a consequence of the fault
+            fill(data, decompressor.close(), max_bytes)
+    if blocked := find_blocking_page(response):
+        raise blocked
+    record_answer(document, response)
+    del data[max_bytes + 1 :]  # one byte more shows that it is longer
+    document.bytes_inflated = len(data)
+    is_permanent = getattr(response, "is_permanent", True)
+    return SmallBody(
+        response.url,
+        bytes(data),
+        headers=response.headers,
+        is_permanent=is_permanent,
+        fault=fault,
+    )
+
+
+def record_answer(document: Document, response: Response) -> None:
+    """Record what answered for a document."""
+    document.final_url, document.http_status = response.url, response.status
+    document.tries = count_tries(response)
 
 
 def find_blocking_page(response: Response) -> FetchError | None:
@@ -319,7 +321,6 @@ class PriorVersion:
 
     headers: Mapping[str, str] = attrs.field(factory=dict)
     final_url: str = ""
-    format: Format | None = None
     body: BodyDigest | None = None
 
 

@@ -170,18 +170,18 @@ class RobotsRules:
             else:
                 await self._note_unreachable(body.fault, document)
                 report.end_document(document, Status.PARTIAL, str(body.fault.code))
-            return robots, max(len(body.data), _LEAST_BYTES)
+            return robots, max(len(body.body), _LEAST_BYTES)
 
     async def _parse(self, body: SmallBody) -> Robots:
         """Parse a robots.txt, in a thread if it is large."""
 
         def parse() -> Robots:
-            robots = parse_robots(body.data, body.url, complete=body.fault is None)
+            robots = parse_robots(body.body, body.url, complete=body.fault is None)
             if self._respect and not is_small:
                 robots.prepare(self._agent)
             return robots
 
-        is_small = len(body.data) <= _PARSED_AT_ONCE_BYTES
+        is_small = len(body.body) <= _PARSED_AT_ONCE_BYTES
         return parse() if is_small else await asyncio.to_thread(parse)
 
     async def _handle_failure(self, error: FetchError, document: Document) -> Robots:

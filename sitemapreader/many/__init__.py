@@ -9,6 +9,7 @@ from sitemapreader.many.sources import Sites, SiteTask, name_site
 from sitemapreader.options import SITE_SECONDS
 from sitemapreader.walker.config import (
     SharedArguments,
+    check_count,
     check_function,
     make_config,
     refuse_unknown,
@@ -70,10 +71,7 @@ def walk_many(
     check_function("on_site", on_site, "a SiteOutcome")
     if isinstance(sites, str | bytes):
         raise TypeError("sites must be several: write walk_many([url]), not walk_many(url)")
-    if not isinstance(at_once, int):
-        raise TypeError(f"at_once must be a whole number, not {at_once!r}")
-    if at_once < 1:
-        raise ValueError(f"at_once must be 1 or more, not {at_once!r}")
+    check_count("at_once", at_once)
     shared: SharedArguments = {"trusted": False, **arguments}
     config = make_config(_ANY_SITE, **shared)
     return SiteRun(sites, config, at_once=at_once, site_seconds=site_seconds, on_site=on_site)

@@ -184,7 +184,6 @@ class SiteRun(TaskStream[SiteBatch]):
         self._site_limits = attrs.evolve(config.limits, walk_seconds=seconds)
         self._listeners = [] if on_site is None else [on_site]
         self._watcher: Watcher | None = None
-        self._keeps_outcomes = True
         self._end = math.inf
         self._turns: SharedTurns | None = None
         """What is asked for, if not all is due."""
@@ -274,9 +273,6 @@ class SiteRun(TaskStream[SiteBatch]):
             self._file.commit_held(files)
 
     async def _acknowledge(self) -> None:
-        if self._listeners or self._watcher is not None:  # begun after `write` has its report
-            self.outcomes.clear()
-            self._keeps_outcomes = False
         if self._last is not None:
             self._last.handled.set()
 
@@ -430,7 +426,7 @@ class SiteRun(TaskStream[SiteBatch]):
         """Record the outcome of a site, and report it to the caller."""
         for listen in self._listeners:
             listen(outcome)
-        if self._keeps_outcomes:
+        if not self._listeners and self._watcher is None:
             self.outcomes.append(outcome)
 
 

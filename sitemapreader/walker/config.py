@@ -204,16 +204,20 @@ def _time(_: object, __: object, value: timedelta | None) -> None:
         raise ValueError(f"max_time must be more than nothing, not {value!r}")
 
 
+def check_count(name: str, value: object, least: int = 1) -> None:
+    """Raise TypeError or ValueError for what is no whole number of `least` or more."""
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise TypeError(f"{name} must be a whole number, not {value!r}")
+    if value < least:
+        raise ValueError(f"{name} must be {least} or more, not {value!r}")
+
+
 def _count(least: int, *others: type) -> Callable[[object, attrs.Attribute[Any], Any], None]:
     """Make a validator of whole numbers; `None` and what is of `others` passes."""
 
-    def check(_: object, field: attrs.Attribute[Any], value: Any) -> None:
-        if value is None or isinstance(value, others):
-            return
-        if not isinstance(value, int) or isinstance(value, bool):
-            raise TypeError(f"{field.name} must be a whole number, not {value!r}")
-        if value < least:
-            raise ValueError(f"{field.name} must be {least} or more, not {value!r}")
+    def check(_: object, field: attrs.Attribute[Any], value: object) -> None:
+        if value is not None and not isinstance(value, others):
+            check_count(field.name, value, least)
 
     return check
 

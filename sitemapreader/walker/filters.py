@@ -7,7 +7,6 @@ any of them back then, or if the filters are the same ones (docs/state.md).
 
 from __future__ import annotations
 
-import sys
 from array import array
 from bisect import bisect_left
 from collections import defaultdict
@@ -15,7 +14,6 @@ from datetime import UTC, datetime
 from functools import partial
 from hashlib import blake2b
 from itertools import takewhile
-from secrets import token_bytes
 from typing import TYPE_CHECKING
 
 from sitemapreader.dates import count_odd, is_recent, is_since
@@ -25,7 +23,7 @@ from sitemapreader.rows import Rows, get_column, select_rows
 from sitemapreader.urls import may_climb, url_key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from sitemapreader.discovery.context import WalkContext
     from sitemapreader.models import SitemapEntry, UrlEntry
@@ -278,38 +276,25 @@ _WORD = 2**64 - 1
 
 
 class SeenKeys:
-    """A set of texts, kept as keyed 64-bit hashes.
+    """A set of texts, kept as 64-bit hashes that Python keys (PEP 456).
 
     Two different texts collide with a probability of n²/2⁶⁵: 1 in 370,000 for ten million. Each
     process draws a key of its own, so nobody can write texts that collide.
     """
 
     def __init__(self) -> None:
-        self._hash = _choose_hash()
         self._tables: defaultdict[int, array[int]] = defaultdict(partial(array, "Q"))
 
     def add(self, text: str) -> bool:
         """Add `text`; return whether it is new."""
-        value = self._hash(text) & _WORD
+        # Two, as one has 32 bits in some builds of Python.
+        value = (hash(text) << 32 ^ hash(f"{text}#")) & _WORD
         table = self._tables[value >> (64 - _SHARD_BITS)]
         place = bisect_left(table, value)
         if place < len(table) and table[place] == value:
             return False
         table.insert(place, value)
         return True
-
-
-def _choose_hash() -> Callable[[str], int]:
-    """Return a keyed 64-bit hash: Python's own (PEP 456) if it is one, else BLAKE2b."""
-    if sys.hash_info.width >= 64 and sys.hash_info.algorithm.startswith("siphash"):
-        return hash
-    key = token_bytes(16)
-
-    def digest(text: str) -> int:
-        data = text.encode("utf-8", "surrogatepass")
-        return int.from_bytes(blake2b(data, digest_size=8, key=key).digest(), "big")
-
-    return digest
 
 
 # -- a uniform sample of URLs, the same in whatever order they come

@@ -13,7 +13,7 @@ from sitemapreader.event_loop import without_await
 from sitemapreader.models import SitemapEntry, UrlEntry
 from sitemapreader.outcomes import NOT_NEWER, OVER_LIMIT
 from sitemapreader.urls import url_key
-from sitemapreader.walker.config import WalkArguments, make_config, refuse_unknown
+from sitemapreader.walker.config import WalkArguments, check_count, make_config, refuse_unknown
 from sitemapreader.walker.walks import Walk
 
 if TYPE_CHECKING:
@@ -206,10 +206,7 @@ async def newest(
     """
     refuse_unknown("newest", arguments.keys() - (WalkArguments.__annotations__.keys() - {*_OWN}))
     for name, value in (("number", number), ("documents", documents)):
-        if not isinstance(value, int):
-            raise TypeError(f"{name} must be a whole number, not {value!r}")
-        if value < 1:
-            raise ValueError(f"{name} must be 1 or more, not {value!r}")
+        check_count(name, value)
     search = _Search(number, documents)
     config = make_config(site, order="newest", gate=search.gate, **arguments)
     config = attrs.evolve(config, options=attrs.evolve(config.options, concurrency=1))

@@ -210,7 +210,7 @@ class DocumentTracker:
         words = {"If-None-Match": row.etag, "If-Modified-Since": row.last_modified}
         is_believed = self._believes(row.validators)
         headers = {name: value for name, value in words.items() if value and is_believed}
-        return PriorVersion(headers, row.final_url, row.format, row.body)
+        return PriorVersion(headers, row.final_url, row.body)
 
     def restore(self, document: Document) -> None:
         """Fill in a document that is not fetched, from its last reading."""

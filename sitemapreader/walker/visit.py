@@ -14,13 +14,13 @@ import attrs
 
 from sitemapreader.discovery.download import (
     PriorVersion,
-    count_tries,
     find_blocking_page,
     next_step,
     open_changed,
     open_document,
     read_events,
     read_patiently,
+    record_answer,
 )
 from sitemapreader.errors import LOGIN_STATUSES, FetchError
 from sitemapreader.fetch.hosts import HOST_CODES
@@ -174,8 +174,7 @@ class Visit:
     def _record_response(self, response: Response) -> None:
         self._response = response
         document, headers = self.document, response.headers
-        document.final_url, document.http_status = response.url, response.status
-        document.tries = count_tries(response)
+        record_answer(document, response)
         document.etag = read_etag(headers)
         document.last_modified = headers.get("last-modified")
         document.content_type = headers.get("content-type")
