@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
+from hashlib import blake2b
 from inspect import iscoroutinefunction
 from pathlib import Path  # noqa: TC003 (attrs resolves field types at run time)
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
@@ -25,7 +26,6 @@ from sitemapreader.models import SitemapEntry, Via
 from sitemapreader.options import FetchOptions, Limits, one_of
 from sitemapreader.outcomes import Document
 from sitemapreader.urls import Hosts, check_url
-from sitemapreader.walker.frontier import Order
 
 if TYPE_CHECKING:
     from sitemapreader.dates import When
@@ -42,6 +42,8 @@ Undated: TypeAlias = Literal["keep", "drop"]
 """What `since` and `until` do with entries that have no date."""
 Scope: TypeAlias = Literal["keep", "drop"]
 """What `walk` does with entries outside the folder of their sitemap."""
+Order: TypeAlias = Literal["document", "newest"]
+"""As sitemaps are listed; or the newest first, by the lastmod in their index."""
 Follow: TypeAlias = Callable[[SitemapEntry], bool]
 """Called with every child before it is fetched; returns whether to fetch it."""
 Gate: TypeAlias = Callable[[SitemapEntry], Awaitable[str]]
@@ -319,6 +321,35 @@ class WalkConfig(Search):
                 "with `map_hosts` another server answers, which says nothing of these pages: "
                 "leave out `map_hosts`, or `gone`"
             )
+
+    def mark_filters(self, folders: Iterable[str]) -> str:
+        """Return the filters of a document as text: `since`, and a hash of all others.
+
+        `folders` are its proven scope. A document that has not changed stays unread only if all
+        entries that pass now were delivered before: if no filter kept any of them back then, or if
+        it had the same filters (docs/state.md).
+        """
+        parts = (
+            self.until,
+            self.undated,
+            [(each.pattern, each.flags) for each in self.include],
+            [(each.pattern, each.flags) for each in self.exclude],
+            sorted(folders) if self.scope == "drop" else None,
+            self.unique,
+            self.language,
+        )
+        digest = blake2b(repr(parts).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+        return f"{self.since.astimezone(UTC).isoformat() if self.since else ''} {digest}"
+
+
+def covers(earlier: str, present: str) -> bool:
+    """Return whether all that passes the present filters passed the earlier ones."""
+    # A later `since` passes less, so one that moves with the days needs nothing read again.
+    (before, others), (now, same) = earlier.split(" "), present.split(" ")
+    is_later = not before or (
+        bool(now) and datetime.fromisoformat(now) >= datetime.fromisoformat(before)
+    )
+    return others == same and is_later
 
 
 def shorten(limits: Limits, seconds: float) -> Limits:

@@ -1,8 +1,6 @@
-"""What of the listed URLs a walk delivers, and how: its filters, `unique`, `sample`.
+"""What a walk delivers of the listed URLs: its filters, `unique`, `sample`.
 
-The filters are `scope`, `include`, `exclude`, `since`, `until` and `unique`. A document that has
-not changed stays unread only if all entries that pass now were delivered before: if no filter kept
-any of them back then, or if the filters are the same ones (docs/state.md).
+The filters are `scope`, `include`, `exclude`, `since`, `until` and `unique`.
 """
 
 from __future__ import annotations
@@ -10,7 +8,6 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections import defaultdict
-from datetime import UTC, datetime
 from functools import partial
 from hashlib import blake2b
 from itertools import takewhile
@@ -148,34 +145,6 @@ def _is_foreign(begin: str, scope: tuple[str, ...]) -> bool:
     """Return whether no URL with this beginning, up to a slash, can be in scope."""
     is_origin = begin.count("/") == 3 and url_key(begin) == begin
     return is_origin and not any(prefix.startswith(begin) for prefix in scope)
-
-
-def mark_filters(config: WalkConfig, folders: Iterable[str]) -> str:
-    """Return the filters of a document as text: `since`, and a hash of all others.
-
-    `folders` are its proven scope.
-    """
-    parts = (
-        config.until,
-        config.undated,
-        [(each.pattern, each.flags) for each in config.include],
-        [(each.pattern, each.flags) for each in config.exclude],
-        sorted(folders) if config.scope == "drop" else None,
-        config.unique,
-        config.language,
-    )
-    digest = blake2b(repr(parts).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
-    return f"{config.since.astimezone(UTC).isoformat() if config.since else ''} {digest}"
-
-
-def covers(earlier: str, present: str) -> bool:
-    """Return whether all that passes the present filters passed the earlier ones."""
-    # A later `since` passes less, so one that moves with the days needs nothing read again.
-    (before, others), (now, same) = earlier.split(" "), present.split(" ")
-    is_later = not before or (
-        bool(now) and datetime.fromisoformat(now) >= datetime.fromisoformat(before)
-    )
-    return others == same and is_later
 
 
 # -- the way of the entries to the consumer

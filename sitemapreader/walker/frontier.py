@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from contextlib import suppress
 from itertools import count
 from math import inf
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING
 
 import attrs
 
@@ -29,11 +29,7 @@ if TYPE_CHECKING:
 
     from sitemapreader.discovery.context import WalkContext
     from sitemapreader.fetch.hosts import HostBreaker
-    from sitemapreader.walker.filters import EntryFilter
-
-
-Order: TypeAlias = Literal["document", "newest"]
-"""As sitemaps are listed; or the newest first, by the lastmod in their index."""
+    from sitemapreader.walker.config import Order
 
 
 # Ten thousand of these wait where an index is large, and Python's garbage collector goes through
@@ -342,13 +338,14 @@ class Children:
         self,
         context: WalkContext,
         frontier: Frontier,
-        entry_filter: EntryFilter,
+        find_skip_reason: Callable[[SitemapEntry], str],
         job: Job,
         document: Document,
     ) -> None:
         self.idle: frozenset[str] = frozenset()
         """Keys of URLs that this walk has nothing to do with."""
-        self._context, self._frontier, self._filter = context, frontier, entry_filter
+        self._context, self._frontier = context, frontier
+        self._find_skip_reason = find_skip_reason
         self._job = job
         self._document = document
         self._number = 0
@@ -422,7 +419,7 @@ class Children:
             return  # another index lists the same document
         elif job.depth >= self._context.limits.depth and not is_page:
             self._skip(entry, IssueCode.BUDGET_DEPTH)
-        elif reason := self._filter.find_skip_reason(entry):
+        elif reason := self._find_skip_reason(entry):
             frontier.skip(entry, reason)
         elif self.idle and not is_page and url_key(entry.loc) in self.idle:
             frontier.skip(entry, NOT_DUE)

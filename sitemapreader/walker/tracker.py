@@ -33,7 +33,7 @@ from sitemapreader.state.rows import (
 )
 from sitemapreader.state.schedule import Asking, is_ready
 from sitemapreader.urls import folder_of, url_key
-from sitemapreader.walker.filters import covers, mark_filters
+from sitemapreader.walker.config import covers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -102,7 +102,7 @@ class DocumentTracker:
 
     def _mark(self, final_url: str) -> str:
         folders = (*self._scope, folder_of(self._entry.loc), folder_of(final_url))
-        return mark_filters(self._config, folders)
+        return self._config.mark_filters(folders)
 
     # -- when to come back
 

@@ -97,7 +97,9 @@ class Visit:
         if tracker is not None and not self.is_settled:
             self._prior = tracker.make_prior_version()
         self._validators = select_validators(self._prior.headers)
-        self._children = Children(context, walk.frontier, walk.entry_filter, job, document)
+        self._children = Children(
+            context, walk.frontier, walk.entry_filter.find_skip_reason, job, document
+        )
         self._hasher = BodyHasher()
         self._entries = DocumentEntries(context, walk.entry_filter, document, tracker)
         self._reader: SitemapReader | None = None
