@@ -60,7 +60,6 @@ class Budget:
         self._paused = 0.0
         self._deadline = self._time() + limits.walk_seconds
         self._waits: set[asyncio.Timeout] = set()
-        self._alarm: asyncio.TimerHandle | None = None
 
     def check(self, url: str) -> None:
         """Raise FetchError if another document may not be fetched."""
@@ -88,13 +87,13 @@ class Budget:
     def paused(self) -> Iterator[None]:
         """Stop the clock of the walk: it waits for its consumer."""
         self._paused_at = self._loop.time()
-        self.close()
+        self._wake_at(None)
         try:
             yield
         finally:
             self._paused += self._loop.time() - self._paused_at
             self._paused_at = None
-            self._set_alarm()
+            self._wake_at(self._find_end())
 
     def _time(self) -> float:
         now = self._loop.time() if self._paused_at is None else self._paused_at
@@ -119,7 +118,7 @@ class Budget:
         granted = self._urls.take(wanted)
         if granted < wanted:
             self.exhausted = self.exhausted or IssueCode.BUDGET_URLS
-            self._wake_all()
+            self._wake_at(0)
         return granted
 
     def take_feedparser_run(self) -> bool:
@@ -130,9 +129,8 @@ class Budget:
     async def within(self, awaitable: Awaitable[T], url: str) -> T:
         """Await a network operation, but not past the end of the walk's time."""
         try:
-            async with asyncio.timeout(None) as timeout:
+            async with asyncio.timeout_at(self._find_end()) as timeout:
                 self._waits.add(timeout)
-                self._set_alarm()
                 try:
                     return await awaitable
                 finally:
@@ -143,27 +141,14 @@ class Budget:
             self._check_clock()
             raise FetchError(self.exhausted or IssueCode.BUDGET_SECONDS, url) from None
 
-    def _set_alarm(self) -> None:
-        """Wake the waits when the time is over; one timer does for all, until `close`."""
-        if self._alarm is None and self._paused_at is None:
-            self._alarm = self._loop.call_later(self.seconds_left(), self._on_alarm)
+    def _find_end(self) -> float | None:
+        """Return when the time of the walk is over; `None` while its clock stands still."""
+        return self._deadline + self._paused if self._paused_at is None else None
 
-    def close(self) -> None:
-        """Stop the timer."""
-        if self._alarm is not None:
-            self._alarm.cancel()
-            self._alarm = None
-
-    def _on_alarm(self) -> None:
-        self._alarm = None
-        if self.seconds_left():  # the consumer has paused the walk
-            self._set_alarm()
-        else:
-            self._wake_all()
-
-    def _wake_all(self) -> None:
-        while self._waits:
-            self._waits.pop().reschedule(0)
+    def _wake_at(self, moment: float | None) -> None:
+        for wait in self._waits:
+            if not wait.expired():
+                wait.reschedule(moment)
 
     def _check_clock(self) -> None:
         if self.exhausted is None and self._time() >= self._deadline:

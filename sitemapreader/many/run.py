@@ -273,6 +273,8 @@ class SiteRun(TaskStream[SiteBatch]):
             self._file.commit_held(files)
 
     async def _acknowledge(self) -> None:
+        if self._is_heard:  # `write` has put those before it into its report
+            self.outcomes.clear()
         if self._last is not None:
             self._last.handled.set()
 
@@ -426,8 +428,13 @@ class SiteRun(TaskStream[SiteBatch]):
         """Record the outcome of a site, and report it to the caller."""
         for listen in self._listeners:
             listen(outcome)
-        if not self._listeners and self._watcher is None:
+        if self._view is None or not self._is_heard:
             self.outcomes.append(outcome)
+
+    @property
+    def _is_heard(self) -> bool:
+        """Whether somebody gets the outcomes as they come."""
+        return bool(self._listeners) or self._watcher is not None
 
 
 def open_report(

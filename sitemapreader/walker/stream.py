@@ -18,7 +18,7 @@ from sitemapreader.event_loop import LoopThread, contain, end_task, get_result
 from sitemapreader.rows import BATCH_ROWS, Rows
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator, Sized
+    from collections.abc import Awaitable, Callable, Iterable, Iterator, Sized
     from concurrent.futures import Future
 
     import pyarrow as pa
@@ -231,36 +231,21 @@ class TaskStream(Generic[B]):
                 f"this {self.noun} was begun with another kind of loop: go on with that one"
             )
         self._view = view
-        return Loop(self)
+        return Loop(self, self.fill)
 
-    def take_all(self) -> Iterator[Any]:
-        """Yield the items, without `await`."""
+    def take_all(self, fill: Callable[[], Awaitable[bool]]) -> Iterator[Any]:
+        """Yield the items, and those that `fill` adds, without `await`."""
         thread, has_more = self._get_thread(), True
         while has_more:
             yield from self.items
             self.check_open()
             # After Ctrl-C in the wait, the same items are waited for.
-            self._coming = self._coming or thread.call(self.fill)
+            self._coming = self._coming or thread.call(fill)
             try:
                 has_more = get_result(self._coming)
             finally:
                 if self._coming.done():
                     self._coming = None
-
-    def step_through(self, source: AsyncGenerator[T, None]) -> Iterator[T]:
-        """Yield what a generator yields, which runs in the thread of the stream."""
-        thread, end = self._get_thread(), object()
-
-        async def step() -> Any:
-            return await anext(source, end)
-
-        self.check_open()
-        try:
-            while (found := get_result(thread.call(step))) is not end:
-                yield found
-        finally:
-            if not self.is_left:
-                get_result(thread.call(source.aclose))
 
     async def fill(self) -> bool:
         """Acknowledge the items before, and wait for others; return if there are any.
@@ -317,6 +302,8 @@ class Loop(Generic[T]):
     """
 
     _stream: TaskStream[Any]
+    _fill: Callable[[], Awaitable[bool]]
+    """Adds to the items of the stream; returns whether there are any."""
 
     def __aiter__(self) -> Self:
         return self
@@ -326,22 +313,8 @@ class Loop(Generic[T]):
             item: T
             for item in self._stream.items:
                 return item
-            if not await self._stream.fill():
+            if not await self._fill():
                 raise StopAsyncIteration
 
     def __iter__(self) -> Iterator[T]:
-        return self._stream.take_all()
-
-
-@attrs.frozen(eq=False)
-class Steps(Generic[T]):
-    """A loop over what an async generator yields, for `async for` or for `for`."""
-
-    _stream: TaskStream[Any]
-    _source: AsyncGenerator[T, None]
-
-    def __aiter__(self) -> AsyncIterator[T]:
-        return self._source
-
-    def __iter__(self) -> Iterator[T]:
-        return self._stream.step_through(self._source)
+        return self._stream.take_all(self._fill)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import AsyncExitStack, aclosing, closing
+from contextlib import AsyncExitStack, aclosing
 from functools import partial
+from types import GeneratorType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
@@ -23,7 +24,6 @@ from sitemapreader.walker.stream import (
     ROWS,
     Channel,
     Loop,
-    Steps,
     TaskStream,
     view_records,
 )
@@ -145,9 +145,9 @@ class Walk(TaskStream[Batch]):
         """
         writer = self._get_settled_writer()
         while rows := writer.find_now("unlisted"):
-            yield from _tell_each(writer, "unlisted", rows)
+            yield from self._tell_each(writer, "unlisted", rows)
 
-    def gone(self, limit: int = 1_000) -> Steps[GonePage]:
+    def gone(self, limit: int = 1_000) -> Loop[GonePage]:
         """Ask the pages of unlisted URLs; yield those that are gone, each once.
 
         Their status is asked for, no body: 404 and 410 say that a page is gone, if a listed page of
@@ -159,32 +159,44 @@ class Walk(TaskStream[Batch]):
 
         Raises ValueError as `unlisted` does, and with `map_hosts`.
         """
-        return Steps(self, self._tell_gone(limit))
+        found = self._find_gone(limit)
 
-    async def _tell_gone(self, limit: int) -> AsyncGenerator[GonePage, None]:
-        writer = self._get_settled_writer()
-        self._config.check_asking()
-        self.report.gone = self.report.gone or 0
-        async with aclosing(self._find_gone(writer, limit)) as found:
-            async for rows in found:
-                with closing(_tell_each(writer, "gone", rows)) as pages:
-                    for page in pages:
-                        self.report.gone += 1
-                        yield page
+        async def fill() -> bool:
+            writer = self._get_settled_writer()
+            self._config.check_asking()
+            self.report.gone = self.report.gone or 0
+            if (rows := await anext(found, None)) is not None:
+                self.items = self._tell_each(writer, "gone", rows)
+            return rows is not None
 
-    async def _find_gone(
-        self, writer: StateWriter, limit: int | UrlAllowance
-    ) -> AsyncGenerator[Found, None]:
+        return Loop(self, fill)
+
+    async def _find_gone(self, limit: int | UrlAllowance) -> AsyncGenerator[Found, None]:
         """Ask pages; yield those that are gone, again and again until they are told."""
         from sitemapreader.walker.asking import PageAsker  # noqa: PLC0415 (few walks ask)
 
-        assert self._runner is not None  # noqa: S101 (the walk has ended)
-        context = self._runner.context
-        asker = PageAsker(context, self._runner.rules, writer, context.budget.seconds_left())
+        writer, runner = self._writer, self._runner
+        assert writer is not None and runner is not None  # noqa: S101, PT018 (the walk has ended)
+        context = runner.context
+        asker = PageAsker(context, runner.rules, writer, context.budget.seconds_left())
         async with aclosing(asker.ask(limit)) as asking:
             async for _ in asking:
                 while rows := await writer.find_untold("gone"):
                     yield rows
+
+    def _tell_each(
+        self, writer: StateWriter, what: Told, rows: Found
+    ) -> Generator[Any, None, None]:
+        """Yield rows; record that those were told after which another one was asked for."""
+        told: list[bytes] = []
+        try:
+            for key, row in rows:
+                if what == "gone" and self.report.gone is not None:
+                    self.report.gone += 1
+                yield row
+                told.append(key)
+        finally:
+            writer.tell_now(what, told)
 
     def _get_settled_writer(self) -> StateWriter:
         writer = self._writer
@@ -240,10 +252,7 @@ class Walk(TaskStream[Batch]):
             for name, target in config.map_hosts.names:
                 issue = make_issue(IssueCode.HOST_MAPPED, url=name, value=target)
                 await context.report_issue(issue)
-            try:
-                await self._walk(context)
-            finally:
-                budget.close()
+            await self._walk(context)
             if config.changes:  # pages are asked later
                 self._lent = stack.pop_all()
 
@@ -278,7 +287,7 @@ class Walk(TaskStream[Batch]):
                 await self._deliver_told(context, writer, "unlisted", rows)
         if self._config.gone:
             report.gone = 0
-            async with aclosing(self._find_gone(writer, self._config.gone)) as pages:
+            async with aclosing(self._find_gone(self._config.gone)) as pages:
                 async for rows in pages:
                     await self._deliver_told(context, writer, "gone", rows)
                     report.gone += len(rows)
@@ -306,23 +315,14 @@ class Walk(TaskStream[Batch]):
 
     async def _close(self) -> None:
         await self._lent.aclose()
+        if isinstance(self.items, GeneratorType):  # a loop over pages that are gone was left
+            self.items.close()
         if self._writer is not None:
             await self._writer.close()
 
     async def _acknowledge(self) -> None:
         if self._writer is not None:
             await self._writer.acknowledge()
-
-
-def _tell_each(writer: StateWriter, what: Told, rows: Found) -> Generator[Any, None, None]:
-    """Yield rows; record that those were told after which another one was asked for."""
-    told: list[bytes] = []
-    try:
-        for key, row in rows:
-            yield row
-            told.append(key)
-    finally:
-        writer.tell_now(what, told)
 
 
 async def _put_batch(channel: Channel[Batch], batch: Batch, size: int = 0) -> None:
