@@ -6,7 +6,6 @@ import asyncio
 import math
 from collections import deque
 from contextlib import aclosing, nullcontext
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -33,11 +32,11 @@ from sitemapreader.outcomes import NOT_DUE, NOT_READ, SiteOutcome, SiteStatus
 from sitemapreader.output import open_output
 from sitemapreader.output.columns import SITE_COLUMNS
 from sitemapreader.report import LOGGER
-from sitemapreader.rows import BATCH_ROWS, Rows, SiteRows
+from sitemapreader.rows import Rows, SiteRows
 from sitemapreader.urls import url_key
 from sitemapreader.walker.config import shorten
 from sitemapreader.walker.filters import SeenKeys
-from sitemapreader.walker.stream import Channel, Loop, TaskStream, View
+from sitemapreader.walker.stream import Channel, Loop, TaskStream, View, view_records
 from sitemapreader.walker.walks import BUFFERED_EVENTS, Walk
 
 if TYPE_CHECKING:
@@ -132,12 +131,8 @@ SITE_LISTS: View[SiteBatch, tuple[str, list[UrlEntry]]] = View(
 )
 
 
-@cache
-def _view_records() -> View[SiteBatch, pa.RecordBatch]:
-    # It takes 0.1 s, and raises here if pyarrow is not installed.
-    from sitemapreader.output.arrow import make_batches  # noqa: PLC0415
-
-    return View(lambda batches: make_batches([SiteRows(_pair(batches))], SITE_COLUMNS), BATCH_ROWS)
+def _join(batches: list[SiteBatch]) -> list[SiteRows]:
+    return [SiteRows(_pair(batches))]
 
 
 class SiteRun(TaskStream[SiteBatch]):
@@ -220,7 +215,7 @@ class SiteRun(TaskStream[SiteBatch]):
         Each has some thousand rows; with a state, as many as were read at once, because asking for
         the next one acknowledges it. Needs the extra `arrow`.
         """
-        return self._read(_view_records())
+        return self._read(view_records(_join, SITE_COLUMNS))
 
     async def write(
         self, path: str | PathLike[str], *, report: str | PathLike[str] | None = None

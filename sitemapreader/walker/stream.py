@@ -15,16 +15,17 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 import attrs
 
 from sitemapreader.event_loop import LoopThread, contain, end_task, get_result
-from sitemapreader.rows import BATCH_ROWS, Rows
+from sitemapreader.rows import BATCH_ROWS, OutputRows, Rows
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Iterator, Sized
+    from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence, Sized
     from concurrent.futures import Future
 
     import pyarrow as pa
 
     from sitemapreader.discovery.context import Batch
     from sitemapreader.models import Event, UrlEntry
+    from sitemapreader.output.columns import Column
 
 B = TypeVar("B", bound="Sized")
 T = TypeVar("T")
@@ -111,24 +112,25 @@ class View(Generic[B, T]):
     """How many are wanted together, where the consumer may take several batches."""
 
 
-def _pick_rows(batches: list[Batch]) -> list[Rows]:
+def pick_rows(batches: list[Batch]) -> list[Rows]:
     """Return the entries of each batch, and none of the other events."""
     return [batch for batch in batches if batch and not isinstance(batch, tuple)]
 
 
-ENTRIES: View[Batch, UrlEntry] = View(lambda batches: chain.from_iterable(_pick_rows(batches)))
+ENTRIES: View[Batch, UrlEntry] = View(lambda batches: chain.from_iterable(pick_rows(batches)))
 EVENTS: View[Batch, Event] = View(chain.from_iterable)
-LISTS: View[Batch, list[UrlEntry]] = View(lambda batches: map(list, _pick_rows(batches)))
-ROWS: View[Batch, Rows] = View(_pick_rows)
+LISTS: View[Batch, list[UrlEntry]] = View(lambda batches: map(list, pick_rows(batches)))
+ROWS: View[Batch, Rows] = View(pick_rows)
 
 
 @cache
-def view_records() -> View[Batch, pa.RecordBatch]:
+def view_records(
+    join: Callable[[list[B]], Sequence[OutputRows]], columns: tuple[Column, ...]
+) -> View[B, pa.RecordBatch]:
     """Return the view of Arrow's record batches; raise if there is no pyarrow."""
     from sitemapreader.output.arrow import make_batches  # noqa: PLC0415 (takes 0.1 s)
-    from sitemapreader.output.columns import COLUMNS  # noqa: PLC0415 (few need it)
 
-    return View(lambda batches: make_batches(_pick_rows(batches), COLUMNS), BATCH_ROWS)
+    return View(lambda batches: make_batches(join(batches), columns), BATCH_ROWS)
 
 
 # -- streams

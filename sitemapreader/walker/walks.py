@@ -25,6 +25,7 @@ from sitemapreader.walker.stream import (
     Channel,
     Loop,
     TaskStream,
+    pick_rows,
     view_records,
 )
 
@@ -112,7 +113,9 @@ class Walk(TaskStream[Batch]):
         the next one acknowledges it. Entries without extensions become rows without becoming
         objects. Needs the extra `arrow`.
         """
-        return self._read(view_records())
+        from sitemapreader.output.columns import COLUMNS  # noqa: PLC0415 (few need it)
+
+        return self._read(view_records(pick_rows, COLUMNS))
 
     def rows(self) -> Loop[Rows]:
         """Yield the entries as `batches` does, by columns where the reader gives columns."""

@@ -27,7 +27,6 @@ SHORT_KEYS = {
     "audit.rules.load_rules": "has no key",
     "fetch.addresses._parse_address": "texts of up to 45 characters",
     "fetch.addresses.is_public": "addresses",
-    "many.run._view_records": "has no key",
     "output.arrow.make_schema": "columns of ours, those of 16 outputs",
     "urls._load": "has no key",
     "urls._parse": "only URLs of ordinary length, see `parse_url`",
