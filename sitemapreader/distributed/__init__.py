@@ -16,22 +16,16 @@ by a commit that is created only once. Dask is the engine of `run`; others need 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from sitemapreader.errors import name_extra
 
-if TYPE_CHECKING:
-    from sitemapreader.distributed.cluster import run
-
 with name_extra("sitemapreader.distributed needs", "distributed"):
+    from sitemapreader.distributed.cluster import run
     from sitemapreader.distributed.options import ScaleOptions
     from sitemapreader.distributed.partition import run_partition
-    from sitemapreader.distributed.planning import HostList, plan
+    from sitemapreader.distributed.planning import ScaleRun, begin_run
     from sitemapreader.distributed.runs import (
         Commit,
-        ScaleRun,
         Totals,
-        begin_run,
         find_missing,
         finish,
         iterate_statuses,
@@ -41,7 +35,6 @@ with name_extra("sitemapreader.distributed needs", "distributed"):
 
 __all__ = [
     "Commit",
-    "HostList",
     "OutputError",
     "ScaleOptions",
     "ScaleRun",
@@ -51,17 +44,7 @@ __all__ = [
     "find_missing",
     "finish",
     "iterate_statuses",
-    "plan",
     "run",
     "run_partition",
     "status",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    """Load `run` when it is used: it alone needs Dask."""
-    if name != "run":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    with name_extra("sitemapreader.distributed needs", "distributed"):
-        from sitemapreader.distributed.cluster import run  # noqa: PLC0415 (as said)
-    return run

@@ -12,15 +12,8 @@ from distributed import Client, LocalCluster, as_completed
 
 from sitemapreader.distributed.options import ScaleOptions
 from sitemapreader.distributed.partition import AT_ONCE, run_partition
-from sitemapreader.distributed.planning import plan
-from sitemapreader.distributed.runs import (
-    ScaleRun,
-    Totals,
-    begin_run,
-    find_missing,
-    finish,
-    sum_commits,
-)
+from sitemapreader.distributed.planning import ScaleRun, begin_run
+from sitemapreader.distributed.runs import Totals, find_missing, finish, status
 from sitemapreader.distributed.storage import Storage
 from sitemapreader.event_loop import repeat_in_thread
 
@@ -59,11 +52,11 @@ def run(
     next run, which reads only what has changed.
 
     Args:
-        hosts: as `plan` takes them; `None` for the list of the run before.
+        hosts: as `begin_run` takes them; `None` for the list of the run before.
         output: a folder, or a URL that fsspec knows, such as s3://bucket/crawl.
         client: of a Dask cluster; without one, one on this machine with a process a core.
         options: how hosts are read.
-        partitions: as `plan` takes it.
+        partitions: as `begin_run` takes it.
         full: forget the state: read and deliver every URL again.
         retry: read also hosts that are not due, because they failed.
         on_progress: called with the sums so far, when a partition is committed.
@@ -72,10 +65,9 @@ def run(
         the sums over all partitions. Those that failed again and again are in `failures`; they are
         the only ones that the same call reads again.
 
-    Raises OutputError and ValueError as `plan` and `begin_run` do, and OSError from the storage.
+    Raises OutputError and ValueError as `begin_run` does, and OSError from the storage.
     """
-    listed = None if hosts is None else plan(hosts, output, partitions=partitions)
-    begun = begin_run(output, listed, options, full=full, retry=retry)
+    begun = begin_run(output, hosts, options, partitions=partitions, full=full, retry=retry)
     if client is not None:
         return read_run(client, output, begun, on_progress)
     with open_client() as own:
@@ -93,10 +85,9 @@ def read_run(
 
     With `shard` (K, N) only the K-th of N parts is read. Whoever reads the last one finishes.
     """
-    storage, failures = Storage(output), {}
-    totals, (number, shards) = sum_commits(storage, begun), shard
+    totals, failures, (number, shards) = status(output), {}, shard
     missing = [each for each in find_missing(output, begun) if each % shards == number]
-    read = partial(run_partition, storage.output, begun.folder)
+    read = partial(run_partition, Storage(output).output, begun.folder)
     futures = client.map(read, missing, pure=False, retries=_RETRIES)
     partitions = dict(zip(futures, missing, strict=True))
     for future in as_completed(futures):
@@ -108,7 +99,7 @@ def read_run(
             failures[partitions[future]] = repr(future.exception())
         future.release()
     if find_missing(output, begun):
-        return attrs.evolve(sum_commits(storage, begun), failures=failures)
+        return attrs.evolve(status(output), failures=failures)
     return finish(output, begun)
 
 

@@ -8,19 +8,12 @@ from __future__ import annotations
 from typing import Any
 
 import attrs
+from attrs.validators import ge, le, optional
 
 from sitemapreader.options import FetchOptions, Limits
 
 MAX_HOSTS_AT_ONCE = 1_024
-
-
-def _check_number(_: object, field: attrs.Attribute[Any], value: float) -> None:
-    if value < 1:
-        raise ValueError(f"{field.name} must be 1 or more, not {value!r}")
-    if field.name == "hosts_at_once" and value > MAX_HOSTS_AT_ONCE:
-        raise ValueError(
-            f"{field.name} must be at most {MAX_HOSTS_AT_ONCE}, not {value!r}: start more workers"
-        )
+"""Of one process: more are read by more workers."""
 
 
 def _check_fetch(_: object, field: attrs.Attribute[FetchOptions], value: FetchOptions) -> None:
@@ -52,13 +45,11 @@ class ScaleOptions:
         limits: how much is read of one host.
     """
 
-    hosts_at_once: int = attrs.field(default=64, validator=_check_number)
-    site_seconds: float = attrs.field(default=900.0, validator=_check_number)
-    site_urls: int = attrs.field(default=10_000_000, validator=_check_number)
-    revisit: int | None = attrs.field(
-        default=None, validator=attrs.validators.optional(_check_number)
-    )
-    gone: int = attrs.field(default=0, validator=attrs.validators.ge(0))
+    hosts_at_once: int = attrs.field(default=64, validator=[ge(1), le(MAX_HOSTS_AT_ONCE)])
+    site_seconds: float = attrs.field(default=900.0, validator=ge(1))
+    site_urls: int = attrs.field(default=10_000_000, validator=ge(1))
+    revisit: int | None = attrs.field(default=None, validator=optional(ge(1)))
+    gone: int = attrs.field(default=0, validator=ge(0))
     fetch: FetchOptions = attrs.field(factory=FetchOptions, validator=_check_fetch)
     limits: Limits = attrs.field(factory=Limits)
 

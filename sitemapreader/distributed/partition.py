@@ -24,6 +24,7 @@ import time
 import zlib
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,16 +34,14 @@ import pyarrow.parquet as pq
 
 from sitemapreader import IssueCode, SiteOutcome, SiteStatus, walk_many
 from sitemapreader.distributed.options import ScaleOptions
-from sitemapreader.distributed.planning import read_partition_hosts
+from sitemapreader.distributed.planning import ScaleRun, load_run, read_partition_hosts
 from sitemapreader.distributed.runs import (
     OUTCOME_SCHEMA,
     STATUS_SCHEMA,
     Commit,
     Row,
-    ScaleRun,
     create_commit,
     load_commit,
-    load_run,
 )
 from sitemapreader.distributed.storage import (
     PARTITION,
@@ -81,74 +80,57 @@ def run_partition(output: str, run: str, partition: int) -> Commit:
     if done := load_commit(storage, run, partition):
         return done[0]
     with tempfile.TemporaryDirectory(prefix="sitemapreader-scale-") as name:
-        attempt = Attempt.begin(storage, loaded, partition, Path(name))
-        folders = asyncio.run(attempt.read())
-        if folders is not None:
+        attempt = Attempt(storage, loaded, partition, Path(name))
+        if folders := asyncio.run(attempt.read()):
             return attempt.commit(folders)
     return run_partition(output, run, partition)  # another attempt has committed
 
 
-@attrs.frozen
 class Attempt:
     """An attempt at a partition, and what is known of its hosts.
 
     Attributes:
-        token: a part of the names of its files.
-        is_isolated: whether hosts are read in child processes.
         due: hosts to read, those that took longest the last time first.
         rows: the rows of the run before, by site.
         memory: "none" if there was no state before, "kept", or why the old one could not be used.
     """
 
-    _storage: Storage
-    _run: ScaleRun
-    _partition: int
-    _folder: Path
-    token: str
-    is_isolated: bool
-    due: list[str]
-    rows: dict[str, Row]
-    memory: str
-    _began: float = attrs.field(factory=time.monotonic)
-
-    @classmethod
-    def begin(cls, storage: Storage, run: ScaleRun, partition: int, folder: Path) -> Attempt:
-        """Leave a trace of an attempt, and load what is known; what is damaged is unknown."""
+    def __init__(self, storage: Storage, run: ScaleRun, partition: int, folder: Path) -> None:
+        """Leave a trace of the attempt, and load what is known; what is damaged is unknown."""
+        self._began = time.monotonic()
+        self._storage, self._run, self._partition, self._folder = storage, run, partition, folder
+        self._token = secrets.token_hex(8)
         tries = f"{TRIES.format(run=run.folder)}/{PARTITION.format(partition)}"
-        token = secrets.token_hex(8)
-        storage.create(f"{tries}/{token}", b"")
-        is_isolated = len(storage.list(tries)) >= ISOLATE_FROM
-        rows, memory = dict[str, Row](), "none"
+        storage.create(f"{tries}/{self._token}", b"")
+        self._is_isolated = len(storage.list(tries)) >= ISOLATE_FROM
+        rows, self.memory = dict[str, Row](), "none"
         try:
-            before = load_commit(storage, run.previous, partition) if run.previous else None
-            if run.previous and before:
+            if run.previous and (before := load_commit(storage, run.previous, partition)):
                 rows = {row["site"]: row for row in before[1].to_pylist()}
                 if not run.full:
-                    packed, old = folder / "packed", before[0].token
-                    path = STATE.format(run=run.previous, partition=partition, token=old)
-                    storage.download(path, packed)
-                    unpack_state(packed, folder / _STATE)
-                    memory = "kept"
+                    name = {"run": run.previous, "partition": partition, "token": before[0].token}
+                    storage.download(STATE.format(**name), folder / _PACKED)
+                    unpack_state(folder / _PACKED, folder / _STATE)
+                    self.memory = "kept"
         except (FileNotFoundError, OutputError) as error:
-            memory = f"the state before cannot be used: {error}"
+            self.memory = f"the state before cannot be used: {error}"
         now = datetime.now(UTC)
-        sites = read_partition_hosts(storage, run.listed, partition)
-        due = [site for site in sites if run.retry or is_due(rows.get(site), now)]
-        due.sort(key=lambda site: -((rows.get(site) or {}).get("seconds") or 0.0))
-        rows = {site: rows[site] for site in sites if site in rows}  # others left the list
-        return cls(storage, run, partition, folder, token, is_isolated, due, rows, memory)
+        sites = read_partition_hosts(storage, run, partition)
+        self.rows = {site: rows[site] for site in sites if site in rows}  # others left the list
+        self.due = [site for site in sites if run.retry or is_due(rows.get(site), now)]
+        self.due.sort(key=lambda site: -(rows[site]["seconds"] if site in rows else 0.0))
 
     async def read(self) -> list[Path] | None:
         """Read the hosts that are due; return the folders of what was read.
 
         `None` if another attempt has committed meanwhile.
         """
-        options, known = self._run.options, (self._folder / _STATE).exists()
+        options = self._run.options
         if options.revisit is not None:
-            hosts = len({*self.due, *self.rows})
-            share = max(1, options.revisit * hosts // self._run.listed.hosts)
-            options = attrs.evolve(options, revisit=share if known else None)
-        read = read_isolated if self.is_isolated and self.due else read_hosts
+            share = options.revisit * len({*self.due, *self.rows}) // self._run.hosts
+            is_known = (self._folder / _STATE).exists()
+            options = attrs.evolve(options, revisit=max(1, share) if is_known else None)
+        read = read_isolated if self._is_isolated and self.due else read_hosts
         reading = asyncio.create_task(read(self.due, self._folder, options))
         look = partial(load_commit, self._storage, self._run.folder, self._partition)
         try:
@@ -161,33 +143,32 @@ class Attempt:
 
     def commit(self, folders: list[Path]) -> Commit:
         """Upload what was read, and commit it; return the commit that counts."""
-        storage, run, partition = self._storage, self._run.folder, self._partition
-        name = {"run": run, "partition": partition, "token": self.token}
-        own: dict[str, Path] = {}
-        now = datetime.now(UTC)
-        now = now.replace(microsecond=now.microsecond // 1_000 * 1_000)  # as rows have it
-        outcomes = [row for each in folders for row in pq.read_table(each / _HOSTS).to_pylist()]
         rows = {site: row | {"read": False} for site, row in self.rows.items()}
-        for each in outcomes:
-            rows[each["site"]] = make_row(each, self.rows.get(each["site"]), partition, now)
+        now = datetime.now(UTC)
+        outcomes = (pq.read_table(each / _HOSTS).to_pylist() for each in folders)
+        for outcome in chain.from_iterable(outcomes):
+            before = self.rows.get(outcome["site"])
+            rows[outcome["site"]] = make_row(outcome, before, self._partition, now)
+        name = {"run": self._run.folder, "partition": self._partition, "token": self._token}
+        own: dict[str, Path] = {}
         if (state := self._folder / _STATE).exists():
-            own[STATE.format(**name)] = packed = self._folder / "packed"
-            pack_state(state, packed)
+            own[STATE.format(**name)] = self._folder / _PACKED
+            pack_state(state, self._folder / _PACKED)
         for number, part in enumerate(each / _URLS for each in folders):
             if part.exists() and pq.read_metadata(part).num_rows:
                 own[URLS.format(**name, number=number)] = part
         for path, local in own.items():
-            storage.upload(local, path)
-        table = pa.Table.from_pylist(list(rows.values()), STATUS_SCHEMA)
+            self._storage.create(path, local)
         mine = Commit(
-            partition=partition,
-            token=self.token,
+            partition=self._partition,
+            token=self._token,
             memory=self.memory,
             seconds=round(time.monotonic() - self._began, 3),
         )
-        counts = create_commit(storage, run, mine, table)
-        for path in own if counts.token != self.token else ():
-            storage.remove(path)
+        table = pa.Table.from_pylist(list(rows.values()), STATUS_SCHEMA)
+        counts = create_commit(self._storage, self._run.folder, mine, table)
+        for path in own if counts.token != self._token else ():
+            self._storage.remove(path)
         return counts
 
 
@@ -233,7 +214,7 @@ def is_due(before: Row | None, now: datetime) -> bool:
 
 # -- reading
 
-_STATE, _URLS, _HOSTS = "state.db", "urls.parquet", "hosts.parquet"
+_STATE, _PACKED, _URLS, _HOSTS = "state.db", "state.db.gz", "urls.parquet", "hosts.parquet"
 """Files of a folder where hosts are read: what is known, rows of URLs, an outcome of each host."""
 _SILENT_SECONDS = 60.0
 """How long the event loop of a child may stand still."""
@@ -270,7 +251,7 @@ async def read_isolated(sites: Sequence[str], folder: Path, options: ScaleOption
     own, state = Path(tempfile.mkdtemp(dir=folder)), folder / _STATE
     if state.exists():
         shutil.copyfile(state, own / _STATE)
-    if await _read_in_child([sites, str(own), options.to_json()]):
+    if await _read_in_child([os.getpid(), sites, str(own), options.to_json()]):
         (own / _STATE).replace(state)
         return [own]
     shutil.rmtree(own)
@@ -303,30 +284,25 @@ async def _read_in_child(task: object) -> bool:
 
 
 def main() -> None:
-    """Read the hosts of a task from standard input: what a child does."""
-    sites, folder, options = json.load(sys.stdin)
+    """Read the hosts of a task from standard input: what a child does.
+
+    It ends when its event loop stands still, and with its parent: nobody else would end it, and two
+    processes would read the same host.
+    """
+    parent, sites, folder, options = json.load(sys.stdin)
     os.write(1, b"begun")
 
     async def read() -> None:
-        watching = asyncio.create_task(_watch(os.getppid()))
-        await read_hosts(sites, Path(folder), ScaleOptions.from_json(options))
-        await end_task(watching)
+        hosts = read_hosts(sites, Path(folder), ScaleOptions.from_json(options))
+        reading = asyncio.create_task(hosts)
+        while not reading.done():
+            if os.getppid() != parent:
+                os._exit(1)
+            faulthandler.dump_traceback_later(_SILENT_SECONDS, exit=True)
+            await asyncio.wait([reading], timeout=_BEAT_SECONDS)
+        reading.result()
 
     asyncio.run(read())
-
-
-async def _watch(parent: int) -> None:
-    """End this process when its event loop stands still, or with its parent.
-
-    Nobody else would end it, and two processes would read the same host.
-    """
-    try:
-        while os.getppid() == parent:
-            faulthandler.dump_traceback_later(_SILENT_SECONDS, exit=True)
-            await asyncio.sleep(_BEAT_SECONDS)
-        os._exit(1)
-    finally:
-        faulthandler.cancel_dump_traceback_later()
 
 
 # -- packed states

@@ -1,4 +1,4 @@
-"""The list of hosts of an output, in files by partition."""
+"""What is to be read: the lists of hosts of an output, by partition, and the runs over them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import fsspec
 
-from sitemapreader.distributed.storage import LAYOUT, OutputError, Storage, write_json
+from sitemapreader.distributed.options import ScaleOptions
+from sitemapreader.distributed.storage import RUN, SUCCESS, OutputError, Storage, write_json
 from sitemapreader.many import name_site
 from sitemapreader.options import MAX_URL_CHARS
 from sitemapreader.urls import has_web_scheme, host_of, site_of, url_key
@@ -31,8 +32,6 @@ MAX_PARTITIONS = 65_536
 LIST_FILES = 256
 """Most files of a list; a worker reads one of them for each partition in it."""
 _HASH_BITS = 64
-_VERSION = 3
-"""Of the layout of an output."""
 _COMMENT = re.compile(r"(?:^|\s)#.*", re.DOTALL)
 
 
@@ -41,26 +40,6 @@ def check_partitions(value: Any) -> int:
     if isinstance(value, int) and 1 <= value <= MAX_PARTITIONS and value.bit_count() == 1:
         return value
     raise ValueError(f"partitions must be a power of two up to {MAX_PARTITIONS}, not {value!r}")
-
-
-@attrs.frozen
-class HostList:
-    """A list of hosts that lies on the storage.
-
-    Attributes:
-        folder: where it lies; named by what it holds, so that the same list is written once.
-        hosts: how many lines it has.
-        partitions: how many partitions the output has.
-    """
-
-    folder: str = attrs.field(validator=attrs.validators.matches_re(r"lists/[0-9a-f-]+"))
-    hosts: int = attrs.field(validator=attrs.validators.instance_of(int))
-    partitions: int = attrs.field(converter=check_partitions)
-
-    def name_file(self, partition: int) -> str:
-        """Return the file that holds the hosts of a partition."""
-        files = min(self.partitions, LIST_FILES)
-        return f"{self.folder}/{partition * files // self.partitions:02x}.gz"
 
 
 def hash_site(url: str) -> int:
@@ -84,58 +63,32 @@ def count_partitions(hosts: int) -> int:
     return min(1 << (wanted - 1).bit_length(), MAX_PARTITIONS)
 
 
-def plan(
-    hosts: str | Path | Iterable[str], output: str, *, partitions: int | None = None
-) -> HostList:
-    """Write a list of hosts, by partition; create the layout if there is none.
-
-    Args:
-        hosts: hosts or URLs, or a file of them, one a line, with `#` comments; any URL that fsspec
-            opens, compressed or not. One that is named twice is read once. Logins are left out.
-        output: a folder, or a URL that fsspec knows.
-        partitions: a power of two; by default about one for 2,000 hosts. It is fixed when the
-            output is made, because the state of a host is stored there.
-
-    Raises OutputError for a file that cannot be read and an output that cannot hold it, ValueError
-    for a number of partitions that makes no sense, and OSError from the storage.
-    """
-    if partitions is not None:
-        check_partitions(partitions)
-    storage = Storage(output)
+def write_list(
+    storage: Storage, hosts: str | Path | Iterable[str], partitions: int | None
+) -> dict[str, Any]:
+    """Write a list of hosts by partition; return what a `ScaleRun` says of it."""
     lines = _read_lines(str(hosts)) if isinstance(hosts, (str, Path)) else hosts
     with tempfile.TemporaryDirectory(prefix="sitemapreader-plan-") as folder:
         buckets = [Path(folder, f"{number:02x}") for number in range(LIST_FILES)]
         found, total = _fill_buckets(_clean_hosts(lines), buckets)
         if not found:
             raise OutputError("the list of hosts is empty: write one host or URL a line")
-        fixed = _fix_layout(storage, partitions or count_partitions(found))
-        if partitions not in (None, fixed):
-            raise OutputError(
-                f"{storage.output} has {fixed} partitions, which cannot be changed: leave "
-                "`partitions` out, or choose another output"
-            )
-        listed = HostList(f"lists/{found}-{total:016x}", found, fixed)
-        if storage.read(f"{listed.folder}/complete") is None:
-            _write_list(storage, listed, buckets)
-    return listed
+        partitions = partitions or count_partitions(found)
+        listed = f"lists/{found}-{total:016x}-{partitions}"
+        there, files = storage.list(listed), min(partitions, LIST_FILES)
+        each = LIST_FILES // files
+        for number in range(files):
+            if (name := f"{number:02x}.gz") not in there:
+                pieces = (path.read_bytes() for path in buckets[number * each :][:each])
+                # gzip takes one file after the other as one
+                storage.create(f"{listed}/{name}", b"".join(pieces))
+    return {"listed": listed, "hosts": found, "partitions": partitions}
 
 
-def _fix_layout(storage: Storage, suggested: int) -> int:
-    """Return the output's number of partitions; fix the suggested one if new."""
-
-    def read(said: Any) -> int:
-        if said["version"] != _VERSION:
-            path = f"{storage.output}/{LAYOUT}"
-            raise OutputError(f"{path} is not of this version: choose another output")
-        return check_partitions(said["partitions"])
-
-    storage.create(LAYOUT, write_json({"version": _VERSION, "partitions": suggested}))
-    return storage.load(LAYOUT, read) or suggested  # of the first process that was here
-
-
-def read_partition_hosts(storage: Storage, listed: HostList, partition: int) -> list[str]:
+def read_partition_hosts(storage: Storage, run: ScaleRun, partition: int) -> list[str]:
     """Return the hosts of a partition, each once, grouped by registrable domain."""
-    path = listed.name_file(partition)
+    files = min(run.partitions, LIST_FILES)
+    path = f"{run.listed}/{partition * files // run.partitions:02x}.gz"
     try:
         lines = gzip.decompress(storage.read(path) or b"?").decode().splitlines()
         found = [(int(hashed, 16), site) for hashed, site in (line.split("\t") for line in lines)]
@@ -144,7 +97,7 @@ def read_partition_hosts(storage: Storage, listed: HostList, partition: int) -> 
             f"{storage.output}/{path} cannot be read ({error}): run the same again, or choose "
             "another output"
         ) from None
-    here = sorted(p for p in found if choose_partition(p[0], listed.partitions) == partition)
+    here = sorted(p for p in found if choose_partition(p[0], run.partitions) == partition)
     return list({url_key(make_url(site)): site for _, site in here}.values())
 
 
@@ -184,11 +137,120 @@ def _fill_buckets(hosts: Iterable[str], buckets: list[Path]) -> tuple[int, int]:
     return found, total
 
 
-def _write_list(storage: Storage, listed: HostList, buckets: list[Path]) -> None:
-    """Write the files of a list, then the file that says they are complete."""
-    each = LIST_FILES // min(listed.partitions, LIST_FILES)
-    for first in range(0, LIST_FILES, each):
-        local = buckets[0].with_name("list.gz")  # gzip takes one file after the other as one
-        local.write_bytes(b"".join(path.read_bytes() for path in buckets[first : first + each]))
-        storage.upload(local, f"{listed.folder}/{first // each:02x}.gz")
-    storage.create(f"{listed.folder}/complete", b"")
+# -- runs
+
+
+@attrs.frozen(kw_only=True)
+class ScaleRun:
+    """The facts that all workers of a run share; its `run.json` never changes.
+
+    Attributes:
+        folder: its folder in the output; ends with its number.
+        listed: the folder of its list, named by what that holds, so that it is written once.
+        hosts: how many lines the list has.
+        partitions: how many partitions the output has.
+        options: how they are read.
+        full: whether it forgets the state: every URL is read and delivered again.
+        retry: whether it reads hosts that are not due yet, because they failed.
+    """
+
+    folder: str
+    listed: str = attrs.field(validator=attrs.validators.matches_re(r"lists/[0-9a-f-]+"))
+    hosts: int = attrs.field(validator=attrs.validators.instance_of(int))
+    partitions: int = attrs.field(converter=check_partitions)
+    options: ScaleOptions
+    full: bool = False
+    retry: bool = False
+
+    @property
+    def number(self) -> int:
+        """1 for the first run of an output."""
+        return int(self.folder.rpartition("/")[2])
+
+    @property
+    def previous(self) -> str | None:
+        """Folder of the run before, which this one continues; `None` of the first."""
+        return RUN.format(self.number - 1) if self.number > 1 else None
+
+
+def begin_run(
+    output: str,
+    hosts: str | Path | Iterable[str] | None = None,
+    options: ScaleOptions = ScaleOptions(),  # noqa: B008 (a frozen value)
+    *,
+    partitions: int | None = None,
+    full: bool = False,
+    retry: bool = False,
+) -> ScaleRun:
+    """Return the run that is not finished, or begin the next one.
+
+    Workers that call this at the same time get the same run. One that is not finished continues as
+    it began: the other arguments are for a new one.
+
+    Args:
+        output: a folder, or a URL that fsspec knows.
+        hosts: hosts or URLs, or a file of them, one a line, with `#` comments; any URL that fsspec
+            opens, compressed or not. One that is named twice is read once. Logins are left out.
+            `None` for the list of the run before.
+        options: how hosts are read.
+        partitions: a power of two; by default about one for 2,000 hosts. The first run fixes it,
+            because the state of a host is stored there.
+        full: forget the state.
+        retry: read also hosts that are not due.
+
+    Raises OutputError for a list that cannot be read, an output that cannot hold it, and one whose
+    run is not finished and has another list; ValueError for a number of partitions that makes no
+    sense; OSError from the storage.
+    """
+    storage = Storage(output)
+    last = find_last(storage)
+    fixed = last.partitions if last else partitions
+    if partitions is not None and check_partitions(partitions) != fixed:
+        raise OutputError(
+            f"{storage.output} has {fixed} partitions, which cannot be changed: leave "
+            "`partitions` out, or choose another output"
+        )
+    if hosts is not None:
+        listed = write_list(storage, hosts, fixed)
+    elif last:
+        listed = {name: getattr(last, name) for name in ("listed", "hosts", "partitions")}
+    else:
+        raise OutputError(f"{storage.output} has no list of hosts yet: give one")
+    if last and storage.read(SUCCESS.format(run=last.folder)) is None:
+        if listed["listed"] != last.listed:
+            raise OutputError(
+                f"{last.folder} in {storage.output} is not finished and has another list of hosts: "
+                "finish it first (leave the list out), then give the new one"
+            )
+        return last
+    folder = RUN.format(last.number + 1 if last else 1)
+    content = listed | {"full": full, "retry": retry, "options": options.to_json()}
+    storage.create(f"{folder}/run.json", write_json(content))  # another worker may be first
+    return load_run(storage, folder)
+
+
+def find_last(storage: Storage) -> ScaleRun | None:
+    """Return the last run that has begun; `None` if there is none."""
+    numbers = sorted(int(name) for name in storage.list("runs") if name.isdecimal())
+    # The folder of one that is beginning may be there before its file is.
+    begun = (_find_run(storage, RUN.format(number)) for number in reversed(numbers))
+    return next(filter(None, begun), None)
+
+
+def _find_run(storage: Storage, folder: str) -> ScaleRun | None:
+    def make(said: dict[str, Any]) -> ScaleRun:
+        options = ScaleOptions.from_json(said.pop("options"))
+        return ScaleRun(folder=folder, options=options, **said)
+
+    return storage.load(f"{folder}/run.json", make)
+
+
+def load_run(storage: Storage, folder: str) -> ScaleRun:
+    """Load the `run.json` of a run; raise OutputError if it is missing or invalid."""
+    run = _find_run(storage, folder)
+    if run is None:
+        raise OutputError(
+            f"{storage.output} has no {folder}: every worker must reach it, so on several machines "
+            "the output is a shared folder or a URL such as s3://bucket/crawl"
+        )
+    return run

@@ -1,4 +1,4 @@
-"""Runs of an output, and the commits of their partitions.
+"""What was read: the commits of the partitions of a run, and their sums.
 
 A partition may be attempted several times. Its status file is created only once, and says which
 attempt counts: what no status file names does not exist.
@@ -21,11 +21,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from attrs.validators import instance_of, matches_re
 
-from sitemapreader.distributed.options import ScaleOptions
-from sitemapreader.distributed.planning import HostList
+from sitemapreader.distributed.planning import ScaleRun, find_last
 from sitemapreader.distributed.storage import (
     PARTITION,
-    RUN,
     STATUS,
     SUCCESS,
     OutputError,
@@ -167,109 +165,16 @@ def load_commit(storage: Storage, run: str, partition: int) -> tuple[Commit, pa.
         ) from None
 
 
-@attrs.frozen(kw_only=True)
-class ScaleRun:
-    """The facts that all workers of a run share; its `run.json` never changes.
-
-    Attributes:
-        folder: its folder in the output; ends with its number.
-        listed: its hosts.
-        options: how they are read.
-        full: whether it forgets the state: every URL is read and delivered again.
-        retry: whether it reads hosts that are not due yet, because they failed.
-    """
-
-    folder: str
-    listed: HostList
-    options: ScaleOptions
-    full: bool = False
-    retry: bool = False
-
-    @property
-    def previous(self) -> str | None:
-        """Folder of the run before, which this one continues; `None` of the first."""
-        number = int(self.folder.rpartition("/")[2]) - 1
-        return RUN.format(number) if number else None
-
-    @property
-    def partitions(self) -> range:
-        """All its partitions."""
-        return range(self.listed.partitions)
-
-
-def begin_run(
-    output: str,
-    listed: HostList | None = None,
-    options: ScaleOptions = ScaleOptions(),  # noqa: B008 (a frozen value)
-    *,
-    full: bool = False,
-    retry: bool = False,
-) -> ScaleRun:
-    """Return the run that is not finished, or begin the next one.
-
-    Workers that call this at the same time get the same run. One that is not finished continues as
-    it began: the other arguments are for a new one.
-
-    Args:
-        output: a folder, or a URL that fsspec knows.
-        listed: its hosts, as `plan` returned them; `None` for those of the run before.
-        options: how hosts are read.
-        full: forget the state.
-        retry: read also hosts that are not due.
-
-    Raises OutputError if there is no list, or if the run that is not finished has another one.
-    """
-    storage = Storage(output)
-    number = _find_last(storage)
-    last = load_run(storage, RUN.format(number)) if number else None
-    if last and storage.read(SUCCESS.format(run=last.folder)) is None:
-        if listed not in (None, last.listed):
-            raise OutputError(
-                f"{last.folder} in {storage.output} is not finished and has another list of hosts: "
-                "finish it first (leave the list out), then give the new one"
-            )
-        return last
-    chosen = listed if listed or not last else last.listed
-    if chosen is None:
-        raise OutputError(f"{storage.output} has no list of hosts yet: give one")
-    folder = RUN.format(number + 1)
-    content = {"full": full, "retry": retry, "options": options.to_json()}
-    content["list"] = attrs.asdict(chosen)
-    storage.create(f"{folder}/run.json", write_json(content))  # another worker may be first
-    return load_run(storage, folder)
-
-
-def _find_last(storage: Storage) -> int:
-    """Return the number of the last run; 0 if there is none."""
-    return max((int(name) for name in storage.list("runs") if name.isdecimal()), default=0)
-
-
-def load_run(storage: Storage, folder: str) -> ScaleRun:
-    """Load the `run.json` of a run; raise OutputError if it is missing or invalid."""
-
-    def make(said: dict[str, Any]) -> ScaleRun:
-        listed, options = HostList(**said.pop("list")), ScaleOptions.from_json(said.pop("options"))
-        return ScaleRun(folder=folder, listed=listed, options=options, **said)
-
-    run = storage.load(f"{folder}/run.json", make)
-    if run is None:
-        raise OutputError(
-            f"{storage.output} has no {folder}: every worker must reach it, so on several machines "
-            "the output is a shared folder or a URL such as s3://bucket/crawl"
-        )
-    return run
-
-
 def _list_committed(storage: Storage, run: ScaleRun) -> list[int]:
     names = set(storage.list(f"{run.folder}/status"))
-    return [each for each in run.partitions if f"{PARTITION.format(each)}.parquet" in names]
+    return [each for each in range(run.partitions) if f"{PARTITION.format(each)}.parquet" in names]
 
 
 def find_missing(output: str, run: ScaleRun) -> list[int]:
     """Return the partitions that are not committed, the slowest of the last run first."""
     # A slow one that begins last keeps a whole cluster waiting: a daily run took twice as long.
     storage = Storage(output)
-    missing = set(run.partitions).difference(_list_committed(storage, run))
+    missing = set(range(run.partitions)).difference(_list_committed(storage, run))
     path = SUCCESS.format(run=run.previous)
     slowest = storage.load(path, lambda said: [int(n) for n in said["slowest"]]) or []
     order = {partition: place for place, partition in enumerate(slowest)}
@@ -285,28 +190,21 @@ def finish(output: str, run: ScaleRun) -> Totals:
     Raises OutputError if a partition is not committed, or if another run has followed.
     """
     storage = Storage(output)
-    last = RUN.format(_find_last(storage))
+    last = _load_last(storage).folder
     if run.folder != last:
         raise OutputError(f"{run.folder} is over, because {last} has begun: finish that")
     commits = _load_commits(storage, run)
-    missing = len(run.partitions) - len(commits)
+    missing = run.partitions - len(commits)
     if missing:
         raise OutputError(
-            f"{missing} of {len(run.partitions)} partitions of {run.folder} are not committed: "
+            f"{missing} of {run.partitions} partitions of {run.folder} are not committed: "
             "run the same command again, which reads only these"
         )
     _remove_uncommitted(storage, run, {commit.token for commit in commits})
     slowest = sorted(commits, key=lambda commit: -commit.seconds)
     success = {"slowest": [commit.partition for commit in slowest]}
     storage.create(SUCCESS.format(run=run.folder), write_json(success))
-    return sum_commits(storage, run, commits)
-
-
-def sum_commits(storage: Storage, run: ScaleRun, commits: Iterable[Commit] | None = None) -> Totals:
-    """Return the sums over the partitions of a run that are committed."""
-    finished = storage.read(SUCCESS.format(run=run.folder)) is not None
-    totals = Totals(run=run.folder, finished=finished, partitions=len(run.partitions))
-    return reduce(Totals.count, commits or _load_commits(storage, run), totals)
+    return _sum_commits(run, commits, finished=True)
 
 
 def status(output: str) -> Totals:
@@ -315,23 +213,30 @@ def status(output: str) -> Totals:
     Raises OutputError if the output has no run.
     """
     storage = Storage(output)
-    return sum_commits(storage, _load_last(storage))
+    run = _load_last(storage)
+    finished = storage.read(SUCCESS.format(run=run.folder)) is not None
+    return _sum_commits(run, _load_commits(storage, run), finished=finished)
+
+
+def _sum_commits(run: ScaleRun, commits: Iterable[Commit], *, finished: bool) -> Totals:
+    totals = Totals(run=run.folder, finished=finished, partitions=run.partitions)
+    return reduce(Totals.count, commits, totals)
 
 
 def iterate_statuses(output: str) -> Iterator[Row]:
     """Yield the status rows of the hosts in the committed partitions of the last run."""
     storage = Storage(output)
     run = _load_last(storage)
-    for partition in run.partitions:
+    for partition in range(run.partitions):
         if found := load_commit(storage, run.folder, partition):
             yield from found[1].to_pylist()
 
 
 def _load_last(storage: Storage) -> ScaleRun:
-    number = _find_last(storage)
-    if not number:
+    last = find_last(storage)
+    if last is None:
         raise OutputError(f"{storage.output} has no run")
-    return load_run(storage, RUN.format(number))
+    return last
 
 
 def _load_commits(storage: Storage, run: ScaleRun) -> list[Commit]:

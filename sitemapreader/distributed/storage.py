@@ -1,9 +1,8 @@
 """Files of an output, in a local folder or an object store, through fsspec.
 
 ```text
-layout.json                           how many partitions; never changes
-lists/<hosts>-<hash>/00.gz ...        the hosts, by partition
-runs/0001/run.json                    the list, the options, the run before
+lists/<hosts>-<hash>-<partitions>/00.gz ...    the hosts, by partition
+runs/0001/run.json                    the list, the partitions, the options
           tries/p-00042/<token>       made when an attempt begins
           urls/p-00042-<token>-0.parquet
           state/p-00042-<token>.db.gz     the memory of a partition, until the next run has one
@@ -11,17 +10,17 @@ runs/0001/run.json                    the list, the options, the run before
           _SUCCESS.json               all partitions are committed, all else is removed
 ```
 
-Files that several processes may write at once are created, never replaced: `Storage.create` makes a
-file only if it does not exist, and returns whether it did.
+Files are created, never replaced: several processes may write one at once.
 """
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import secrets
 import shutil
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -31,11 +30,10 @@ from fsspec.implementations.local import LocalFileSystem
 from sitemapreader.errors import SitemapReaderError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
 T = TypeVar("T")
 
-LAYOUT = "layout.json"
 RUN = "runs/{:04}"
 SUCCESS = "{run}/_SUCCESS.json"
 PARTITION = "p-{:05}"
@@ -66,8 +64,8 @@ class Storage:
         self._is_local: bool = isinstance(self._files, LocalFileSystem)
         self.output = self._root if self._is_local else output
 
-    def create(self, path: str, data: bytes) -> bool:
-        """Write a whole file unless its name exists; return whether this call made it.
+    def create(self, path: str, data: bytes | Path) -> bool:
+        """Write bytes, or a local file, unless the name exists; return whether this call did.
 
         On a disk it is linked to its name when all of it is there. S3 and other object stores
         refuse the second of two such requests (`If-None-Match: *`). A request whose answer was lost
@@ -76,26 +74,14 @@ class Storage:
         """
         full = f"{self._root}/{path}"
         with suppress(FileExistsError):
-            if not self._is_local:
+            if self._is_local:
+                _create_local(Path(full), data)
+            elif isinstance(data, bytes):
                 self._files.pipe_file(full, data, mode="create")
-                return True
-            with _aside(full) as temporary:
-                temporary.write_bytes(data)
-                _sync(temporary)
-                os.link(temporary, full)
-                return True
+            else:
+                self._files.put_file(str(data), full, mode="create")
+            return True
         return False
-
-    def upload(self, local: Path, path: str) -> None:
-        """Copy a local file to a new name, so that it is there whole or not at all."""
-        full = f"{self._root}/{path}"
-        if not self._is_local:
-            self._files.put_file(str(local), full)
-            return
-        with _aside(full) as temporary:
-            shutil.copyfile(local, temporary)
-            _sync(temporary)
-            temporary.replace(full)
 
     def download(self, path: str, local: Path) -> None:
         """Copy a file to the local disk; raise FileNotFoundError if there is none."""
@@ -119,7 +105,8 @@ class Storage:
             return None if content is None else make(json.loads(content))
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
             raise OutputError(
-                f"{self.output}/{path} is damaged ({error!r}): restore it, or choose another output"
+                f"{self.output}/{path} is damaged or of another version ({error!r}): restore "
+                "it, or choose another output"
             ) from None
 
     def list(self, folder: str) -> list[str]:
@@ -143,19 +130,15 @@ def write_json(content: object) -> bytes:
     return json.dumps(content, indent=1).encode() + b"\n"
 
 
-@contextmanager
-def _aside(full: str) -> Iterator[Path]:
-    """Give a path where a file may be written; remove what is left there."""
-    path = Path(full)
+def _create_local(path: Path, data: bytes | Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")
+    aside = path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")
+    source = io.BytesIO(data) if isinstance(data, bytes) else data.open("rb")
     try:
-        yield temporary
+        with source, aside.open("wb") as file:
+            shutil.copyfileobj(source, file)
+            file.flush()
+            os.fsync(file.fileno())  # a commit must not outlive what it names
+        os.link(aside, path)
     finally:
-        temporary.unlink(missing_ok=True)
-
-
-def _sync(path: Path) -> None:
-    """Wait until a file is on the disk: a commit must not outlive what it names."""
-    with path.open("rb+") as file:  # Windows flushes only what may be written to
-        os.fsync(file.fileno())
+        aside.unlink(missing_ok=True)

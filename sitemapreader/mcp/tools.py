@@ -114,29 +114,8 @@ Rules = Annotated[
 
 _maybe = partial(_about, default=None, exclude_if=lambda value: value is None)
 
-
-class ToolRow(BaseModel):
-    """A document, a URL or a finding: each tool has fields of its own."""
-
-    url: str | None = _maybe("of the document or the page")
-    found_by: str | None = _maybe("robots: robots.txt names it; path: guessed; page: a link")
-    kind: str | None = _maybe("format or role of a document")
-    status: str | None = _maybe("complete, partial, failed or skipped")
-    why: str | None = _maybe("why it was not read completely")
-    urls: int | None = _maybe("URLs that it lists")
-    sitemaps: int | None = _maybe("other sitemaps that it lists")
-    bytes: int | None = _maybe("size, as it came over the wire")
-    listed_by: str | None = _maybe("the document that names it")
-    change: str | None = _maybe("new, changed or unlisted")
-    lastmod: str | None = _maybe("when it was changed, by the sitemap")
-    title: str | None = _maybe("its title, by the sitemap")
-    rule: str | None = _maybe("the rule that is broken")
-    severity: str | None = _maybe("how grave that is")
-    what: str | None = _maybe("what is wrong")
-    count: int | None = _maybe("how often")
-    of: int | None = _maybe("out of how many")
-    advice: str | None = _maybe("what to do")
-    examples: list[str] | None = _maybe("up to three URLs or documents")
+ToolRow = dict[str, str | int | list[str]]
+"""A document, a URL or a finding: the description of each tool names its fields."""
 
 
 class ToolAnswer(BaseModel):
@@ -149,18 +128,20 @@ class ToolAnswer(BaseModel):
     next_offset: int | None = _maybe("offset of the rows that follow, if there are")
     urls_in_all: int | None = _maybe("URLs in all documents: of tree alone")
     documents_read: int = _about("documents that answered, robots.txt among them", default=0)
-    not_read: list[ToolRow] = _about("the first ten documents that were not read", default=[])
+    not_read: list[ToolRow] = _about(
+        "the first ten documents that were not read: url, status, and why", default=[]
+    )
     not_read_in_all: int = _about("how many documents were not read", default=0)
     issues: dict[str, int] = _about("the ten gravest kinds of faults -> how often", default={})
-    _limit: int
-    _offset: int
+    _limit: int = 0
+    _offset: int = 0
     _met: int = 0
     _bytes: int = 0
 
     @classmethod
-    def begin(cls, site: str, limit: int, offset: int, **said: Any) -> "ToolAnswer":
+    def begin(cls, site: str, limit: int, offset: int) -> "ToolAnswer":
         """Return an answer without rows."""
-        answer = cls(site=_show_url(site), **said)
+        answer = cls(site=_show_url(site))
         answer._limit, answer._offset = limit, offset
         return answer
 
@@ -171,7 +152,7 @@ class ToolAnswer(BaseModel):
             return True
         self._bytes += len(json.dumps(row))
         if len(self.rows) < self._limit and self._bytes <= _MAX_ROW_BYTES:
-            self.rows.append(ToolRow(**row))
+            self.rows.append({name: value for name, value in row.items() if value is not None})
             return True
         self.next_offset, self.complete = self._offset + len(self.rows), False
         self.reason = "there are more rows than the answer has"
@@ -186,7 +167,7 @@ class ToolAnswer(BaseModel):
         complete = found.complete if isinstance(found, Report) else not lost
         if not complete and not self.documents_read:
             raise ToolError(f"nothing was read: {'; '.join(self.issues)}")
-        self.not_read = [ToolRow(**_show_document(each)) for each in lost[:_MAX_NAMED]]
+        self.not_read = [_show_document(each) for each in lost[:_MAX_NAMED]]
         self.not_read_in_all = len(lost)
         if self.next_offset is None:
             ends = (IssueCode.BUDGET_SECONDS, IssueCode.NO_SITEMAP)
@@ -208,7 +189,10 @@ class SiteTools:
     _folder: Path
 
     async def discover(self, site: Site, limit: Limit = 100, offset: Offset = 0) -> ToolAnswer:
-        """Find the sitemaps of a site: where they are, and how each was found."""
+        """Find the sitemaps of a site.
+
+        Rows: url; found_by: robots (robots.txt names it), path (it was guessed) or page (a link).
+        """
         answer = ToolAnswer.begin(site, limit, offset)
         found = await discover(site, fetcher=self._fetcher, trusted=False)
         for each in found.sitemaps:
@@ -216,7 +200,12 @@ class SiteTools:
         return answer.describe(found)
 
     async def tree(self, site: Site, limit: Limit = 100, offset: Offset = 0) -> ToolAnswer:
-        """Read all sitemaps: what each is, how many URLs it lists, which failed, and why."""
+        """Read all sitemaps: what each is, how many URLs it lists, which failed, and why.
+
+        Rows: url; kind, its format or role; status: complete, partial, failed or skipped; why it
+        was not read completely; urls and sitemaps that it lists; bytes, as they came over the wire;
+        listed_by, the document that names it.
+        """
         answer = ToolAnswer.begin(site, limit, offset)
         async with walk(site, fetcher=self._fetcher, trusted=False) as entries:
             async for _ in entries.rows():
@@ -242,7 +231,10 @@ class SiteTools:
         limit: Limit = 100,
         offset: Offset = 0,
     ) -> ToolAnswer:
-        """List the URLs that a site publishes in its sitemaps, with lastmod and title."""
+        """List the URLs that a site publishes in its sitemaps.
+
+        Rows: url; lastmod and title, by the sitemap.
+        """
         answer = ToolAnswer.begin(site, limit, offset)
         chosen: dict[str, Any] = {"include": _make_pattern(include)} if include else {}
         if since:
@@ -259,55 +251,48 @@ class SiteTools:
         """List the URLs that are new, changed or unlisted since the last call.
 
         The first call remembers all URLs and lists none. One that takes too long is gone on with by
-        the next.
+        the next. Rows: url; change: new, changed or unlisted; lastmod and title, by the sitemap.
         """
         key = blake2b(url_key(site).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
         rows = self._folder / f"{re.sub('[^a-z0-9.-]', '_', host_of(site))[:60]}-{key}.jsonl"
-        end = rows.with_suffix(".json")
+        answer = ToolAnswer.begin(site, limit, offset)
         if since_last and offset:
             raise ToolError(
                 "offset: rows that follow are those of the last answer: since_last=false"
             )
         if since_last:
-            answer = ToolAnswer.begin(site, limit, 0)
-            await self._look_for_changes(site, rows, end, answer)
-        elif end.exists():
-            answer = ToolAnswer.begin(site, limit, offset, **json.loads(end.read_bytes()))
-        else:
+            rows = await self._look_for_changes(site, rows, answer)
+        elif not rows.exists():
             raise ToolError("no call has looked for changes of this site: since_last=true does")
-        if rows.exists():
-            with rows.open("rb") as file:
-                for row in map(json.loads, file):
-                    answer.add(**row)
+        with rows.open("rb") as file:
+            for row in map(json.loads, file):
+                answer.add(**row)
         return answer
 
-    async def _look_for_changes(self, site: str, rows: Path, end: Path, answer: ToolAnswer) -> None:
-        """Write changes into a file, and what is said of them into another at the end."""
+    async def _look_for_changes(self, site: str, rows: Path, answer: ToolAnswer) -> Path:
+        """Write changes beside a file, and replace it at the end; return where they are."""
         is_first, is_over = not rows.exists(), False  # noqa: ASYNC240 (names in our own folder)
         remembers: dict[str, Any] = {"state": rows.with_suffix(".db"), "changes": True}
+        part = rows.with_suffix(".part")
         async with walk(
             site, fetcher=self._fetcher, trusted=False, unlisted=True, **remembers
         ) as entries:
-            # What an interrupted call has found is not found again: it stays, and is listed again.
-            if end.exists():  # noqa: ASYNC240 (as above)
-                rows.write_bytes(b"")  # noqa: ASYNC240 (as above)
-                end.unlink()  # noqa: ASYNC240 (as above)
             with suppress(TimeoutError):
                 async with asyncio.timeout(PATIENCE_SECONDS * 0.9):
                     async for batch in entries.batches():
-                        if not is_first:
-                            _append(rows, batch)
+                        # What an interrupted call has found is not found again: it stays here.
+                        _append(part, [] if is_first else batch)
                     is_over = True
         answer.describe(entries.report)
+        _append(part, [])
         if not is_over:
             answer.complete = False
             answer.reason = "this takes long: the next call goes on with it"
-            return
+            return part
         if is_first:
-            _append(rows, [])
             said = "this was the first call: all URLs are remembered, and none is listed"
             answer.reason = "; ".join(filter(None, (answer.reason, said)))
-        end.write_text(answer.model_dump_json(exclude={"site", "rows"}))  # noqa: ASYNC240 (as above)
+        return part.replace(rows)
 
     async def audit(
         self,
@@ -316,7 +301,11 @@ class SiteTools:
         limit: Limit = 100,
         offset: Offset = 0,
     ) -> ToolAnswer:
-        """Judge the sitemaps of a site by rules: what is wrong, how often, and what to do."""
+        """Judge the sitemaps of a site by rules: what is wrong, and what to do.
+
+        Rows: rule, severity, what is wrong, count out of how many (of), advice, and examples, up to
+        three URLs or documents.
+        """
         answer = ToolAnswer.begin(site, limit, offset)
         try:
             from sitemapreader.audit import audit  # noqa: PLC0415 (another extra)
@@ -370,7 +359,7 @@ def _show_entry(entry: UrlEntry) -> dict[str, Any]:
     }
 
 
-def _show_document(document: Document) -> dict[str, Any]:
+def _show_document(document: Document) -> ToolRow:
     why = _explain(document.reason)
     return {"url": _show_url(document.url), "status": str(document.status), "why": why}
 

@@ -220,12 +220,16 @@ TASKS: list[tuple[str, str, dict[str, Any], Callable[[Any], object], object]] = 
 
 
 async def test_tasks_in_plain_language(tmp_path: Path) -> None:
-    """Each question has one call, and a field that answers it."""
+    """Each question has one call, and a field that answers it and is described."""
     async with agent_of(tmp_path, site_of("a", "blog/b", "blog/c?d=1")) as agent:
+        tools = (await agent.client.list_tools()).tools
+        described = {tool.name: tool.description or "" for tool in tools}
         for task, tool, arguments, find, answer in TASKS:
             found = await agent.call(tool, **arguments)
             assert not isinstance(found, str), (task, found)
             assert find(found) == answer, task
+            fields = {name for row in found["rows"] for name in row}
+            assert {*re.findall(r"\w+", described[tool])} >= fields, task
 
 
 async def test_a_site_without_a_sitemap_says_so(tmp_path: Path) -> None:

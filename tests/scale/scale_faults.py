@@ -13,7 +13,7 @@ import scale_web
 from scale_processes import make_environment
 from scale_runs import check_first_day
 
-from sitemapreader.distributed import begin_run, plan, status
+from sitemapreader.distributed import begin_run, status
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,8 +48,8 @@ class ClusterFaults:
         self._partitions = partitions
         self._random = random.Random(seed)
         sites = [scale_web.name_site(number) for number in self._hosts]
-        listed = plan(sites, str(output), partitions=partitions)
-        self._run = begin_run(str(output), listed, web.make_options())
+        options = web.make_options()
+        self._run = begin_run(str(output), sites, options, partitions=partitions)
 
     def start(self, workers: int = 2, bomb: str = "") -> subprocess.Popen[bytes]:
         """Start the client with its cluster."""

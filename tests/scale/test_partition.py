@@ -39,11 +39,9 @@ from sitemapreader import FetchOptions
 from sitemapreader.distributed import partition
 from sitemapreader.distributed.options import ScaleOptions
 from sitemapreader.distributed.partition import ISOLATE_FROM, run_partition
-from sitemapreader.distributed.planning import plan
+from sitemapreader.distributed.planning import ScaleRun, begin_run
 from sitemapreader.distributed.runs import (
     Commit,
-    ScaleRun,
-    begin_run,
     find_missing,
     finish,
     iterate_statuses,
@@ -80,8 +78,7 @@ def begin(
     web: WebServer, output: Path, numbers: range = FEW, partitions: int = 2, **given: float
 ) -> ScaleRun:
     sites = [scale_web.name_site(number) for number in numbers]
-    listed = plan(sites, str(output), partitions=partitions)
-    return begin_run(str(output), listed, web.make_options(**given))
+    return begin_run(str(output), sites, web.make_options(**given), partitions=partitions)
 
 
 def begin_tries(output: Path, run: ScaleRun) -> None:
@@ -100,8 +97,7 @@ def test_rows_and_statuses_are_the_truth(web: WebServer, tmp_path: Path) -> None
     kinds = {scale_web.find_kind(number): number for number in reversed(range(3_000))}
     numbers = [*range(30), *(kinds[poison] for poison in scale_web.POISON)]
     sites = [scale_web.name_site(number) for number in numbers]
-    listed = plan(sites, str(tmp_path), partitions=4)
-    run = begin_run(str(tmp_path), listed, web.make_options())
+    run = begin_run(str(tmp_path), sites, web.make_options(), partitions=4)
     read_all(tmp_path, run)
     check_first_day(tmp_path, run.folder, 4, set(numbers))
     assert not list((tmp_path / run.folder).rglob("*.part"))
@@ -183,7 +179,7 @@ def test_urls_that_are_gone_have_rows(tmp_path: Path, monkeypatch: pytest.Monkey
             clock.now += DAY
             is_settled, listed = today in ("", listed), today or listed
             options = ScaleOptions(fetch=fetch)
-            begun = begin_run(str(output), plan(urls, str(output)), options, retry=True)
+            begun = begin_run(str(output), urls, options, retry=True)
             read_all(output, begun)
             (row,) = iterate_statuses(str(output))
             assert (row["unlisted"], status(str(output)).unlisted) == (removed, removed)
@@ -221,14 +217,13 @@ def run_at_once(
     output: Path, run: ScaleRun, attempts: int, monkeypatch: pytest.MonkeyPatch
 ) -> list[Commit]:
     """Run a partition several times; all attempts have begun before one of them reads."""
-    barrier, begin_one = threading.Barrier(attempts), partition.Attempt.begin
+    barrier, read = threading.Barrier(attempts), partition.Attempt.read
 
-    def begin_together(*given: Any) -> partition.Attempt:
-        attempt = begin_one(*given)
+    async def read_together(attempt: partition.Attempt) -> Any:
         barrier.wait(60)
-        return attrs.evolve(attempt, is_isolated=False)
+        return await read(attempt)
 
-    monkeypatch.setattr(partition.Attempt, "begin", begin_together)
+    monkeypatch.setattr(partition.Attempt, "read", read_together)
     with ThreadPoolExecutor(attempts) as pool:
         runs = [pool.submit(run_partition, str(output), run.folder, 0) for _ in range(attempts)]
         return [each.result() for each in runs]
@@ -377,11 +372,11 @@ def test_options_of_strangers_open_nothing(web: WebServer, tmp_path: Path) -> No
         web.make_options(), fetch=attrs.evolve(web.make_options().fetch, proxy=None)
     )
     sites = [f"http://127.0.0.1:{web.port}/", "http://localhost/", "http://[::1]/", "no url"]
-    run = begin_run(str(tmp_path), plan(sites, str(tmp_path)), options)
+    run = begin_run(str(tmp_path), sites, options)
     before = web.ask("/")["counts"].get("requests", 0)
     read_all(tmp_path, run)
     assert web.ask("/")["counts"].get("requests", 0) == before
-    rows = read_statuses(tmp_path, run.folder, run.listed.partitions)
+    rows = read_statuses(tmp_path, run.folder, run.partitions)
     assert len(rows) == len(sites)
     assert {row["status"] for row in rows.values()} == {"failed"}
 
@@ -404,7 +399,7 @@ def test_pages_are_asked_whether_they_are_gone(
         for listed in (4, 2, 2, 2):
             clock.now += DAY
             options = ScaleOptions(fetch=fetch, gone=5)
-            run = begin_run(str(tmp_path), plan(urls, str(tmp_path)), options)
+            run = begin_run(str(tmp_path), urls, options)
             read_all(tmp_path, run)
             if listed == 2 and (rows := read_rows(tmp_path, run.folder)):
                 break

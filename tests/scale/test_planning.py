@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import bz2
 import gzip
-import json
 import lzma
 import random
 from itertools import chain, pairwise
@@ -12,22 +11,19 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sitemapreader.distributed.planning import (
-    plan,
-    read_partition_hosts,
-)
+from sitemapreader.distributed.planning import begin_run, read_partition_hosts
 from sitemapreader.distributed.storage import OutputError, Storage
 from sitemapreader.many.sources import name_site
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sitemapreader.distributed.planning import HostList
+    from sitemapreader.distributed.planning import ScaleRun
 
 
-def read_all(output: Path, listed: HostList) -> list[list[str]]:
+def read_all(output: Path, run: ScaleRun) -> list[list[str]]:
     storage = Storage(str(output))
-    return [read_partition_hosts(storage, listed, each) for each in range(listed.partitions)]
+    return [read_partition_hosts(storage, run, each) for each in range(run.partitions)]
 
 
 def test_every_host_is_in_one_partition(tmp_path: Path) -> None:
@@ -35,10 +31,8 @@ def test_every_host_is_in_one_partition(tmp_path: Path) -> None:
     hosts = [f"{label}.d{number}.co.uk" for number in range(300) for label in ("www", "shop", "m")]
     random.Random(1).shuffle(hosts)
     for partitions in (1, 64):
-        found = read_all(
-            tmp_path / str(partitions),
-            plan(hosts, str(tmp_path / str(partitions)), partitions=partitions),
-        )
+        output = tmp_path / str(partitions)
+        found = read_all(output, begin_run(str(output), hosts, partitions=partitions))
         assert sorted(chain(*found)) == sorted(hosts)
         domains = [host.split(".")[1] for part in found for host in part]
         assert sum(one != other for one, other in pairwise(domains)) == 299
@@ -47,46 +41,46 @@ def test_every_host_is_in_one_partition(tmp_path: Path) -> None:
 def test_a_host_named_twice_counts_once(tmp_path: Path) -> None:
     """Spellings of one URL are one host; http and https are two, and so are two paths."""
     hosts = ["EXAMPLE.org", "https://example.org/", "example.org:443", "http://example.org/", "a.b"]
-    listed = plan([*hosts, "https://example.org/blog/"], str(tmp_path))
-    assert len(list(chain(*read_all(tmp_path, listed)))) == 4
+    run = begin_run(str(tmp_path), [*hosts, "https://example.org/blog/"])
+    assert len(list(chain(*read_all(tmp_path, run)))) == 4
 
 
 def test_a_login_is_not_written_into_the_output(tmp_path: Path) -> None:
     """A host with a login is listed without it, under the name that its outcome has."""
     hosts = ["https://u:secret@example.org/", "u:secret@example.net", "http://u:secret@[::1"]
-    listed = plan(hosts, str(tmp_path))
+    run = begin_run(str(tmp_path), hosts)
     names = ["example.net", "http://[::1", "https://example.org/"]
-    assert sorted(chain(*read_all(tmp_path, listed))) == names
+    assert sorted(chain(*read_all(tmp_path, run))) == names
     assert [name_site(name) for name in names] == names
 
 
 def test_the_same_list_is_written_once(tmp_path: Path) -> None:
     """The order of a list makes no difference to where it lies; a host more does."""
     hosts = [f"www.d{number}.com" for number in range(50)]
-    first = plan(hosts, str(tmp_path))
-    assert plan(hosts[::-1], str(tmp_path)) == first
-    assert plan([*hosts, "one.more"], str(tmp_path)).folder != first.folder
+    first = begin_run(str(tmp_path), hosts)
+    assert begin_run(str(tmp_path), hosts[::-1]) == first
+    with pytest.raises(OutputError, match="has another list"):
+        begin_run(str(tmp_path), [*hosts, "one.more"])
 
 
 def test_the_number_of_partitions_never_changes(tmp_path: Path) -> None:
-    """State lies by partition, so a longer list keeps the layout, and another number is refused."""
-    assert plan(["a.example"], str(tmp_path), partitions=4).partitions == 4
-    assert plan([f"d{number}.com" for number in range(5_000)], str(tmp_path)).partitions == 4
+    """State lies by partition, so a longer list keeps them, and another number is refused."""
+    run = begin_run(str(tmp_path), ["a.example"], partitions=4)
+    Storage(str(tmp_path)).create(f"{run.folder}/_SUCCESS.json", b"{}")
+    hosts = [f"d{number}.com" for number in range(5_000)]
+    assert begin_run(str(tmp_path), hosts).partitions == 4
     with pytest.raises(OutputError, match="cannot be changed"):
-        plan(["a.example"], str(tmp_path), partitions=8)
+        begin_run(str(tmp_path), hosts, partitions=8)
 
 
 def test_what_cannot_be_an_output_is_refused(tmp_path: Path) -> None:
     """Only powers of two up to 65,536 are taken, and lists with a host; else nothing is written."""
     for partitions in (0, 3, -4, 1 << 20):
         with pytest.raises(ValueError, match="power of two"):
-            plan(["example.org"], str(tmp_path / "out"), partitions=partitions)
+            begin_run(str(tmp_path / "out"), ["example.org"], partitions=partitions)
     with pytest.raises(OutputError, match="empty"):
-        plan(["# nothing", ""], str(tmp_path / "out"))
+        begin_run(str(tmp_path / "out"), ["# nothing", ""])
     assert not (tmp_path / "out").exists()
-    (tmp_path / "layout.json").write_text(json.dumps({"version": 1}))
-    with pytest.raises(OutputError, match="not of this version"):
-        plan(["example.org"], str(tmp_path))
 
 
 TEXT = "".join(f"d{number}.com\n" for number in range(1_000)).encode()
@@ -108,7 +102,7 @@ def test_a_damaged_list(tmp_path: Path, suffix: str, content: bytes) -> None:
     for wrong in (content[: len(content) // 2], bytes(damaged)):
         path.write_bytes(wrong)
         with pytest.raises(OutputError, match="cannot be read to its end"):
-            plan(path, str(output))
+            begin_run(str(output), path)
         assert not output.exists()
     path.write_bytes(content)
-    assert plan(path, str(output)).hosts == 1_000
+    assert begin_run(str(output), path).hosts == 1_000

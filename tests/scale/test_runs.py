@@ -26,18 +26,20 @@ from sitemapreader.distributed.partition import (
     pack_state,
     unpack_state,
 )
-from sitemapreader.distributed.planning import plan, read_partition_hosts
+from sitemapreader.distributed.planning import (
+    ScaleRun,
+    begin_run,
+    load_run,
+    read_partition_hosts,
+)
 from sitemapreader.distributed.runs import (
     STATUS_SCHEMA,
     Commit,
-    ScaleRun,
-    begin_run,
     create_commit,
     find_missing,
     finish,
     iterate_statuses,
     load_commit,
-    load_run,
     status,
 )
 from sitemapreader.distributed.storage import OutputError, Storage
@@ -89,23 +91,23 @@ def test_a_run_that_is_not_finished_goes_on(tmp_path: Path) -> None:
         begin_run(output)
     with pytest.raises(OutputError, match="has no run"):
         status(output)
-    listed = plan(HOSTS, output, partitions=2)
+    (tmp_path / RUN).mkdir(parents=True)  # another worker is about to begin it
     options = ScaleOptions(hosts_at_once=7, limits=Limits(depth=2))
-    run = begin_run(output, listed, options)
-    assert run == begin_run(output) == begin_run(output, listed, ScaleOptions(), full=True)
+    run = begin_run(output, HOSTS, options, partitions=2)
+    assert run == begin_run(output) == begin_run(output, HOSTS, ScaleOptions(), full=True)
     assert run.options == options
     with pytest.raises(OutputError, match="another list of hosts"):
-        begin_run(output, plan([*HOSTS, "one.more"], output))
+        begin_run(output, [*HOSTS, "one.more"])
 
 
 def test_the_next_run_follows_one_that_is_finished(tmp_path: Path) -> None:
     """It knows the run before, and keeps its list."""
     output = str(tmp_path)
-    first = begin_run(output, plan(HOSTS, output, partitions=4))
+    first = begin_run(output, HOSTS, partitions=4)
     assert find_missing(output, first) == [0, 1, 2, 3]
     with pytest.raises(OutputError, match="4 of 4 partitions"):
         finish(output, first)
-    for partition in first.partitions:
+    for partition in range(first.partitions):
         done = commit(output, first, partition)
         assert commit(output, first, partition, token=TOKENS[1]) == done
     totals = finish(output, first)
@@ -125,7 +127,7 @@ def test_the_next_run_follows_one_that_is_finished(tmp_path: Path) -> None:
 def test_the_end_of_a_run_removes_what_does_not_count(tmp_path: Path) -> None:
     """Files that no commit names go: of attempts that died, of states that were replaced."""
     output = str(tmp_path)
-    first = begin_run(output, plan(HOSTS, output, partitions=1))
+    first = begin_run(output, HOSTS, partitions=1)
     commit(output, first, 0)
     finish(output, first)
     second = begin_run(output)
@@ -219,35 +221,33 @@ def test_a_packed_state_is_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An output with a run that is finished."""
     output = tmp_path_factory.mktemp("finished")
-    run = begin_run(str(output), plan(HOSTS, str(output), partitions=1))
+    run = begin_run(str(output), HOSTS, partitions=1)
     commit(str(output), run, 0)
     finish(str(output), run)
     return output
 
 
 def use_all(output: str) -> None:
-    """Read every small file of an output, but for what `plan` reads."""
+    """Read every small file of an output."""
     list(iterate_statuses(output))
     status(output)
     find_missing(output, begin_run(output))
 
 
-PATHS = [f"{RUN}/run.json", "layout.json"]
+PATH = f"{RUN}/run.json"
 DAMAGE = [b"", b"[]", b"\xff", b"[" * 99_999, b'{"a": ' + b"9" * 5_000 + b"}"]
-LISTED = {"folder": "lists/1", "hosts": 40, "partitions": 1}
 
 
 @for_each(
     "path, content",
     [
-        *((path, content) for path in PATHS for content in DAMAGE),
+        *((PATH, content) for content in DAMAGE),
         *((ROWS, content) for content in (b"", b"PAR1", b"PAR1" * 99, b"\xff" * 999)),
-        (PATHS[0], {"retry": 1, "none": 1}),
-        (PATHS[0], {"options": {"limits": {"depth": "x"}}}),
-        (PATHS[0], {"list": LISTED | {"folder": "../other"}}),
-        (PATHS[0], {"list": LISTED | {"partitions": 3}}),
-        (PATHS[0], {"list": LISTED | {"hosts": None}}),
-        (PATHS[1], {"partitions": 10**30}),
+        (PATH, {"retry": 1, "none": 1}),
+        (PATH, {"options": {"limits": {"depth": "x"}}}),
+        (PATH, {"listed": "../other"}),
+        *((PATH, {"partitions": number}) for number in (3, 10**30)),
+        (PATH, {"hosts": None}),
     ],
 )
 def test_damaged_files_are_named(
@@ -261,17 +261,17 @@ def test_damaged_files_are_named(
     if isinstance(content, dict):
         content = json.dumps(json.loads((output / path).read_bytes()) | content).encode()
     (output / path).write_bytes(content)
-    with pytest.raises(OutputError, match=f"{path} is (damaged|not)"):
-        plan(HOSTS, str(output)) if path == PATHS[1] else use_all(str(output))
+    with pytest.raises(OutputError, match=f"{path} is damaged"):
+        use_all(str(output))
 
 
 def test_a_damaged_list_is_named(finished: Path, tmp_path: Path) -> None:
     """The hosts of a partition are named with their file if it is damaged."""
     storage = Storage(str(shutil.copytree(finished, tmp_path / "out")))
-    listed = load_run(storage, RUN).listed
-    Path(storage.output, listed.folder, "00.gz").write_bytes(b"PAR1" * 99)
+    run = load_run(storage, RUN)
+    Path(storage.output, run.listed, "00.gz").write_bytes(b"PAR1" * 99)
     with pytest.raises(OutputError, match=r"00\.gz cannot be read"):
-        read_partition_hosts(storage, listed, 0)
+        read_partition_hosts(storage, run, 0)
 
 
 # -- when a host is due again

@@ -14,8 +14,8 @@ from commands import run
 from scale_runs import WebServer, check_first_day, serve_web
 
 from sitemapreader.cli.commands.scale import describe_totals, show_progress
-from sitemapreader.distributed import Totals, plan
-from sitemapreader.distributed.runs import load_run
+from sitemapreader.distributed import Totals
+from sitemapreader.distributed.planning import load_run
 from sitemapreader.distributed.storage import Storage
 from sitemapreader.issues import IssueCode
 
@@ -120,8 +120,7 @@ def test_the_summary_says_why_hosts_were_not_read() -> None:
 def test_a_run_that_goes_on_says_so(tmp_path: Path) -> None:
     """The second shard says how much is left, and that the run keeps its options."""
     hosts, output = tmp_path / "hosts.txt", tmp_path / "out"
-    hosts.write_text("".join(f"http://127.0.0.{number}/\n" for number in range(1, 5)))
-    plan(hosts, str(output), partitions=4)
+    hosts.write_text("".join(f"http://127.0.{number}.1/\n" for number in range(256)))
     first, second = (
         run("scale", str(hosts), "-o", str(output), "--shard", f"{number}/2", *words).stderr
         for number, words in ((1, ("--revisit", "9")), (2, ()))

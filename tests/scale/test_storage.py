@@ -17,7 +17,6 @@ from sitemapreader.distributed import (
     ScaleOptions,
     begin_run,
     finish,
-    plan,
     run_partition,
 )
 from sitemapreader.distributed.storage import Storage
@@ -89,7 +88,7 @@ def test_files_come_and_go(storage: Storage, tmp_path: Path) -> None:
     assert other.read("a/2") is None
     assert other.load("a/2", dict) is None
     (tmp_path / "local").write_bytes(b"12345")
-    storage.upload(tmp_path / "local", "a/1")
+    storage.create("a/1", tmp_path / "local")
     storage.create("a/2", b'{"x": 2}')
     assert other.list("a") == ["1", "2"]
     assert other.list("") == ["a"]
@@ -114,8 +113,7 @@ def test_a_run_on_s3(s3_bucket: str, number: int) -> None:
         sites = [scale_web.name_site(number) for number in numbers]
         patient = ScaleOptions(fetch=FetchOptions(proxy=f"http://127.0.0.1:{web.port}"))
         for day, wanted in enumerate((sum(map(scale_web.count_urls, numbers)), 0)):
-            listed = None if day else plan(sites, output, partitions=2)
-            run = begin_run(output, listed, patient)
+            run = begin_run(output, None if day else sites, patient, partitions=2)
             commits = run_all(output, run.folder, [1, 0, 1])
             totals = finish(output, run)
             assert [each.memory for each in commits] == 3 * ["kept" if day else "none"]
@@ -135,14 +133,14 @@ def test_an_answer_that_is_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         return create(storage, path, data)
 
     monkeypatch.setattr(Storage, "create", create_twice)
-    run = begin_run(output, plan(["http://127.0.0.1:9/"], output))
+    run = begin_run(output, ["http://127.0.0.1:9/"])
     commit = run_partition(output, run.folder, 0)
     assert finish(output, run).hosts == 1
     assert list((tmp_path / run.folder / "state").glob(f"p-00000-{commit.token}.*"))
 
 
 def test_a_full_disk_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file that cannot be written whole does not replace the one that is there."""
+    """A file that cannot be written whole is not there, and the others are as they were."""
     storage, local = Storage(str(tmp_path / "output")), tmp_path / "local"
     storage.create("a", b"old")
     local.write_bytes(b"new")
@@ -152,9 +150,8 @@ def test_a_full_disk_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.Mon
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("os.fsync", refuse)
-    with pytest.raises(OSError, match="No space"):
-        storage.upload(local, "a")
-    with pytest.raises(OSError, match="No space"):
-        storage.create("b", b"new")
+    for data in (local, b"new"):
+        with pytest.raises(OSError, match="No space"):
+            storage.create("b", data)
     assert [path.name for path in (tmp_path / "output").iterdir()] == ["a"]
     assert storage.read("a") == b"old"

@@ -22,6 +22,7 @@ from sitemapreader.cli.parser import (
     name_options,
 )
 from sitemapreader.cli.process import SIGNALS, LineWriter
+from sitemapreader.distributed import cluster
 from sitemapreader.event_loop import repeat_in_thread
 from sitemapreader.issues import IssueCode, excerpt
 from sitemapreader.many.sources import STANDARD_INPUT
@@ -99,12 +100,11 @@ def _begin(arguments: argparse.Namespace, console: Console) -> ScaleRun:
         raise UsageError(str(error)) from None
     if hosts == STANDARD_INPUT:
         hosts = io.TextIOWrapper(sys.stdin.buffer, "utf-8-sig", "replace")
-    listed = None if hosts is None else distributed.plan(hosts, output)
-    run = distributed.begin_run(output, listed, options, full=arguments.full, retry=arguments.retry)
+    run = distributed.begin_run(output, hosts, options, full=arguments.full, retry=arguments.retry)
     missing = len(distributed.find_missing(output, run))
-    if missing < len(run.partitions):
+    if missing < run.partitions:
         console.print_line(
-            f"continuing {run.folder} with its options: {missing} of {len(run.partitions)} "
+            f"continuing {run.folder} with its options: {missing} of {run.partitions} "
             "partitions are missing"
         )
     return run
@@ -113,8 +113,6 @@ def _begin(arguments: argparse.Namespace, console: Console) -> ScaleRun:
 def _read_on_cluster(
     arguments: argparse.Namespace, console: Console, run: ScaleRun, known: deque[Totals]
 ) -> Totals:
-    from sitemapreader.distributed import cluster  # noqa: PLC0415 (Dask)
-
     workers = 1 if arguments.shard else arguments.workers
     with cluster.open_client(arguments.scheduler, workers) as client:
         if client.dashboard_link:
