@@ -96,7 +96,7 @@ class Attempt:
     """
 
     def __init__(self, storage: Storage, run: ScaleRun, partition: int, folder: Path) -> None:
-        """Leave a trace of the attempt, and load what is known; what is damaged is unknown."""
+        """Leave a trace of it, and load what is known; what is damaged is unknown."""
         self._began = time.monotonic()
         self._storage, self._run, self._partition, self._folder = storage, run, partition, folder
         self._token = secrets.token_hex(8)

@@ -65,7 +65,7 @@ class Storage:
         self.output = self._root if self._is_local else output
 
     def create(self, path: str, data: bytes | Path) -> bool:
-        """Write bytes, or a local file, unless the name exists; return whether this call did.
+        """Write bytes or a local file, unless the name exists; return whether that was so.
 
         On a disk it is linked to its name when all of it is there. S3 and other object stores
         refuse the second of two such requests (`If-None-Match: *`). A request whose answer was lost

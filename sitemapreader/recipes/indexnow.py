@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 ENDPOINT = "https://api.indexnow.org/indexnow"
 MAX_URLS = 10_000
 """URLs in one request, all of one host."""
+_BATCH_URLS = 500
+"""Most URLs of one batch of a walk that has a state."""
 WORDS = {
     200: "accepted",
     202: "accepted; the service still checks the key, and drops the URLs if it does not find it",
@@ -90,13 +92,9 @@ class Submission:
     requests: Counter[int] = attrs.field(factory=Counter)
     _key_files: dict[str, str] = attrs.field(factory=dict)
     _waiting: dict[str, list[tuple[str, str]]] = attrs.field(factory=dict)  # URLs by their hosts
-    _taken: int = 0  # batches of the walk
-    _arrived: int = 0
 
     async def add(self, batch: list[UrlEntry]) -> None:
-        """Let URLs wait; first submit those that wait if one request is too small for all."""
-        if sum(map(len, self._waiting.values())) + len(batch) > MAX_URLS:
-            await self.settle()
+        """Let URLs wait."""
         for entry in batch:
             if (url := _parse(entry.loc)) is None:
                 self.counts["unusable"] += 1
@@ -104,25 +102,17 @@ class Submission:
                 host = await self.check_key_file(url)
                 self._waiting.setdefault(host, []).append((str(url), str(entry.change)))
 
-    # -- the delivery of a walk (`Walk.deliver_through`): the state has what has arrived
+    async def deliver(self, is_end: bool) -> bool:
+        """Submit what waits, at the end or if one request is too small for a batch more.
 
-    def note(self, taken: int) -> None:
-        """Record how many batches of the walk have been taken."""
-        self._taken = taken
-        if not self._waiting:
-            self._arrived = taken
-
-    def arrived(self) -> int:
-        """Return how many of them have been accepted."""
-        return self._arrived
-
-    async def settle(self) -> None:
-        """Submit what waits, one request after the other."""
-        for host, pairs in list(self._waiting.items()):
-            await self._post(host, [url for url, _ in pairs])
-            self.counts.update(change for _, change in pairs)
-            del self._waiting[host]
-        self._arrived = self._taken
+        Return whether all has been accepted: then the state has it.
+        """
+        if is_end or sum(map(len, self._waiting.values())) > MAX_URLS - _BATCH_URLS:
+            for host, pairs in list(self._waiting.items()):
+                await self._post(host, [url for url, _ in pairs])
+                self.counts.update(change for _, change in pairs)
+                del self._waiting[host]
+        return not self._waiting
 
     # -- the network
 
@@ -209,7 +199,7 @@ async def submit_changes(
                 done = Submission(entries.report, session, fetcher, endpoint, key, dry_run)
                 if submits:
                     await done.check_key_file(URL(site))
-                    entries.deliver_through(done)
+                    entries.deliver_through(done.deliver)
                 async for batch in entries.batches():
                     if submits:
                         await done.add(batch)

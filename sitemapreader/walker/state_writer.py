@@ -1,8 +1,8 @@
 """StateWriter: writes into the state what the consumer of a walk has acknowledged.
 
 Entries are saved as delivered when the consumer acknowledges them: when it asks for the next batch,
-or when its `Delivery` says so. A walk that was killed is resumed with the batch that the consumer
-was handling. This one batch may come twice, and nothing is lost.
+or when what is behind it says so. A walk that was killed is resumed with the batch that the
+consumer was handling. This one batch may come twice, and nothing is lost.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import json
 import zlib
 from collections import deque
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import attrs
 
@@ -22,12 +22,14 @@ from sitemapreader.state.rows import Findings, Run, as_moment, nanoseconds, unpa
 from sitemapreader.urls import url_key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping
+    from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
 
     from sitemapreader.discovery.context import Batch
     from sitemapreader.state.database import Connection
     from sitemapreader.walker.config import WalkConfig
     from sitemapreader.walker.stream import Channel
+
+    Deliver: TypeAlias = Callable[[bool], Awaitable[bool]]
 
 
 @attrs.frozen
@@ -72,24 +74,6 @@ _RESUMABLE_SECONDS = 24 * 3600
 _KEPT_SECONDS = 24 * 3600
 """How long a robots.txt may be used (RFC 9309, section 2.4)."""
 _HEADERS = ("content-type", "link")
-_CHUNKS_PER_CHECK = 64
-"""Unsaved chunks after which the delivery must report what has arrived."""
-
-
-class Delivery(Protocol):
-    """A destination behind the consumer that may lose entries, as a pipe does."""
-
-    def note(self, taken: int) -> None:
-        """Record that the consumer has handled so many batches."""
-        ...
-
-    def arrived(self) -> int:
-        """Return how many batches have arrived."""
-        ...
-
-    async def settle(self) -> None:
-        """Wait until all batches have arrived; raise OSError if they cannot."""
-        ...
 
 
 class StateWriter:
@@ -102,7 +86,7 @@ class StateWriter:
             named.append(config.site)
         self.clock = state.clock
         self.trust_seconds = state.revalidate_after.total_seconds()
-        self.delivery: Delivery | None = None
+        self.deliver: Deliver | None = None
         confirm, distrust = nanoseconds(state.confirm_after), nanoseconds(state.distrust_after)
         self.run = Run(name_of_sitemaps(named), config.changes, confirm, distrust)
         self.askings: dict[str, schedule.Asking] = {}
@@ -270,18 +254,14 @@ class StateWriter:
 
     async def settle(self, batches: int) -> None:
         """Acknowledge so many batches at the end, once they have arrived."""
-        if self.delivery is not None:
-            self.delivery.note(batches)
-            await self.delivery.settle()
+        if self.deliver is not None:
+            await self.deliver(True)
         await self._acknowledge(batches)
 
     async def acknowledge(self) -> None:
         """Record that the consumer asks for more, and so has handled all it was given."""
-        if self.delivery is None:
+        if self.deliver is None or await self.deliver(False):
             await self._acknowledge(self._channel.taken)
-        else:
-            self.delivery.note(self._channel.taken)
-            await self._acknowledge(self.delivery.arrived())
 
     async def _acknowledge(self, batches: int) -> None:
         self._acknowledged = max(batches, self._acknowledged)
@@ -294,12 +274,8 @@ class StateWriter:
         """Change the file when all batches that were emitted until now are acknowledged."""
         # Batches that wait for room in the channel count as well: `unique` may have dropped a URL
         # from this document because it is in one of them.
-        due = self._due
-        due.append((self._channel.offered, change))
-        # Where filters pass little, the consumer rarely asks for a batch, and nothing is checked.
-        if self.delivery is not None and not len(due) % _CHUNKS_PER_CHECK:
-            await self._acknowledge(self.delivery.arrived())
-        elif self._channel.offered <= self._acknowledged:
+        self._due.append((self._channel.offered, change))
+        if self._channel.offered <= self._acknowledged:
             await self._acknowledge(self._acknowledged)
 
     def _write(self, db: Connection) -> None:

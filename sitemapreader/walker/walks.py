@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from sitemapreader.rows import Rows
     from sitemapreader.state import GonePage, Told, UnlistedUrl
     from sitemapreader.walker.config import WalkConfig
-    from sitemapreader.walker.state_writer import Delivery, StateWriter
+    from sitemapreader.walker.state_writer import Deliver, StateWriter
 
 Found: TypeAlias = "list[tuple[bytes, Any]]"
 """Rows of URLs that became unlisted or gone, by their keys in the state."""
@@ -210,15 +210,16 @@ class Walk(TaskStream[Batch]):
             )
         return writer
 
-    def deliver_through(self, delivery: Delivery) -> None:
-        """Acknowledge batches when `delivery` says that they have arrived.
+    def deliver_through(self, deliver: Deliver) -> None:
+        """Acknowledge batches when all that were taken have arrived somewhere else.
 
-        Without this, asking for the next batch acknowledges the previous one. Without a state, this
-        does nothing.
+        `deliver` is awaited when the consumer asks for more, with False, and returns whether they
+        have; at the end with True, and returns when they have. Without this, asking for the next
+        batch acknowledges the previous one. Without a state, this does nothing.
         """
         self._get_task()
         if self._writer is not None:
-            self._writer.delivery = delivery
+            self._writer.deliver = deliver
 
     # -- the walk's side
 

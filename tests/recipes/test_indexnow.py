@@ -326,7 +326,7 @@ SMALL_REQUESTS = """
 import sys
 from sitemapreader.cli import main
 from sitemapreader.recipes import indexnow
-indexnow.MAX_URLS = 400
+indexnow.MAX_URLS = 900
 sys.exit(main(sys.argv[1:]))
 """
 
