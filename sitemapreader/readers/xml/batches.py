@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from sitemapreader.issues import IssueCode
 from sitemapreader.readers.records.context import Record, RecordContext
 from sitemapreader.readers.records.entries import deliver_pages, read_record
-from sitemapreader.readers.records.vocabulary import RECORD_OF, ROOTS, Names
+from sitemapreader.readers.records.vocabulary import RECORD_OF, ROOTS
 from sitemapreader.readers.xml.boundaries import Scanner, count_lines, pass_nothing
 from sitemapreader.readers.xml.markup import CLOSINGS, COMMENT_END, SECTION_START
 from sitemapreader.readers.xml.mend import Mender
@@ -85,11 +85,10 @@ class XmlReader:
         """Where what was not read yet begins in `_pending`."""
         self._next_size = 0
         """Of `_pending`, before which it is not looked at again."""
-        self._names = Names(frozenset({prolog.uri, ""}), prolog.format)
-        self._context = RecordContext(stats, self._names, prolog.bases, limits.field_chars)
+        self._context = RecordContext(stats, prolog.names, prolog.bases, limits.field_chars)
         self._tree = TreeReader(prolog, limits)
-        self._patterns = start_patterns(prolog, self._names, self._tree, limits)
-        self._scanner = Scanner(prolog, self._names)
+        self._patterns = start_patterns(prolog, self._tree, limits)
+        self._scanner = Scanner(prolog)
         self._skip: list[re.Pattern[str]] = []
         """The ends of the oversized section and record that are being skipped."""
 
@@ -232,7 +231,7 @@ class XmlReader:
         `why` is what may have cut the document, if it ends with the text.
         """
         said, text, line = self._count_faults(), self._pending[start:end], self._count_lines(start)
-        mender = Mender(self.prolog, self._names, self._limits, text, line, why)
+        mender = Mender(self.prolog, self._limits, text, line, why)
         for record in chain(mender.read(), [None]):
             if self.prolog.has_nested_root:
                 self._add_once(IssueCode.NESTED_ROOT)
@@ -268,12 +267,12 @@ class XmlReader:
 
     def _accept(self, record: Record) -> bool:
         """Return whether an element is a record; report one with a foreign name."""
-        name = self._names[record.element.tag]
+        name = self.prolog.names[record.element.tag]
         if not self.prolog.is_record(name):
             if not self.prolog.is_foreign_record(name):
                 return False
             self._add_once(IssueCode.NAMESPACE, name.uri)
-            self._names.add_own(name.uri)
+            self.prolog.names.add_own(name.uri)
         if name.tag != RECORD_OF.get(self.prolog.format, name.tag):
             self._add_once(IssueCode.NESTED_ROOT, f"<{name.local}>")
         return True
@@ -343,8 +342,7 @@ def read_whole(data: bytes, stats: ReadStats, limits: Limits) -> tuple[Format, E
     prolog, start = found
     if "encoding" in text[:start].lower().replace('encoding="utf-8"', ""):
         return None
-    names = Names(frozenset({prolog.uri, ""}), prolog.format)
-    patterns = start_patterns(prolog, names, TreeReader(prolog, limits), limits)
+    patterns = start_patterns(prolog, TreeReader(prolog, limits), limits)
     parts, end = patterns.read(text, start, stats.sitemap) if patterns else ([], 0)
     if len(parts) != 1 or parts[0][1] or not is_end(text, end, [prolog.root]):
         return None

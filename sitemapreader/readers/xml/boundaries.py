@@ -11,7 +11,7 @@ from collections import deque
 from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
-from sitemapreader.readers.records.vocabulary import KNOWN_TAGS, OWN, Names
+from sitemapreader.readers.records.vocabulary import KNOWN_TAGS, OWN
 from sitemapreader.readers.xml.markup import (
     ATTRIBUTES,
     BLANKS,
@@ -54,9 +54,8 @@ class Scanner:
     last_begin = 0
     """Where the last tag with the open record's name begins."""
 
-    def __init__(self, prolog: Prolog, names: Names) -> None:
+    def __init__(self, prolog: Prolog) -> None:
         self._prolog = prolog
-        self._names = names
         self._section = self._depth = self._checked = 0
         self._open: list[str] = []
         """Elements that are open in the record, but the record itself, up to `_checked`."""
@@ -133,7 +132,7 @@ class Scanner:
         uri = self._prolog.namespaces.get(prefix) if colon else None
         if uri is None:
             return False
-        key = self._names.find_key(uri)
+        key = self._prolog.names.find_key(uri)
         return key != OWN and (key != uri or self._prolog.format.is_feed)
 
     def _is_nested(self, text: str, end: int, *, is_empty: bool) -> bool:

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from sitemapreader.options import Limits
-    from sitemapreader.readers.records.vocabulary import Name, Names
+    from sitemapreader.readers.records.vocabulary import Name
     from sitemapreader.readers.xml.prolog import Prolog
 
 # A tag's attributes end at the first `>` outside of quotes; where quotes do not pair, at the first
@@ -89,7 +89,6 @@ class Mender:
     def __init__(
         self,
         prolog: Prolog,
-        names: Names,
         limits: Limits,
         text: str,
         line: int,
@@ -101,7 +100,6 @@ class Mender:
         """Whether nothing closes a comment, or an end tag behind the root closes nothing."""
         self._why = why
         self._prolog = prolog
-        self._names = names
         self._limits = limits
         clean = replace_bad_bytes(text)
         self._has_bad_bytes = clean.count(_LOST) > text.count(_LOST)
@@ -166,7 +164,7 @@ class Mender:
         name = self._find_name(token, namespaces)
         if not self._open:
             if name.own == "loc" and (record := RECORD_OF.get(prolog.format)):
-                around = self._names[expand_name(name.uri, record)]
+                around = self._prolog.names[expand_name(name.uri, record)]
                 self._open_element(around, {}, prolog.namespaces, token.start())
                 repairs.add(IssueCode.MISMATCHED_TAG)
             elif not (prolog.is_record(name) or prolog.is_foreign_record(name)):
@@ -174,7 +172,7 @@ class Mender:
                     self._note_trailing(token)
                 prolog.open_around(token["name"], name, attributes, bound, is_empty=is_empty)
                 if tag in ROOTS:
-                    self._names.add_own(name.uri)
+                    self._prolog.names.add_own(name.uri)
                 return
         if len(declared) > len(bound):
             repairs.add(IssueCode.UNBOUND_PREFIX)
@@ -217,7 +215,7 @@ class Mender:
     def _find_name(self, token: re.Match[str], namespaces: Mapping[str, str]) -> Name:
         prefix, _, local = token["name"].rpartition(":")
         uri = namespaces.get(prefix, prefix and self._prolog.guess_uri(prefix))
-        return self._names[expand_name(uri, local)]
+        return self._prolog.names[expand_name(uri, local)]
 
     # -- end tags
 

@@ -74,9 +74,7 @@ _MOST_CHANGES = 8
 _SHORTEST_ELEMENT = len("<a/>")
 
 
-def start_patterns(
-    prolog: Prolog, names: Names, tree: TreeReader, limits: Limits
-) -> PatternReader | None:
+def start_patterns(prolog: Prolog, tree: TreeReader, limits: Limits) -> PatternReader | None:
     """Return the reader of common records; `None` for feeds and low limits."""
     is_read = (
         PATTERNS
@@ -85,7 +83,7 @@ def start_patterns(
         and limits.record_depth >= _LEAST_DEPTH
         and limits.field_chars >= _SHORTEST_FIELD
     )
-    return PatternReader(prolog, names, tree, limits) if is_read else None
+    return PatternReader(prolog, tree, limits) if is_read else None
 
 
 class PatternReader:
@@ -94,10 +92,9 @@ class PatternReader:
     The tree tells whether extras are well-formed.
     """
 
-    def __init__(self, prolog: Prolog, names: Names, tree: TreeReader, limits: Limits) -> None:
+    def __init__(self, prolog: Prolog, tree: TreeReader, limits: Limits) -> None:
         self._prolog = prolog
         self._tree = tree
-        self._names = names
         self._limits = limits
         self._known: object = None
         """The namespaces and own vocabularies for which `_words` are."""
@@ -182,15 +179,15 @@ class PatternReader:
 
     def _find_words(self) -> Words | None:
         """Return what names mean here, if records can be read by a pattern."""
-        prolog = self._prolog
-        known = prolog.namespaces, self._names.own_uris
+        prolog, own_uris = self._prolog, self._prolog.names.own_uris
+        known = prolog.namespaces, own_uris
         if known != self._known:
             self._known = known
             self._alike = self._words = self._context = None
             self._changes += 1
             if self._changes <= _MOST_CHANGES:
                 pairs = tuple(prolog.namespaces.items())
-                self._words = _learn_words(prolog.format, prolog.root, pairs, self._names.own_uris)
+                self._words = _learn_words(prolog.format, prolog.root, pairs, own_uris)
         return self._words
 
     # -- entries
@@ -223,7 +220,7 @@ class PatternReader:
             columns.check_runs(run, partial(_are_clean, write_clean_pattern(key, prefix)))
         columns.check_runs(runs[-1], self._are_extras)
         if self._context is None:
-            names = Names(self._names.own_uris, self._names.format)
+            names = Names(self._prolog.names.own_uris, self._prolog.format)
             self._context = RecordContext(ReadStats(), names, [], self._limits.field_chars)
             self._context.record = Record(Element(""), lambda _: None)
         start_tag = self._tree.start_tag

@@ -30,6 +30,7 @@ from sitemapreader.readers.records.vocabulary import (
     USUAL_PREFIXES,
     XHTML,
     Name,
+    Names,
 )
 from sitemapreader.readers.stats import ReadStats
 from sitemapreader.readers.xml.markup import (
@@ -82,6 +83,8 @@ class Prolog:
     namespaces: dict[str, str] = attrs.field(factory=dict)
     """Prefix ("" for the default) -> URI, as bound here; a new dict at each change."""
     uri: str = ""
+    names: Names = attrs.field(init=False)
+    """What names mean: those of the root's namespace, and those without any, are its own."""
     bases: list[str] = attrs.field(factory=list)
     """The xml:base of the root and of what is open in it, as written."""
     own_prefix: str = ""
@@ -97,6 +100,10 @@ class Prolog:
     """Relation -> the bases of a feed's link to its next page, and where it leads."""
     _wrappers: list[tuple[str, dict[str, str], int]] = attrs.field(factory=list)
     """Elements that are open around the records; the namespaces, and how many bases, before."""
+
+    @names.default
+    def _make_names(self) -> Names:
+        return Names(frozenset({self.uri, ""}), self.format)
 
     @property
     def wrappers(self) -> list[str]:
@@ -295,7 +302,7 @@ def _open(
     closed = is_rootless or is_empty
     prolog = Prolog(format=format_, root=name, records=records, bases=bases, closed=closed)
     prolog.bind_namespaces(bound)
-    prolog.uri = prolog.namespaces.get(name.rpartition(":")[0], "")
-    if format_.is_protocol and prolog.uri != PROTOCOL_URI:
-        stats.add_issue_once(events, IssueCode.NAMESPACE, value=prolog.uri)
-    return prolog, tag.start() if is_rootless else tag.end()
+    uri = prolog.namespaces.get(name.rpartition(":")[0], "")
+    if format_.is_protocol and uri != PROTOCOL_URI:
+        stats.add_issue_once(events, IssueCode.NAMESPACE, value=uri)
+    return attrs.evolve(prolog, uri=uri), tag.start() if is_rootless else tag.end()
