@@ -25,7 +25,7 @@ _SPARE = 1_000
 """Entries that may wait to be compared."""
 _MOMENT = timedelta(minutes=2)
 """A file is made in less; dates of its making do not differ by more."""
-_LEAST_RECORDS = 10
+_LEAST_URLS = 10
 """Fewer may be of one moment by chance."""
 
 
@@ -39,9 +39,10 @@ class Newest:
             dated before the last of these, and none that was read had a URL newer than its own date
             in the index.
         reason: why it is not proven: "dates-exceeded", "undated-sitemaps", "equal-dates" (of all
-            sitemaps), "documents-limit", "equal-lastmods", "now-lastmods" or "future-lastmods" (of
-            the URLs of a sitemap), "undated-urls" (there are fewer with a date
-            than were asked for), or the reason of the walk's outcome; "" if it is.
+            sitemaps), "documents-limit", "equal-lastmods" (of the newest URLs, of ten at least),
+            "now-lastmods" (of all that were asked for), "future-lastmods" (of any),
+            "undated-urls" (there are fewer with a date than were asked for), or the reason of the
+            walk's outcome; "" if it is.
         documents: how many sitemaps were asked for.
         undated: how many URLs had no date, and are not among the entries.
         future: how many had one more than a day ahead; so they are not either.
@@ -55,36 +56,6 @@ class Newest:
     undated: int
     future: int
     report: Report
-
-
-@attrs.define
-class _Dates:
-    """The lastmods of the records of one sitemap."""
-
-    first: datetime | None = None
-    last: datetime | None = None
-    number: int = 0
-    dated: int = 0
-    recent: int = 0
-
-    def add(self, lastmod: datetime | None, began: datetime) -> None:
-        """Count a record, dated or not."""
-        self.number += 1
-        if lastmod is not None:
-            self.first = min(self.first or lastmod, lastmod)
-            self.last = max(self.last or lastmod, lastmod)
-            self.dated += 1
-            self.recent += lastmod >= began
-
-    def find_doubt(self, horizon: datetime) -> str:
-        """Return why they are dates of the file, and not of its pages; or ""."""
-        if self.first is None or self.last is None:
-            return ""
-        if self.dated >= _LEAST_RECORDS and self.last - self.first <= _MOMENT:
-            return "equal-lastmods"
-        if self.last > horizon:
-            return "future-lastmods"
-        return "now-lastmods" if self.recent >= 0.9 * self.number else ""
 
 
 class _Search:
@@ -103,14 +74,11 @@ class _Search:
         self._is_exceeded = self._has_skipped = False
         self._unread: list[datetime | None] = []
         self._began = datetime.now(UTC) - _MOMENT
-        self._dates = _Dates()
-        self._doubtful: list[tuple[datetime, str]] = []
-        """The sitemaps whose dates prove nothing: the last date, and why."""
 
     async def gate(self, entry: SitemapEntry) -> str:
         """Return why a sitemap is not read, or ""."""
         await self.walk.wait_for_consumer()
-        self.end_sitemap()
+        self.sort()
         bound = latest_moment(entry.lastmod, entry.lastmod_text or "")
         is_older = bound is not None and self._floor is not None and bound < self._floor
         if is_older and not self._is_exceeded:
@@ -128,7 +96,6 @@ class _Search:
         """Compare an entry with the newest."""
         date = entry.date
         self.compare(date)
-        self._dates.add(entry.lastmod, self._began)
         if date is None:
             self.undated += 1
         elif date > self._horizon:
@@ -143,22 +110,15 @@ class _Search:
         if date is not None and self._bound is not None and date > self._bound:
             self._is_exceeded = True
 
-    def end_sitemap(self) -> None:
-        """Sort what a sitemap had, and judge its dates."""
-        if self._dates.last and (doubt := self._dates.find_doubt(self._horizon)):
-            self._doubtful.append((self._dates.last, doubt))
-        self._dates, self._began = _Dates(), datetime.now(UTC) - _MOMENT
-        self.sort()
-
     def sort(self) -> None:
         """Keep the newest, each URL once."""
         ranked = sorted(self.best, key=attrgetter("date"), reverse=True)
         newest: dict[str, UrlEntry] = {}
         for entry in ranked:
             newest.setdefault(url_key(entry.loc), entry)
-        self.best = list(newest.values())[: self._number]
-        if len(self.best) == self._number:
-            self._floor = self.best[-1].date
+        self.best = list(newest.values())[: max(self._number, _LEAST_URLS)]
+        if len(self.best) >= self._number:
+            self._floor = self.best[self._number - 1].date
 
     def find_doubt(self, report: Report) -> str:
         """Return why it is not proven that these are the newest, or ""."""
@@ -171,10 +131,14 @@ class _Search:
             return "equal-dates" if is_one else "documents-limit"
         if not report.complete:
             return report.outcome.reason or "incomplete"
-        for last, doubt in self._doubtful:
-            if last >= (self._floor or self._horizon):
-                return doubt
-        return "undated-urls" if self._floor is None and self.undated else ""
+        if self.future:
+            return "future-lastmods"
+        if self._floor is None:
+            return "undated-urls" if self.undated else ""
+        dates = [entry.date for entry in self.best if entry.date is not None]
+        if len(dates) >= _LEAST_URLS and dates[0] - dates[-1] <= _MOMENT:
+            return "equal-lastmods"
+        return "now-lastmods" if self._floor >= self._began else ""
 
 
 async def newest(
@@ -216,11 +180,11 @@ async def newest(
                 search.add(event)
             elif isinstance(event, SitemapEntry):
                 search.compare(event.lastmod)
-    search.end_sitemap()
+    search.sort()
     report = search.walk.report
     doubt = search.find_doubt(report)
     return Newest(
-        entries=tuple(search.best),
+        entries=tuple(search.best[:number]),
         proven=not doubt,
         reason=doubt,
         documents=search.documents,

@@ -168,8 +168,8 @@ _REASONS = {
     "undated-sitemaps": "sitemaps without a date were not read: raise --documents",
     "equal-dates": "all sitemaps have one date: raise --documents",
     "documents-limit": "more sitemaps may have newer ones: raise --documents",
-    "equal-lastmods": "all URLs of a sitemap have one date",
-    "now-lastmods": "a sitemap has the moment of the request in place of dates",
+    "equal-lastmods": "the newest URLs have one date",
+    "now-lastmods": "the newest URLs have the moment of the request in place of dates",
     "future-lastmods": "a sitemap has dates in the future",
     "undated-urls": "other URLs have no date",
 }
