@@ -10,7 +10,7 @@ import tempfile
 from typing import TYPE_CHECKING
 
 import pytest
-from auditing import HOST, page, urlset
+from auditing import HOST, limit_memory, page, urlset
 from commands import run
 from launcher import launch
 
@@ -92,8 +92,7 @@ def test_a_disk_without_room_for_what_memory_cannot_hold(
     folder: Path, small_disk: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A temporary database that cannot spill is an OSError that names TMPDIR; its folder goes."""
-    monkeypatch.setattr("sitemapreader.audit.database.MEMORY_MB", 2)
-    monkeypatch.setattr("sitemapreader.audit.database._MOST_MEMORY", 1)
+    limit_memory(monkeypatch, 1)
     monkeypatch.setattr(tempfile, "tempdir", str(small_disk))
     with pytest.raises(OSError, match="set TMPDIR to a folder on another one"):
         audit_sync(folder)

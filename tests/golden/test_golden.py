@@ -6,16 +6,15 @@ import json
 from datetime import datetime
 from enum import Enum
 from typing import TYPE_CHECKING, Any
-from unittest import mock
 
 import attrs
 import golden
 import pytest
 from each_case import for_each
+from reading import without_patterns
 
 from sitemapreader.issues import Issue, IssueCode
 from sitemapreader.models import Alternate, SitemapEntry, UrlEntry
-from sitemapreader.readers.xml import patterns
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -189,7 +188,7 @@ def test_good_records_survive(document: Path) -> None:
 @each_document
 def test_the_pattern_changes_no_event(document: Path) -> None:
     """Each golden document gives the same events with the pattern switched off."""
-    with mock.patch.object(patterns, "PATTERNS", new=False):
+    with without_patterns():
         reading = golden.read_document(document)
     assert golden.known_reading(document) == reading
 

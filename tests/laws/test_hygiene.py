@@ -73,6 +73,97 @@ def broad_excepts(tree: ast.AST) -> list[int]:
     return found
 
 
+SMALL = "a bound is made small: its own size would take minutes, or memory that tests have not"
+THERE = "what happens at this very moment cannot be made to happen from outside"
+CUT = "a process dies, or two meet, at a place in the middle of a step"
+INSIDES = {
+    "audit/test_audit_cancelled.py::test_an_audit_that_is_cancelled": THERE,
+    "audit/test_audit_clean_sites.py::look_often": SMALL,
+    "fetching/test_resolver.py::test_a_public_start_that_turns_private": "names are kept for long",
+    "fetching/test_turns.py::test_429_halves_the_rate_and_good_answers_restore_it": SMALL,
+    "fetching/test_turns.py::test_only_so_many_idle_hosts_are_remembered": SMALL,
+    "laws/test_invariants.py::test_a_limit_between_two_layers": SMALL,
+    "many/test_many.py::test_an_endless_domain_is_not_read_to_its_end": SMALL,
+    "outputs/test_record_batches.py::test_no_entry_is_made_for_a_plain_row": "no object is made",
+    "outputs/test_workbook.py::test_many_rows": SMALL,
+    "reading/test_feedparser_fallback.py::stuck": "feedparser is never stuck by itself",
+    "reading/test_speedups.py::inflate_with": "one of two libraries is chosen when it is imported",
+    "scale/scale_processes.py::_die_at_write": CUT,
+    "scale/scale_processes.py::install": SMALL,
+    "scale/test_partition.py::run_at_once": CUT,
+    "scale/test_partition.py::test_an_attempt_ends_when_another_one_has_committed": CUT,
+    "scale/test_runs.py::test_a_packed_state_is_checked": SMALL,
+    "scale/test_storage.py::test_an_answer_that_is_lost": THERE,
+    "slow/fuzz/properties.py::reads_alike": "three ways of reading are compared",
+    "slow/test_fuzz.py::test_the_fuzzer_finds_what_is_wrong": "the package is broken on purpose",
+    "state/test_file.py::test_a_full_disk": SMALL,
+    "state/test_filters.py::small_chunks": SMALL,
+    "state/test_publication.py::set_trap": CUT,
+    "support/auditing.py::limit_memory": SMALL,
+    "support/clock.py::PassingTime": "days of waiting",
+    "support/launcher.py::shorten_waits": "seconds of waiting in hundreds of tests",
+    "support/reading.py::read_with": SMALL,
+    "support/reading.py::without_patterns": "two ways of reading are compared",
+    "walking/test_host_breaker.py::test_a_host_that_asks_for_a_long_wait_holds_up_no_other": SMALL,
+    "walking/test_walk_objects.py::test_a_child_is_few_objects_afterwards": SMALL,
+}
+"""Function of tests that patches the package, or uses what is private in it -> why it has to."""
+FOREIGN = {
+    "self",
+    "cls",
+    "os",
+    "threading",
+    "asyncio",
+    "encodings",
+    "ClientSession",
+    "aiohttp.ClientSession",
+}
+"""Objects whose private names are not ours, though some of ours are called so."""
+
+
+def list_private() -> set[str]:
+    """List the private names that the package defines."""
+    nodes = [node for tree in package.modules().values() for node in ast.walk(tree)]
+    names = {node.name for node in nodes if isinstance(node, Function)}
+    names |= {node.id for node in nodes if isinstance(node, ast.Name)}
+    names |= {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+    return {name for name in names if re.match("_[A-Za-z]", name)} - {"_asdict", "_replace"}
+
+
+def touches_insides(function: ast.AST, ours: set[str], private: set[str]) -> bool:
+    """Tell whether code patches one of our names, or uses a private one of another object."""
+    for node in ast.walk(function):
+        if isinstance(node, ast.Attribute) and node.attr in private:
+            if ast.unparse(node.value) not in FOREIGN:
+                return True
+        elif isinstance(node, ast.Call) and node.args:
+            target = ast.unparse(node.args[0])
+            patches = re.search(r"(setattr|patch\.object|patch\.multiple)$", ast.unparse(node.func))
+            if patches and (target.startswith("'sitemapreader.") or target.split(".")[0] in ours):
+                return True
+    return False
+
+
+def test_few_tests_touch_insides() -> None:
+    """Tests use the package as users do, but for a few functions that have a reason."""
+    found, private = set(), list_private()
+    for path in package.TESTS.rglob("*.py"):
+        tree = ast.parse(path.read_text("utf-8"))
+        ours = {
+            alias.asname or alias.name
+            for node in ast.walk(tree)
+            if isinstance(node, ast.ImportFrom) and str(node.module).startswith("sitemapreader")
+            for alias in node.names
+        }
+        found |= {
+            f"{path.relative_to(package.TESTS).as_posix()}::{node.name}"
+            for node in tree.body
+            if isinstance(node, Function | ast.ClassDef) and touches_insides(node, ours, private)
+        }
+    assert found == INSIDES.keys()
+    assert len(found) <= 30
+
+
 def test_no_yield_inside_a_cancel_scope() -> None:
     """No generator yields inside a timeout or task group: its consumer would be cancelled.
 

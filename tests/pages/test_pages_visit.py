@@ -24,8 +24,7 @@ from sitemapreader.pages import (
     PageVisit,
     visit_pages,
 )
-from sitemapreader.pages import visit as visit_module
-from sitemapreader.pages.visit import _visit_of_error
+from sitemapreader.pages.visit import MAX_ORIGINS, _visit_of_error
 
 if TYPE_CHECKING:
     from serving import Site
@@ -236,9 +235,8 @@ async def test_leaving_early_cancels_what_is_under_way() -> None:
         assert "_Visits.visit" not in names
 
 
-async def test_any_number_of_hosts_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_any_number_of_hosts_is_asked() -> None:
     """No page is forbidden because others are on many hosts: the oldest rules are forgotten."""
-    monkeypatch.setattr(visit_module, "MAX_ORIGINS", 3)
     asked: list[str] = []
 
     class Hosts(MemoryFetcher):
@@ -246,9 +244,12 @@ async def test_any_number_of_hosts_is_asked(monkeypatch: pytest.MonkeyPatch) -> 
             asked.append(url)
             return super().open(url)
 
-    rules = PageRobots(Hosts({"https://2.example/robots.txt": b"User-agent: *\nDisallow: /"}), "us")
-    for number in (0, 1, 3, 0, 4, 1, 0):
+    rules = PageRobots(
+        Hosts({"https://no.example/robots.txt": b"User-agent: *\nDisallow: /"}), "us"
+    )
+    for number in (*range(MAX_ORIGINS), 0, MAX_ORIGINS, 1, 0):
         await rules.check(f"https://{number}.example/page")
     with pytest.raises(FetchError):
-        await rules.check("https://2.example/page")
-    assert [url[8] for url in asked] == ["0", "1", "3", "4", "1", "2"]
+        await rules.check("https://no.example/page")
+    hosts = [str(number) for number in (*range(MAX_ORIGINS + 1), 1)]
+    assert [url[8:].partition(".")[0] for url in asked] == [*hosts, "no"]

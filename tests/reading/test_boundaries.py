@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from unittest import mock
-
 import pytest
 from each_case import for_each
-from reading import URLSET, check_ways, issues, locs, read, read_by_tree, urlset
+from reading import URLSET, check_ways, issues, locs, read, read_by_tree, read_with, urlset
 
 from sitemapreader.issues import Issue, IssueCode
 from sitemapreader.models import Alternate, UrlEntry
-from sitemapreader.readers import reader as sitemap_reader
 
 OTHERS = {
     "urlset-meta": (
@@ -65,7 +62,7 @@ def test_names_of_records_in_other_vocabularies(name: str, block: int) -> None:
     start, record, end = OTHERS[name]
     count = 400 if block > 4_000 else 60
     data = start + b"\n".join(record % (number, number) for number in range(count)) + end
-    with mock.patch.object(sitemap_reader, "BLOCK_BYTES", block):
+    with read_with(BLOCK_BYTES=block):
         found = locs(read(data))
         assert locs(read_by_tree(data)) == found
     assert found == [f"https://a.example/{number}" for number in range(count)]
@@ -197,7 +194,7 @@ def test_a_feed_that_is_quoted_in_a_feed(name: str, broken: bytes, thorough: boo
         assert set(locs(check_ways(data[:size]))) <= {"https://a.example/"}
     for most in (80, 120, 200, 300):
         assert set(locs(check_ways(data, record_bytes=most))) <= {"https://a.example/"}
-    with mock.patch.object(sitemap_reader, "BLOCK_BYTES", 101):
+    with read_with(BLOCK_BYTES=101):
         assert check_ways(data) == events
 
 

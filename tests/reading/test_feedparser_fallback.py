@@ -90,12 +90,19 @@ def processes(monkeypatch: pytest.MonkeyPatch) -> Iterator[Processes]:
 
 
 @pytest.fixture
-def stuck(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, processes: Processes) -> Processes:
+def stuck(
+    request: pytest.FixtureRequest,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    processes: Processes,
+) -> Processes:
     """Have a worker that never answers, and takes no processor from the rest of the test."""
     worker = tmp_path / "worker.py"
     worker.write_text("import time; time.sleep(600)")
     monkeypatch.setattr(fallback, "_WORKER", worker)
-    monkeypatch.setattr(fallback, "WALL_SECONDS_PER_CPU_SECOND", STUCK_SECONDS)
+    monkeypatch.setattr(
+        fallback, "WALL_SECONDS_PER_CPU_SECOND", getattr(request, "param", STUCK_SECONDS)
+    )
     return processes
 
 
@@ -143,11 +150,9 @@ def test_a_feed_that_takes_too_long_is_an_issue(processes: Processes) -> None:
     assert len(processes.started) == 1
 
 
-def test_a_process_that_only_waits_is_ended_too(
-    stuck: Processes, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("stuck", [0.02], indirect=True)
+def test_a_process_that_only_waits_is_ended_too(stuck: Processes) -> None:
     """Without a bound on CPU time, as on Windows, the clock on the wall ends it."""
-    monkeypatch.setattr(fallback, "WALL_SECONDS_PER_CPU_SECOND", 0.02)
     assert run_feedparser(BROKEN, 1) == FeedparserAnswer(limit="feedparser_seconds")
     assert stuck.started[0].returncode == -signal.SIGKILL
 

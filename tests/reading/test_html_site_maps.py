@@ -6,7 +6,6 @@ import time
 from html import escape
 from itertools import chain
 from typing import TYPE_CHECKING, Any
-from unittest import mock
 
 import golden
 import pytest
@@ -14,10 +13,10 @@ import strategies
 from each_case import for_each
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reading import read_with
 from timing import is_below
 
 from sitemapreader import Issue, IssueCode, SitemapReader, UrlEntry, read
-from sitemapreader.readers import reader as reader_module
 from sitemapreader.urls import load_suffixes, resolve
 
 if TYPE_CHECKING:
@@ -97,7 +96,7 @@ def test_blocks_do_not_matter(document: Path, size: int) -> None:
     if not data.startswith((b"<!", b"<html")):
         return  # what decides on the format has to be in the first block
     whole = golden.known_reading(document)
-    with mock.patch.object(reader_module, "BLOCK_BYTES", size):
+    with read_with(BLOCK_BYTES=size):
         assert golden.read_document(document) == whole
 
 

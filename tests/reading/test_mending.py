@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from itertools import product
 from typing import TYPE_CHECKING
-from unittest import mock
 
 import pytest
 from each_case import for_each
-from reading import URLSET, check_ways, issues, locs, read, url
+from reading import URLSET, check_ways, issues, locs, read, read_with, url
 
 from sitemapreader.issues import Issue, IssueCode
 from sitemapreader.readers import SitemapReader
-from sitemapreader.readers import reader as sitemap_reader
 
 if TYPE_CHECKING:
     from sitemapreader.models import Event
@@ -114,7 +112,7 @@ HINTS = {IssueCode.DOCTYPE, IssueCode.NAMESPACE}
 @for_each("name", BROKEN)
 def test_what_is_broken_outside_of_records_is_said(name: str, block: int) -> None:
     """Every record is read, by pattern or tree, and an Issue says that something is wrong."""
-    with mock.patch.object(sitemap_reader, "BLOCK_BYTES", block):
+    with read_with(BLOCK_BYTES=block):
         for data in (BROKEN[name], BROKEN[name].replace(RECORD, RECORD * 40)):
             events = check_ways(data)
             assert len(locs(events)) == data.count(b"https://a.example/")

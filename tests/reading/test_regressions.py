@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from unittest import mock
-
 import pytest
 from each_case import for_each
-from reading import FEED, check_ways, issues, locs, read, read_by_tree, url, urlset
+from reading import FEED, check_ways, issues, locs, read, read_by_tree, read_with, url, urlset
 
 from sitemapreader.issues import Issue, IssueCode
 from sitemapreader.models import Image, UrlEntry
-from sitemapreader.readers import reader as sitemap_reader
 
 IMAGE = b"<image:image><image:loc>http://i/1</image:loc>"
 
@@ -144,13 +141,13 @@ def test_records_behind_a_fast_batch_are_not_lost() -> None:
 def test_a_batch_ends_behind_the_last_record(block_bytes: int) -> None:
     """Where records of two kinds end each other, batches do not end where one of the kinds does."""
     odd = b"<url><loc xmlns='u'><sitemap>a</sitemap><sitemap><loc>b<loc>http://a/</loc></url>"
-    with mock.patch.object(sitemap_reader, "BLOCK_BYTES", block_bytes):
+    with read_with(BLOCK_BYTES=block_bytes):
         check_ways(urlset(url(b"") * 9 + odd))
 
 
 def test_the_protocol_s_limit_is_behind_its_entry() -> None:
     """The Issue stands right behind the first URL too many, however fast that was read."""
-    with mock.patch.object(sitemap_reader, "PROTOCOL_MAX_ENTRIES", 5_000):
+    with read_with(PROTOCOL_MAX_ENTRIES=5_000):
         events = check_ways(urlset(b"<url><loc>http://a/</loc></url>" * 5_600))
     assert isinstance(events[5_001], Issue)
     assert events[5_001].code is IssueCode.OVER_PROTOCOL_LIMIT

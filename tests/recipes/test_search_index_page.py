@@ -11,10 +11,12 @@ import pages
 import pytest
 from aiohttp import web
 from clock import DAY, SetClock
+from launcher import shorten_waits
 from serving import listen
 from walking import urlset
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 SOON = "We will be back soon. Our engineers work hard to improve this site for all of our birds."
@@ -61,11 +63,17 @@ def load_page(base: str) -> dict[str, Any]:
     return names
 
 
+@pytest.fixture
+def short_waits() -> Iterator[None]:
+    with shorten_waits():
+        yield
+
+
+@pytest.mark.usefixtures("short_waits")
 async def test_days_of_a_site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No live page is deleted, no text of maintenance stored, and each change is there at last."""
     pytest.importorskip("trafilatura", reason="no trafilatura: pip install trafilatura")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("sitemapreader.fetch.http._choose_wait", lambda *_: 0.01)
     clock = SetClock(monkeypatch)
     names = ["avocet", "bittern", "crane", "dunlin", "egret", "finch"]
     site = Site(dict.fromkeys(names, 1), set(names))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from typing import TYPE_CHECKING
 
 import commands
 import pytest
+from clock import DAY, SetClock
 from walking import Pages, index, urlset
 
 from sitemapreader import FetchOptions, walk_many
@@ -82,9 +82,9 @@ async def test_runs_of_a_nightly_job(tmp_path: Path, monkeypatch: pytest.MonkeyP
     """What a limit has stopped goes on however late the next run comes."""
     pages: Pages = {"https://one.example/sitemap.xml": urlset(*EVERYTHING)}
     found: list[str] = []
-    now = time.time()
-    for night in range(5):
-        monkeypatch.setattr("sitemapreader.state.rows.time.time", lambda: now + night * 86_401)  # noqa: B023
+    clock = SetClock(monkeypatch)
+    for _ in range(5):
+        clock.now += DAY + 1
         async with walk_many(
             ["one.example"], fetcher=MemoryFetcher(pages), state=tmp_path / "s.db", max_urls=200
         ) as run:

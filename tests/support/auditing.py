@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from sitemapreader.fetch import MemoryFetcher, StoredResponse
+
+if TYPE_CHECKING:
+    import pytest
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 HOST = "https://www.shop.example"
@@ -139,6 +142,12 @@ def sitemaps(root: bytes, **documents: bytes) -> AuditedSite:
     children = {f"/{name}.xml": body for name, body in documents.items()}
     robots = f"Sitemap: {HOST}/index.xml".encode()
     return AuditedSite({"/robots.txt": robots, "/index.xml": root, **children})
+
+
+def limit_memory(monkeypatch: pytest.MonkeyPatch, times: int) -> None:
+    """Let the database of an audit have 2 MB, and so many times that if it needs more."""
+    monkeypatch.setattr("sitemapreader.audit.database.MEMORY_MB", 2)
+    monkeypatch.setattr("sitemapreader.audit.database._MOST_MEMORY", times)
 
 
 _LEVELS = {"error", "warning", "note", "none"}

@@ -27,13 +27,17 @@ class SetClock:
 
 
 class PassingTime:
-    """Stands in for `asyncio` in a module that waits: its waits are over at once.
+    """Stands in for `asyncio` in what waits: its waits are over at once.
 
     Attributes:
         passed: seconds since the beginning.
     """
 
     Event = asyncio.Event
+
+    def take_over(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Let a watch wait for it."""
+        monkeypatch.setattr("sitemapreader.many.watch.asyncio", self)
 
     def __init__(self) -> None:
         self.passed = 0.0

@@ -9,9 +9,13 @@ from sitemapreader.issues import Issue, IssueCode
 from sitemapreader.models import SitemapEntry, UrlEntry
 from sitemapreader.options import Limits
 from sitemapreader.readers import SitemapReader
+from sitemapreader.readers import reader as sitemap_reader
+from sitemapreader.readers.feedparser import FeedparserAnswer
 from sitemapreader.readers.xml import patterns
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from sitemapreader.models import Event
 
 URLSET = (
@@ -45,8 +49,24 @@ def locs(events: list[Event]) -> list[str]:
     return [event.loc for event in events if isinstance(event, UrlEntry | SitemapEntry)]
 
 
+def read_with(**constants: Any) -> AbstractContextManager[Any]:
+    """Let readers have other constants: BLOCK_BYTES, PROTOCOL_MAX_BYTES, ..."""
+    return mock.patch.multiple(sitemap_reader, **constants)  # type: ignore[no-any-return]
+
+
+def without_feedparser() -> AbstractContextManager[Any]:
+    """Let feedparser find nothing: the process that it takes costs more than all the rest."""
+    # not a mock, which keeps every document that it is called with
+    return read_with(run_feedparser=lambda *_: FeedparserAnswer())
+
+
+def without_patterns() -> AbstractContextManager[Any]:
+    """Let the tree read all records."""
+    return mock.patch.object(patterns, "PATTERNS", new=False)
+
+
 def read_by_tree(data: bytes, **limits: Any) -> list[Event]:
-    with mock.patch.object(patterns, "PATTERNS", new=False):
+    with without_patterns():
         return read(data, **limits)
 
 

@@ -219,7 +219,7 @@ async def test_a_site_that_wants_all_requests(
     quiet, loud = SITES
     published = [1, 2]
     passing = PassingTime()
-    monkeypatch.setattr("sitemapreader.many.watch.asyncio", passing)
+    passing.take_over(monkeypatch)
 
     def tell() -> float:
         hour = int(passing.time() // HOUR)

@@ -89,7 +89,7 @@ class Histories(PassingTime):
 
     async def watch(self, db: Path, pace: float, monkeypatch: pytest.MonkeyPatch) -> None:
         """Watch the sites, then read all of them once more."""
-        monkeypatch.setattr("sitemapreader.many.watch.asyncio", self)
+        self.take_over(monkeypatch)
         state = State(db, clock=self.read)
         always: dict[str, Any] = {"state": state, "fetcher": self.fetcher, "unique": True}
         always["options"] = FetchOptions(max_attempts=1)

@@ -6,7 +6,6 @@ case of that kind is a reason to look at the reader, not to teach the oracle.
 
 from __future__ import annotations
 
-import contextlib
 import html
 import re
 from functools import lru_cache
@@ -19,13 +18,13 @@ import attrs
 import strategies
 import witness
 from cases import URL, Case, inflate
+from reading import read_with, without_patterns
 
 from sitemapreader.issues import MAX_ISSUES_PER_DOCUMENT, Issue, IssueCode
 from sitemapreader.models import Format, SitemapEntry, UrlEntry, Via
-from sitemapreader.readers import SitemapReader, reader
-from sitemapreader.readers.feedparser import FeedparserAnswer
+from sitemapreader.readers import SitemapReader
 from sitemapreader.readers.records.vocabulary import FIELDS, RECORDS, ROOTS
-from sitemapreader.readers.xml import batches, patterns, tree
+from sitemapreader.readers.xml import batches, tree
 from sitemapreader.urls import has_web_scheme
 
 if TYPE_CHECKING:
@@ -83,20 +82,9 @@ class Reading:
         return [event for event in self.events if not isinstance(event, Issue)]
 
 
-@contextlib.contextmanager
-def jail_closed() -> Iterator[None]:
-    """Have no feed read by feedparser: the process that it takes costs more than all the rest."""
-
-    def find_nothing(*_: object) -> FeedparserAnswer:
-        return FeedparserAnswer()  # not a mock, which keeps every document that it is called with
-
-    with mock.patch.object(reader, "run_feedparser", find_nothing):
-        yield
-
-
 def read(case: Case, pieces: Iterable[bytes] | None = None, *, cut: bool = False) -> Reading:
     """Read a case's data, or these pieces of it."""
-    with mock.patch.object(reader, "BLOCK_BYTES", case.block_bytes):
+    with read_with(BLOCK_BYTES=case.block_bytes):
         sitemap = SitemapReader(URL, limits=case.limits)
         events: list[Event] = []
         for piece in (case.data,) if pieces is None else pieces:
@@ -178,7 +166,7 @@ def reads_alike(case: Case, reading: Reading) -> Iterator[str]:
     """
     mend = batches.XmlReader._mend
     with (
-        mock.patch.object(patterns, "PATTERNS", new=False),
+        without_patterns(),
         mock.patch.object(batches.XmlReader, "_mend", autospec=True, side_effect=mend) as spy,
     ):
         by_tree = read(case)
@@ -188,7 +176,7 @@ def reads_alike(case: Case, reading: Reading) -> Iterator[str]:
     if not all(call.kwargs["is_sound"] for call in spy.call_args_list):
         return
     with (
-        mock.patch.object(patterns, "PATTERNS", new=False),
+        without_patterns(),
         mock.patch.object(tree.TreeReader, "_is_too_much", return_value=True),
     ):
         mended = read(case)

@@ -21,6 +21,7 @@ sys.path[:0] = [
 
 import attrs
 import properties
+import reading
 from cases import CaseMaker
 
 from sitemapreader.readers.reader import BLOCK_BYTES
@@ -60,7 +61,7 @@ class Fuzzer:
     def run(self, random: Random, count: int) -> Iterator[tuple[bytes, str]]:
         """Check so many inputs; yield those that fail, made small, with what is wrong."""
         maker = CaseMaker(random)
-        with properties.jail_closed():
+        with reading.without_feedparser():
             for number in range(count):
                 case, choice = maker.make_document(), random.random()
 
