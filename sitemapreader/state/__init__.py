@@ -35,7 +35,7 @@ __all__ = [
 
 T = TypeVar("T")
 
-_CENTURY = timedelta(days=36_525)
+_LENGTH = [attrs.validators.ge(timedelta(0)), attrs.validators.le(timedelta(days=36_525))]
 _ROWS = 1_000
 
 
@@ -143,6 +143,7 @@ TELLING: dict[Told, tuple[type[UnlistedUrl | GonePage], str, str]] = {
 """For each word what is told, in which columns it is, and the condition of its rows."""
 
 
+@attrs.define(eq=False, repr=False)
 class State:
     """The memory of walks, in one SQLite file: the argument `state` of `walk`.
 
@@ -158,23 +159,17 @@ class State:
         clock: returns the seconds since 1970; for tests and simulations.
     """
 
-    def __init__(
-        self,
-        path: str | Path,
-        *,
-        revalidate_after: timedelta = timedelta(days=7),
-        distrust_after: timedelta = timedelta(days=30),
-        confirm_after: timedelta = timedelta(hours=23),
-        clock: Callable[[], float] = read_clock,
-    ) -> None:
-        self.path = Path(path)
-        self.revalidate_after = revalidate_after
-        self.distrust_after = distrust_after
-        self.confirm_after = confirm_after
-        self.clock = clock
-        for name in ("revalidate_after", "distrust_after", "confirm_after"):
-            if not timedelta(0) <= getattr(self, name) <= _CENTURY:
-                raise ValueError(f"{name} must be a timedelta from zero to a hundred years")
+    path: Path = attrs.field(converter=Path)
+    revalidate_after: timedelta = attrs.field(
+        default=timedelta(days=7), kw_only=True, validator=_LENGTH
+    )
+    distrust_after: timedelta = attrs.field(
+        default=timedelta(days=30), kw_only=True, validator=_LENGTH
+    )
+    confirm_after: timedelta = attrs.field(
+        default=timedelta(hours=23), kw_only=True, validator=_LENGTH
+    )
+    clock: Callable[[], float] = attrs.field(default=read_clock, kw_only=True)
 
     def __repr__(self) -> str:
         return f"State({str(self.path)!r})"

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 HOUR = 3600.0
 DAY = 24 * HOUR
 _PRIOR_NEWS, _PRIOR_HOURS = 0.1, 24.0
-_INHERITED_HOURS = 12.0
-"""A new child begins with its part of the rate of the site, as if watched for so long."""
 _SILENT_HOURS = 24.0
 _LEAST_REST, _LONGEST_REST, _LONGEST_RETRY_AFTER = HOUR / 2, DAY, 32 * DAY
 LEAST_SECONDS = 600
@@ -72,20 +70,17 @@ def learn(
     `askings` are by URLs, as `url_key` writes them; `missed` says of numbers of documents how many
     URLs these no longer list.
     """
-    sql = "SELECT total(rate), count(asked_at) = 0 FROM document WHERE site = ?"
-    total, is_first = db.execute(sql, (run.site,)).fetchone()
+    sql = "SELECT count(asked_at) = 0 FROM document WHERE site = ?"
+    (is_first,) = db.execute(sql, (run.site,)).fetchone()
     found = {url: load_document(db, run, url) for url in askings}
     # One that was asked for and has no row was a wrong guess.
     rows = {url: row for url, row in found.items() if row.id or askings[url].asked_at is None}
     new = {url for url, row in rows.items() if row.asked_at is None}
     born = Counter(askings[url].index for url in new)
-    # Of a thousand that come together none is likely to have all the news of its site.
-    share = 0.0 if is_first else _INHERITED_HOURS * total / max(1, len(new))
     for url, row in rows.items():
         asking, asked_at = askings[url], askings[url].asked_at
         if row.asked_at is None:
             row.asked_at = row.found_at = (asked_at or now) - (0 if is_first else HOUR)
-            row.news, row.hours = share, _INHERITED_HOURS if share else 0.0
         if asking.is_failed:
             row.not_before = now + _find_rest(row.asked_at, now, asking.retry_after)
         elif asked_at is not None:

@@ -119,7 +119,7 @@ def test_what_is_new_in_a_sitemap_that_is_new(learned: Learned, index: str, news
     at = NOW + DAY
     learned.meet("new")
     learned.learn(at, new=Asking(at, index, news=60))
-    before = news / (24 + 12 + 1)
+    before = news / (24 + 1)
     assert before <= learned.rate("new") <= before + 0.1
 
 
