@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -68,10 +68,8 @@ def run(
     Raises OutputError and ValueError as `begin_run` does, and OSError from the storage.
     """
     begun = begin_run(output, hosts, options, partitions=partitions, full=full, retry=retry)
-    if client is not None:
-        return read_run(client, output, begun, on_progress)
-    with open_client() as own:
-        return read_run(own, output, begun, on_progress)
+    with nullcontext(client) if client is not None else open_client() as opened:
+        return read_run(opened, output, begun, on_progress)
 
 
 def read_run(

@@ -12,9 +12,6 @@ from attrs.validators import ge, le, optional
 
 from sitemapreader.options import FetchOptions, Limits
 
-MAX_HOSTS_AT_ONCE = 1_024
-"""Of one process: more are read by more workers."""
-
 
 def _check_fetch(_: object, field: attrs.Attribute[FetchOptions], value: FetchOptions) -> None:
     if value.headers:
@@ -45,7 +42,7 @@ class ScaleOptions:
         limits: how much is read of one host.
     """
 
-    hosts_at_once: int = attrs.field(default=64, validator=[ge(1), le(MAX_HOSTS_AT_ONCE)])
+    hosts_at_once: int = attrs.field(default=64, validator=[ge(1), le(1_024)])
     site_seconds: float = attrs.field(default=900.0, validator=ge(1))
     site_urls: int = attrs.field(default=10_000_000, validator=ge(1))
     revisit: int | None = attrs.field(default=None, validator=optional(ge(1)))

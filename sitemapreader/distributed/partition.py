@@ -51,7 +51,6 @@ from sitemapreader.distributed.storage import (
     OutputError,
     Storage,
 )
-from sitemapreader.event_loop import end_task
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -133,12 +132,9 @@ class Attempt:
         read = read_isolated if self._is_isolated and self.due else read_hosts
         reading = asyncio.create_task(read(self.due, self._folder, options))
         look = partial(load_commit, self._storage, self._run.folder, self._partition)
-        try:
-            while not (await asyncio.wait([reading], timeout=_LOOK_SECONDS))[0]:
-                if await asyncio.to_thread(look):
-                    return None
-        finally:
-            await end_task(reading)
+        while not (await asyncio.wait([reading], timeout=_LOOK_SECONDS))[0]:
+            if await asyncio.to_thread(look):
+                return None  # the end of the event loop cancels the reading
         return reading.result()
 
     def commit(self, folders: list[Path]) -> Commit:
@@ -192,18 +188,16 @@ def make_row(outcome: Row, before: Row | None, partition: int, now: datetime) ->
     status = outcome["status"]
     has_failed = status in _FAILED and outcome["reason"] not in _REFUSED_BY_OPTIONS
     failures = (before["failures"] if before else 0) + 1 if has_failed else 0
-    days = [NO_SITEMAP_DAYS] if status == "none" else []
-    if failures > 1:  # the first one may be a moment's: it costs one run
-        days.append(2 ** (failures - 1))
-    if outcome["retry_after"] is not None:
-        days.append(outcome["retry_after"] / timedelta(days=1).total_seconds())
+    asked = (outcome["retry_after"] or 0.0) / timedelta(days=1).total_seconds()
+    failed = 2 ** (failures - 1) if failures > 1 else 0  # the first may be a moment's: one run
+    days = min(max(asked, failed, NO_SITEMAP_DAYS if status == "none" else 0), MAX_WAIT_DAYS)
     return outcome | {
         "partition": partition,
         "read": True,
         "read_at": now,
         "failures": failures,
         "last_ok": now if status in _READ else before and before["last_ok"],
-        "not_before": now + timedelta(days=min(max(days), MAX_WAIT_DAYS)) if days else None,
+        "not_before": now + timedelta(days) if days else None,
     }
 
 

@@ -282,7 +282,7 @@ def test_a_damaged_list_is_named(finished: Path, tmp_path: Path) -> None:
     [
         ("complete", "", 0, None, None),
         ("complete", "", 0, 3 * DAY, 3),
-        ("complete", "", 0, 0.0, 0),
+        ("complete", "", 0, 0.0, None),
         ("partial", "", 0, None, None),
         ("failed", "", 0, None, None),
         ("failed", IssueCode.CONNECT, 1, None, 2),
