@@ -90,17 +90,15 @@ class Submission:
     _dry_run: Callable[[list[str]], object] | None
     counts: Counter[str] = attrs.field(factory=Counter)
     requests: Counter[int] = attrs.field(factory=Counter)
-    _key_files: dict[str, str] = attrs.field(factory=dict)
-    _waiting: dict[str, list[tuple[str, str]]] = attrs.field(factory=dict)  # URLs by their hosts
+    _waiting: dict[URL, list[tuple[str, str]]] = attrs.field(factory=dict)  # by their hosts
 
-    async def add(self, batch: list[UrlEntry]) -> None:
+    def add(self, batch: list[UrlEntry]) -> None:
         """Let URLs wait."""
         for entry in batch:
             if (url := _parse(entry.loc)) is None:
                 self.counts["unusable"] += 1
             else:
-                host = await self.check_key_file(url)
-                self._waiting.setdefault(host, []).append((str(url), str(entry.change)))
+                self._waiting.setdefault(url.origin(), []).append((str(url), str(entry.change)))
 
     async def deliver(self, is_end: bool) -> bool:
         """Submit what waits, at the end or if one request is too small for a batch more.
@@ -108,20 +106,17 @@ class Submission:
         Return whether all has been accepted: then the state has it.
         """
         if is_end or sum(map(len, self._waiting.values())) > MAX_URLS - _BATCH_URLS:
-            for host, pairs in list(self._waiting.items()):
-                await self._post(host, [url for url, _ in pairs])
-                self.counts.update(change for _, change in pairs)
-                del self._waiting[host]
+            places = {host: await self.check_key_file(host) for host in self._waiting}
+            for host, place in places.items():
+                await self._post(place, [url for url, _ in self._waiting[host]])
+                self.counts.update(change for _, change in self._waiting.pop(host))
         return not self._waiting
 
     # -- the network
 
     async def check_key_file(self, url: URL) -> str:
-        """Return the host of a URL once its file has the key; raise IndexNowError."""
-        host = url.host_port_subcomponent or ""
-        if host in self._key_files:
-            return host
-        place = str(url.origin().with_path(f"/{self._key}.txt"))
+        """Return where the key file of a URL is, if it is right; raise IndexNowError."""
+        host, place = _name_host(url), str(url.origin().with_path(f"/{self._key}.txt"))
         put = "put a file there that holds the key and nothing else, and run it again"
         try:
             async with self._fetcher.open(place) as response:
@@ -129,18 +124,17 @@ class Submission:
         except FetchError as error:
             said = f"{place} cannot be fetched ({f'{error.code} {error.detail}'.rstrip()})"
             raise IndexNowError(host, said, error.http_status or 0, put) from error
-        if URL(response.url).host_port_subcomponent != host:
+        if _name_host(URL(response.url)) != host:
             raise IndexNowError(host, f"{place} leads to another host", response.status, put)
         if body.decode("utf-8-sig", "replace").strip() != self._key:
             raise IndexNowError(host, f"{place} holds something else", response.status, put)
-        self._key_files[host] = place
-        return host
+        return place
 
-    async def _post(self, host: str, urls: list[str]) -> None:
+    async def _post(self, place: str, urls: list[str]) -> None:
         if self._dry_run is not None:
             self._dry_run(urls)
             return
-        place = self._key_files[host]
+        host = _name_host(URL(place))
         body = {"host": host, "key": self._key, "keyLocation": place, "urlList": urls}
         sent = self._session.post(self._endpoint, json=body, allow_redirects=False)
         try:
@@ -202,7 +196,7 @@ async def submit_changes(
                     entries.deliver_through(done.deliver)
                 async for batch in entries.batches():
                     if submits:
-                        await done.add(batch)
+                        done.add(batch)
                     else:
                         done.counts["recorded"] += len(batch)
     return done
@@ -227,4 +221,8 @@ def _parse(loc: str) -> URL | None:
         url = URL(loc).with_user(None).with_fragment(None)
     except ValueError:
         return None
-    return url if url.scheme in ("http", "https") and url.host_port_subcomponent else None
+    return url if url.scheme in ("http", "https") and _name_host(url) else None
+
+
+def _name_host(url: URL) -> str:
+    return url.host_port_subcomponent or ""
