@@ -101,14 +101,6 @@ SinceLast = Annotated[
         "nothing, and repeat its answer, from offset on"
     ),
 ]
-Rules = Annotated[
-    list[Annotated[str, Field(max_length=100)]],
-    _about(
-        'codes or categories of rules, such as ["hreflang", "url-*"]; all by default. At most 50 '
-        "of 100 characters",
-        max_length=50,
-    ),
-]
 
 # -- answers
 
@@ -294,13 +286,7 @@ class SiteTools:
             answer.reason = "; ".join(filter(None, (answer.reason, said)))
         return part.replace(rows)
 
-    async def audit(
-        self,
-        site: Site,
-        rules: Rules = [],  # noqa: B006 (as above)
-        limit: Limit = 100,
-        offset: Offset = 0,
-    ) -> ToolAnswer:
+    async def audit(self, site: Site, limit: Limit = 100, offset: Offset = 0) -> ToolAnswer:
         """Judge the sitemaps of a site by rules: what is wrong, and what to do.
 
         Rows: rule, severity, what is wrong, count out of how many (of), advice, and examples, up to
@@ -311,11 +297,7 @@ class SiteTools:
             from sitemapreader.audit import audit  # noqa: PLC0415 (another extra)
         except ModuleNotFoundError as error:
             raise ToolError(f"an audit needs {error.name}; {advise_extra('audit')}") from None
-        try:
-            result = await audit(site, select=rules, fetcher=self._fetcher, trusted=False)
-        except ValueError as error:
-            raise ToolError(f"rules: {error}") from None
-        with result:
+        with await audit(site, fetcher=self._fetcher, trusted=False) as result:
             for each in result.findings:
                 answer.add(
                     rule=each.rule.code,

@@ -204,9 +204,11 @@ TASKS: list[tuple[str, str, dict[str, Any], Callable[[Any], object], object]] = 
     (
         "What is wrong with the sitemaps, and what should be done?",
         "audit",
-        {"rules": ["http-status"]},
-        lambda a: [(row["count"], bool(row["advice"])) for row in a["rows"]],
-        [(1, True)],
+        {},
+        lambda a: {row["rule"]: (row["count"], bool(row["advice"])) for row in a["rows"]}[
+            "http-status"
+        ],
+        (1, True),
     ),
     (
         "What is new since I asked last?",
@@ -310,7 +312,7 @@ HOSTILE: tuple[tuple[str, dict[str, Any]], ...] = (
     ("urls", {"include": ["a"] * 1_000}),
     ("urls", {"since": "9" * 100_000}),
     ("changes", {"site": "../../../etc/hosts"}),
-    ("audit", {"rules": ["../../rules"]}),
+    ("audit", {"limit": "../../rules"}),
     ("urls", {"site": ["http://site.test/"]}),
     ("urls", {"allow_networks": "127.0.0.0/8", "trusted": True, "site": PRIVATE[0]}),
 )
