@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
 _REST_OF_TAG = re.compile(rf"{ATTRIBUTES}(>)?")
 _ANY_TAG = re.compile(rf"{HIDDEN}|<(/?)([^\s<>/!?]++)[^<>]*+(?<!/)>")
-_MAX_NAME_CHARS = 64
-"""Of longer names, whoever invents them, no pattern is made."""
 
 
 class Scanner:
@@ -192,11 +190,6 @@ def write_end_pattern(records: frozenset[str]) -> re.Pattern[str]:
 def write_tag_pattern(records: frozenset[str]) -> re.Pattern[str]:
     """Write the pattern of how a record's tags begin."""
     return re.compile(rf"</?{_name(records)}(?=[\s/>])")
-
-
-def write_own_pattern(name: str) -> re.Pattern[str]:
-    """Write the pattern of how an element's tags begin, whatever their prefix."""
-    return write_tag_pattern(frozenset({name[:_MAX_NAME_CHARS]}))
 
 
 def _name(records: frozenset[str]) -> str:

@@ -7,6 +7,7 @@ leaves its code on the record. Time is linear: every character is passed a bound
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from typing import TYPE_CHECKING, NamedTuple
 from xml.etree.ElementTree import Element, TreeBuilder
 
@@ -21,7 +22,6 @@ from sitemapreader.readers.records.vocabulary import (
 )
 from sitemapreader.readers.xml.boundaries import (
     write_end_pattern,
-    write_own_pattern,
     write_tag_pattern,
 )
 from sitemapreader.readers.xml.markup import (
@@ -57,7 +57,7 @@ _TOKEN = re.compile(
     r"|<?[^<]{0,8000}+[^<&]{0,40}+"
 )
 _CLOSINGS = {begin: re.compile(re.escape(end)) for begin, end in CLOSINGS.items()}
-_OWN_TAG = re.compile(r"<(/?)(?:[\w.\xb7-]++:)?([^\s<>/:]++)(?=[\s/>])")
+_ANY_TAG = re.compile(r"<(/?)(?:[\w.\xb7-]++:)?([^\s<>/:]++)(?=[\s/>])")
 _TAG_BEGIN = re.compile(r"<")
 _NEXT_END = re.compile(r"[^<]*+</([^\s<>/]++)")
 _ROOT_END = re.compile(rf"</(?:[\w.\xb7-]++:)?(?i:{'|'.join(ROOTS)})\s*+>")
@@ -107,6 +107,9 @@ class Mender:
         self._line = line
         self._counted = 0
         self._found: dict[re.Pattern[str], re.Match[str] | None] = {}
+        self._tags = _ANY_TAG.finditer(self._text)
+        self._ahead: dict[str, list[tuple[int, bool]]] = {}
+        """Name -> where its tags begin that were passed, and whether they are end tags."""
         self._finished: list[Record] = []
         self._open: list[_Open] = []
         """The elements that are open, from the record inwards."""
@@ -313,8 +316,8 @@ class Mender:
     def _find_record_tag(self, position: int) -> int:
         """Return where a record that is too much may end; the rest is not read."""
         tag = write_tag_pattern(self._prolog.records.union(ROOTS)).pattern
-        tags = re.finditer(rf"{HIDDEN}|({tag})", self._text[position:])
-        return next((position + tag.start() for tag in tags if tag[1]), len(self._text))
+        tags = re.compile(rf"{HIDDEN}|({tag})").finditer(self._text, position)
+        return next((tag.start() for tag in tags if tag[1]), len(self._text))
 
     # -- markup that is not an element
 
@@ -370,12 +373,20 @@ class Mender:
             name = _NEXT_END.match(self._text, end)
             is_end = name and name[1] not in (self._prolog.root, *self._prolog.wrappers)
             return bool(is_end if closing else self._find(_ROOT_END, start))
-        own = self._open[-1].tag
-        if closing:  # no pattern for each of a flood of names: compiling takes 0.2 ms
-            tags = _OWN_TAG.finditer(self._text, start, end)
-            return next((bool(tag[1]) for tag in tags if tag[2].lower() == own), False)
-        tag = self._find(write_own_pattern(own), start)
-        return tag is not None and tag[0].startswith("</")
+        return self._ends_before(self._open[-1].tag, start, end)
+
+    def _ends_before(self, name: str, start: int, end: int) -> bool:
+        """Return whether the next tag of a name, in front of a place, is an end tag.
+
+        Calls with growing positions pass the text only once, whatever their names.
+        """
+        known = self._ahead.setdefault(name, [])
+        place = bisect_left(known, (start, False))
+        while place == len(known) and (tag := next(self._tags, None)):
+            if tag.start() >= start:
+                self._ahead.setdefault(tag[2].lower(), []).append((tag.start(), tag[1] == "/"))
+        begin, is_end = known[place] if place < len(known) else (end, False)
+        return is_end and begin < end
 
     def _find_end(self, begin: str, start: int) -> int:
         """Find where reading continues behind what nothing closes.
