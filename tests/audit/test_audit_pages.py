@@ -239,6 +239,21 @@ async def test_a_built_folder_is_judged_by_its_pages(tmp_path: Path) -> None:
         assert "files for 0 of 99 URLs" in result.facts.not_run[0].reason
 
 
+@pytest.mark.parametrize(
+    ("canonicals", "severity"), [(("b",), "error"), (("A",), "warning"), (("a", "A"), "error")]
+)
+async def test_how_much_a_canonical_differs(
+    tmp_path: Path, canonicals: tuple[str, ...], severity: str
+) -> None:
+    """Another page is an error, as are two; another spelling of this one is a warning."""
+    base = "https://example.org/"
+    links = "".join(f"<link rel=canonical href={base}{path}>" for path in canonicals)
+    texts = {"a.html": page(links), "b.html": page(), "sitemap.xml": list_pages(base, "a", "b")}
+    code = "page-canonical-elsewhere"
+    with await judge(build(tmp_path, **texts), None, select=[code]) as result:
+        assert [each.severity for each in result.findings] == [severity]
+
+
 async def test_a_sitemap_that_nothing_names(tmp_path: Path) -> None:
     """It is found once, its pages are not called unlisted, and other files of its name are none.
 
