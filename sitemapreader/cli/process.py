@@ -132,7 +132,10 @@ async def opened(output: AnyOutput) -> AsyncIterator[AnyOutput]:
 
     A signal leaves what was written until then: a note of the exception says where.
     """
-    await run_in_daemon(output.__enter__)
+    if output.waits_for_reader:
+        await run_in_daemon(output.__enter__)
+    else:  # at once: a signal while a thread opens a file would leave that behind
+        output.__enter__()
     try:
         yield output
     except BaseException as error:

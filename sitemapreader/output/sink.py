@@ -190,6 +190,11 @@ class Output:
         self.written += len(data)
 
     @property
+    def waits_for_reader(self) -> bool:
+        """Whether it cannot be opened before another program reads it: it is a named pipe."""
+        return self._path is not None and self._path.is_fifo()
+
+    @property
     def is_replaced(self) -> bool:
         """Whether it is a file that appears when it is complete: no pipe, no device."""
         return self._temporary is not None
