@@ -75,7 +75,7 @@ class HttpResponse:
             of the body, what the server sent besides (`surplus-bytes`).
         is_permanent: whether all redirects on the way were permanent (301, 308).
         tries: the number of attempts, redirects not counted.
-        address: the first address of the host; "" behind a proxy, which resolves names itself.
+        address: the one that was connected to; "" behind a proxy.
     """
 
     def __init__(
@@ -88,7 +88,6 @@ class HttpResponse:
         began: float,
         options: FetchOptions,
         max_bytes: int,
-        address: str = "",
     ) -> None:
         self.url = str(chain.name)
         self.status = answer.status
@@ -97,7 +96,7 @@ class HttpResponse:
         self.redirects = tuple(chain.redirects)
         self.is_permanent = chain.is_permanent
         self.tries = 1
-        self.address = address
+        self.address = "" if options.proxy else answer.address
         self._answer = answer
         self._slot = slot
         self._clock = clock
@@ -182,7 +181,8 @@ class HttpResponse:
         return FetchError(code, self.url, f"after {self._received} bytes")
 
     def _note_surplus(self) -> None:
-        if self._answer.take_surplus():
+        is_told = any(each.code is IssueCode.SURPLUS_BYTES for each in self.issues)
+        if self._answer.has_surplus and not is_told:
             self.issues.append(make_issue(IssueCode.SURPLUS_BYTES, url=self.url))
 
 

@@ -191,10 +191,6 @@ class Trust:
     def _all(self) -> tuple[Trust, ...]:
         return (self, *self.others)
 
-    def has_host(self, host: str) -> bool:
-        """Return whether a host was named."""
-        return any(host in trust.kinds for trust in self._all)
-
     def has_origin(self, origin: str) -> bool:
         """Return whether a URL of this origin was named."""
         return any(origin in trust.logins for trust in self._all)

@@ -108,6 +108,8 @@ class Host:
     """How many times the rate was halved: first the requests at once, then the delay."""
     good_answers: int = 0
     """How many there were since the last step, in a row."""
+    keeps_step: bool = True
+    """Whether it has never sent more than its answers; else no connection to it is kept."""
     _slots: set[Slot] = attrs.field(factory=set, init=False)
     # Not a dict: after many deletions, a dict searches long for its first key.
     _queue: OrderedDict[Slot, asyncio.Future[None]] = attrs.field(factory=OrderedDict, init=False)

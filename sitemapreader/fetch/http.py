@@ -43,11 +43,12 @@ from sitemapreader.report import LOGGER
 from sitemapreader.urls import host_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping, Sequence
+    from collections.abc import AsyncIterator, Mapping
 
     from aiohttp.abc import AbstractResolver
 
     from sitemapreader.fetch.client import Opening
+    from sitemapreader.fetch.connections import Route
     from sitemapreader.fetch.hosts import HostBreaker
     from sitemapreader.fetch.session import Answer
 
@@ -91,14 +92,14 @@ class HttpFetcher:
         keepalive_seconds: float = KEEPALIVE_SECONDS,
         limits: Limits = Limits(),  # noqa: B008 (a frozen value)
     ) -> None:
-        from sitemapreader.fetch.session import Sessions  # noqa: PLC0415 (150 ms)
+        from sitemapreader.fetch.session import HttpSession  # noqa: PLC0415 (150 ms)
 
         self.options = options
         self.limits = limits
         self.own_trust = Trust(options.allow_networks, options.allow_ports)
         self.hosts = Hosts(options.per_host, options.delay_seconds)
         self.addresses = Hosts(options.per_address, 0.0)
-        self.sessions = Sessions(options, resolver, keepalive_seconds)
+        self.session = HttpSession(options, resolver, keepalive_seconds)
 
     async def __aenter__(self) -> Self:
         return self
@@ -108,7 +109,7 @@ class HttpFetcher:
 
     async def aclose(self) -> None:
         """Close the connections; further calls do nothing."""
-        await self.sessions.aclose()
+        await self.session.aclose()
 
     @property
     def user_agent(self) -> str:
@@ -175,7 +176,7 @@ class HttpFetcher:
             FetchError: `url` cannot be requested.
             RuntimeError: the fetcher is closed, or belongs to another event loop.
         """
-        self.sessions.check()
+        self.session.check()
         slot, host = Slot(), self.hosts[parse_request_url(url).host]
         try:
             await host.acquire(slot)
@@ -238,8 +239,8 @@ class Exchange:
     _max_redirects: int | None = None
     """Those of the options if it is `None`."""
     _clock: DeadlineClock = attrs.field(init=False)
-    _addresses: Sequence[str] = attrs.field(default=(), init=False)
-    """Those of the request that is made now."""
+    _route: Route = attrs.field(init=False)
+    """Of the request that is made now."""
     _began: float = attrs.field(default=0.0, init=False)
     """The time of the clock when it began, by resolving the name."""
 
@@ -310,7 +311,6 @@ class Exchange:
                         began=began,
                         options=fetcher.options,
                         max_bytes=fetcher.limits.raw_bytes,
-                        address=self._addresses[0] if self._addresses else "",
                     )
             except BaseException:
                 _discard(answer, slot)
@@ -324,17 +324,16 @@ class Exchange:
     async def _acquire_slot(self, chain: RedirectChain) -> Slot:
         """Wait for a slot; raise FetchError if the breaker does."""
         fetcher, breaker, place, trust = self._fetcher, self._breaker, chain.place, self._trust
-        fetcher.sessions.check()
+        fetcher.session.check()
         trust.check(place)
         slot, time_out = Slot(self._requester), partial(FetchError, IssueCode.TIMEOUT, str(place))
 
         async def join() -> None:
-            self._began, found = self._clock.waited, fetcher.sessions.find(place, trust)
-            self._addresses = await self._clock.wait(
-                found, fetcher.options.headers_seconds, time_out
-            )
-            if self._addresses:  # one stands for all names of a server: the first in order
-                await fetcher.addresses[min(self._addresses)].admit(slot)
+            self._began, found = self._clock.waited, fetcher.session.find_route(place, trust)
+            seconds = fetcher.options.headers_seconds
+            self._route = route = await self._clock.wait(found, seconds, time_out)
+            if route.answers:  # one address stands for all names of a server: the first in order
+                await fetcher.addresses[min(each["host"] for each in route.answers)].admit(slot)
 
         def check(wait: float) -> None:
             if breaker is not None:
@@ -360,7 +359,7 @@ class Exchange:
         )
         began, result = time.monotonic(), "cancelled"
         try:
-            sent = fetcher.sessions.get(chain.place, headers, trust)
+            sent = fetcher.session.get(self._route, headers)
             left = fetcher.options.headers_seconds - (self._clock.waited - self._began)
             time_out = partial(FetchError, IssueCode.TIMEOUT, str(chain.place))
             answer = await self._clock.wait(sent, left, time_out)
@@ -377,6 +376,9 @@ class Exchange:
         """Return the Location of a redirect, `None` for a document; raise for the rest."""
         host, options = self._fetcher.hosts[chain.place.host], self._fetcher.options
         status, headers = answer.status, answer.fields
+        host.keeps_step = host.keeps_step and not answer.has_surplus
+        if not host.keeps_step:
+            answer.line.force_close()
         if status == 200 or (status == 304 and is_conditional(self._headers or {})):
             host.speed_up()
             return None

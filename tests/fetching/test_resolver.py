@@ -308,9 +308,9 @@ async def test_a_public_start_that_turns_private(monkeypatch: pytest.MonkeyPatch
         fetcher.trust("http://rebound.test/")
         async with fetcher.open("http://rebound.test/stale") as response:
             assert b"".join([piece async for piece in response.chunks()]) == DOCUMENT
-        for session in fetcher.sessions._sessions.values():
-            assert isinstance(session.connector, aiohttp.TCPConnector)
-            session.connector.clear_dns_cache()
+        connector = fetcher.session._open().connector
+        assert isinstance(connector, aiohttp.TCPConnector)
+        connector.clear_dns_cache()
         ANSWERS["rebound.test"] = ["127.0.0.1"]
         await asyncio.sleep(0.05)
         with pytest.raises(FetchError) as caught:
@@ -319,6 +319,39 @@ async def test_a_public_start_that_turns_private(monkeypatch: pytest.MonkeyPatch
         assert caught.value.code == IssueCode.BLOCKED_ADDRESS
         assert "127.0.0.1" in caught.value.detail
         assert connected == ["8.8.8.8"]
+
+
+async def test_a_kept_connection_is_for_those_who_may_go_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """One to a private address, which a walk was trusted with, is given to no other walk."""
+    connected: list[str] = []
+
+    async def refuse(_: socket.socket, place: Any) -> None:
+        connected.append(place[0])
+        raise ConnectionRefusedError
+
+    answers = {"site.test": "127.0.0.1"}
+    async with FaultServer() as server:
+        options = FetchOptions(allow_ports=(server.port,), max_attempts=1)
+        resolver = NamedAddresses(answers.__getitem__)
+        async with HttpFetcher(options, resolver=resolver) as fetcher:
+            url = f"http://site.test:{server.port}/ok"
+            walk, other = fetcher.client(), fetcher.client()
+            walk.trust(url)
+            async with walk.open(url) as response:
+                assert b"".join([piece async for piece in response.chunks()]) == DOCUMENT
+                assert getattr(response, "address", "") == "127.0.0.1"
+            answers["site.test"] = "8.8.8.8"
+            connector = fetcher.session._open().connector
+            assert isinstance(connector, aiohttp.TCPConnector)
+            connector.clear_dns_cache()
+            monkeypatch.setattr(asyncio.get_running_loop(), "sock_connect", refuse)
+            with pytest.raises(FetchError, match="connect"):
+                async with other.open(url):
+                    pass
+    assert connected == ["8.8.8.8"]
+    assert len(server.requests) == 1
 
 
 async def test_secrets_in_a_url_stay_out_of_the_message() -> None:

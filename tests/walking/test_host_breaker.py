@@ -12,6 +12,7 @@ from serving import Answer, Site, serve_site
 from walking import ROBOTS, SITE, fault, index, read_site, status, urlset, walk_all
 
 from sitemapreader.errors import FetchError
+from sitemapreader.fetch.hosts import HostBreaker
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import FetchOptions, Limits
 from sitemapreader.outcomes import Status
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 QUICK = FetchOptions(retry_wait_seconds=0.01, host_pause_seconds=0.05)
 """All as it is by default, but for the pauses."""
 FAILURES, TRIALS = int(QUICK.failures_in_row), int(QUICK.host_trials)
-URL = "https://a.example/s.xml"
 
 
 def fill(site: Site, children: int, page: Page) -> None:
@@ -239,7 +239,10 @@ async def test_all_that_was_read_before_is_delivered_and_the_next_walk_reads_the
     assert second.report.complete
 
 
-def fail(code: int, tries: int = 1) -> FetchError:
-    error = FetchError(IssueCode.HTTP_STATUS, URL, http_status=code)
-    error.tries = tries
-    return error
+def test_a_failure_from_before_a_pause_is_no_trial() -> None:
+    """Requests that were under way when a host was paused neither prolong that nor give it up."""
+    breaker = HostBreaker(FetchOptions(host_pause_seconds=60, host_trials=1))
+    for number in range(FAILURES + 3):
+        url = f"https://a.example/{number}.xml"
+        breaker.note_error(url, FetchError(IssueCode.HTTP_STATUS, url, http_status=503))
+    assert 0 < breaker.wait("https://a.example/") <= 60
