@@ -214,16 +214,20 @@ class HttpSession:
         if self._session is not None:
             await self._session.close()
 
+    @property
+    def connector(self) -> CleanConnector:
+        """What resolves names, and keeps connections."""
+        return cast("CleanConnector", self._open().connector)
+
     async def find_route(self, target: RequestUrl, trust: Trust) -> Route:
-        """Return where a request may go; raise FetchError if there is no address that may be used.
+        """Return where a request may go; raise FetchError if it may go nowhere.
 
         A proxy resolves names itself.
         """
         if self._options.proxy is not None:
             return Route(target, trust)
-        connector = cast("CleanConnector", self._open().connector)
         try:
-            answers = await connector.look_up(target.url.raw_host or "", target.port)
+            answers = await self.connector.look_up(target.url.raw_host or "", target.port)
         except _FOREIGN as error:
             raise _make_error(error, target.url, _IN_LOOKUP) from error
         if not answers:

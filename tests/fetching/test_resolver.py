@@ -308,9 +308,7 @@ async def test_a_public_start_that_turns_private(monkeypatch: pytest.MonkeyPatch
         fetcher.trust("http://rebound.test/")
         async with fetcher.open("http://rebound.test/stale") as response:
             assert b"".join([piece async for piece in response.chunks()]) == DOCUMENT
-        connector = fetcher.session._open().connector
-        assert isinstance(connector, aiohttp.TCPConnector)
-        connector.clear_dns_cache()
+        fetcher.session.connector.clear_dns_cache()
         ANSWERS["rebound.test"] = ["127.0.0.1"]
         await asyncio.sleep(0.05)
         with pytest.raises(FetchError) as caught:
@@ -343,9 +341,7 @@ async def test_a_kept_connection_is_for_those_who_may_go_there(
                 assert b"".join([piece async for piece in response.chunks()]) == DOCUMENT
                 assert getattr(response, "address", "") == "127.0.0.1"
             answers["site.test"] = "8.8.8.8"
-            connector = fetcher.session._open().connector
-            assert isinstance(connector, aiohttp.TCPConnector)
-            connector.clear_dns_cache()
+            fetcher.session.connector.clear_dns_cache()
             monkeypatch.setattr(asyncio.get_running_loop(), "sock_connect", refuse)
             with pytest.raises(FetchError, match="connect"):
                 async with other.open(url):

@@ -79,7 +79,6 @@ CUT = "a process dies, or two meet, at a place in the middle of a step"
 INSIDES = {
     "audit/test_audit_cancelled.py::test_an_audit_that_is_cancelled": THERE,
     "audit/test_audit_clean_sites.py::look_often": SMALL,
-    "fetching/test_resolver.py::test_a_public_start_that_turns_private": "names are kept for long",
     "fetching/test_turns.py::test_429_halves_the_rate_and_good_answers_restore_it": SMALL,
     "fetching/test_turns.py::test_only_so_many_idle_hosts_are_remembered": SMALL,
     "laws/test_invariants.py::test_a_limit_between_two_layers": SMALL,
