@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
 from each_case import for_each
-from walking import ROBOTS, SITE, index, urlset, walk_all
+from walking import ROBOTS, SITE, index, read_site, urlset, walk_all
 
 from sitemapreader import IssueCode, parse_robots
+from sitemapreader.fetch import MemoryFetcher
 from sitemapreader.options import MAX_URL_CHARS, ROBOTS_MAX_LINE_CHARS
 
 BOT = "mybot/1.0"
@@ -54,3 +58,24 @@ async def test_a_walk_over_many_wildcards() -> None:
     assert walked.outcome(dear) == ("skipped", "robots-too-complex")
     assert walked.report.counts[IssueCode.ROBOTS_TOO_COMPLEX] == 1
     assert dear not in walked.requested
+
+
+@pytest.mark.parametrize("respect", [True, False])
+async def test_a_walk_keeps_the_crawl_delay(respect: bool) -> None:
+    """The Crawl-delay is set before anything but robots.txt is asked for, unless it is ignored."""
+    heard: list[object] = []
+
+    class Fetcher(MemoryFetcher):
+        def set_crawl_delay(self, host_url: str, seconds: float) -> None:
+            heard.append(seconds)
+
+        def open(self, url: str, **how: Any) -> Any:
+            heard.append(url)
+            return super().open(url, **how)
+
+    rules = b"Sitemap: /a.xml\nUser-agent: *\nCrawl-delay: 7"
+    fetcher = Fetcher({ROBOTS: rules, f"{SITE}a.xml": urlset(f"{SITE}page")})
+    reading = await read_site(SITE, fetcher=fetcher, respect_robots=respect)
+    delays: list[object] = [7.0] if respect else []
+    assert heard == [ROBOTS, *delays, f"{SITE}a.xml"]
+    assert reading.report.outcome.crawl_delay == (7.0 if respect else None)
