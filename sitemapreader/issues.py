@@ -151,7 +151,7 @@ class IssueCode(StrEnum):
     REDIRECTS_UP = ("redirects-up", ERROR, "a sitemap redirects to what names it: its index, robots.txt or the start page", "restore it, or take it out of its index")
     NESTED_INDEX = ("nested-index", WARNING, "an index lists another index, which the protocol does not allow", "list urlsets only")
     CROSS_HOST_CHILD = ("cross-host-child", WARNING, "a child sitemap is on another site; it was not fetched", "name it in that site's robots.txt, or pass `hosts=\"any\"`")
-    FEED_HAS_MORE = ("feed-has-more", WARNING, "a feed has a next page that was not followed: it is on another host, one too many, or no URL", "pass its URL with `sitemaps=`, or raise `Limits.feed_pages`")
+    FEED_HAS_MORE = ("feed-has-more", WARNING, "a feed has a next page, which is not followed, or is no URL", "pass its URL with `sitemaps=`")
     OUT_OF_SCOPE = ("out-of-scope", INFO, "entries lie outside the sitemap's host or folder", "publish them in their own host's sitemap")
     DUPLICATE_DOCUMENT = ("duplicate-document", WARNING, "a sitemap index has the same bytes as another one; its children were skipped", "list each sitemap once")
     BUDGET_DEPTH = ("budget-depth", ERROR, "indexes are nested deeper than the limit; the rest was skipped", "raise `Limits.depth`")

@@ -109,8 +109,6 @@ class Limits:
     """Indexes inside indexes; the protocol allows none."""
     children: int = _limit(50_000)
     """Children of one index; the protocol's number."""
-    feed_pages: int = _limit(100)
-    """Pages of one feed, the first included; Blogger has 48 for 1,200 posts."""
     documents: int = _limit(10_000)
     """Documents fetched by one walk."""
     walk_bytes: int = _limit(10 * 1024 * MIB)

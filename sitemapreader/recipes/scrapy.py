@@ -22,7 +22,6 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from itertools import chain
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeAlias
-from urllib.parse import urlsplit
 
 from sitemapreader import (
     Issue,
@@ -132,15 +131,10 @@ class SitemapReaderSpider(Spider):
     def _request_wanted(self, entry: Entry, response: Response) -> Iterator[Request]:
         if isinstance(entry, UrlEntry):
             yield from self._request_pages(entry)
-        elif entry.via is Via.PAGE and not self._may_follow(entry, response):
+        elif entry.via is Via.PAGE:
             self._add_issue(Issue.make(IssueCode.FEED_HAS_MORE, response.url, url=entry.loc))
         elif any(pattern.search(entry.loc) for pattern in self._follow):
             yield from self._request_sitemap(entry)
-
-    def _may_follow(self, page: SitemapEntry, response: Response) -> bool:
-        """Return whether the next page of a feed is near, and not one too many."""
-        is_near = urlsplit(response.url).hostname == urlsplit(page.loc).hostname
-        return is_near and response.meta.get("depth", 0) + 1 < self.sitemap_limits.feed_pages
 
     def _request_sitemap(self, entry: SitemapEntry) -> Iterator[Request]:
         is_robots = entry.loc.partition("?")[0].endswith("/robots.txt")

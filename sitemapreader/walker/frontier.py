@@ -22,7 +22,7 @@ from sitemapreader.outcomes import (
     Document,
     Status,
 )
-from sitemapreader.urls import origin_of, same_hosts, url_key
+from sitemapreader.urls import origin_of, url_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -55,10 +55,6 @@ class Job:
     is_moved: bool = False
     """Whether the state has read it at this address, and another job reads it now."""
     is_started: bool = False
-    feed: Job | None = None
-    """The first page of the feed that this is a later page of."""
-    pages: int = 1
-    """How many pages of the feed were added, if this is its first one."""
     last_read: int | None = None
     """The run of the state that read it last, if it has not changed since."""
     place: tuple[int, float, int] = (0, 0.0, 0)
@@ -118,7 +114,7 @@ def _rank_newest(entry: SitemapEntry) -> tuple[int, float]:
     """Rank roots first, which lead to children; undated ones last."""
     if entry.lastmod is not None:
         return 1, -entry.lastmod.timestamp()
-    return (2 if entry.via in (Via.INDEX, Via.PAGE) else 0), 0.0
+    return (2 if entry.via is Via.INDEX else 0), 0.0
 
 
 def _size_of(url: str) -> int:
@@ -181,10 +177,8 @@ class Frontier:
         self._add(Job(entry, url_key(entry.loc), named_by=named_by, scope=scope, aliases=aliases))
 
     def add_child(self, entry: SitemapEntry, parent: Job) -> None:
-        """Add a sitemap of an index, or the next page of a feed, unless it is known."""
-        feed = (parent.feed or parent) if entry.via is Via.PAGE else None
-        depth = parent.depth + (feed is None)
-        self._add(Job(entry, url_key(entry.loc), parent, depth, scope=parent.scope, feed=feed))
+        """Add a sitemap of an index, unless it is known."""
+        self._add(Job(entry, url_key(entry.loc), parent, parent.depth + 1, scope=parent.scope))
 
     def _add(self, job: Job) -> None:
         """Put a sitemap in the queue unless it is known, or skip it if there is no room."""
@@ -255,7 +249,13 @@ class Frontier:
     def listed(self) -> dict[str, bool]:
         """Return the key of each sitemap but duplicates -> whether it was wanted."""
         read = {key: True for key, job in self._jobs.items() if key == job.key and job.is_wanted}
-        return read | {key: reason not in ASKED_FOR for key, (_, reason) in self.skipped.items()}
+        # No loss waits for the next page of a feed, which is a window with or without it.
+        left = {
+            key: reason not in ASKED_FOR
+            for key, (_, reason) in self.skipped.items()
+            if reason != IssueCode.FEED_HAS_MORE
+        }
+        return read | left
 
     def end(self, reason: str) -> None:
         """Skip all sitemaps in the queue, and ask for no more workers."""
@@ -412,30 +412,21 @@ class Children:
         if (bare := without_userinfo(entry.loc)) != entry.loc:
             await self.report(IssueCode.USERINFO_REMOVED, bare)
             entry = attrs.evolve(entry, loc=bare)
-        is_page = entry.via is Via.PAGE
         if job.descends_from(url_key(entry.loc)):
             await self.report(IssueCode.CYCLE, entry.loc)
         elif frontier.find(entry.loc) is not None:
             return  # another index lists the same document
-        elif job.depth >= self._context.limits.depth and not is_page:
+        elif job.depth >= self._context.limits.depth:
             self._skip(entry, IssueCode.BUDGET_DEPTH)
-        elif reason := self._find_skip_reason(entry):
-            frontier.skip(entry, reason)
-        elif self.idle and not is_page and url_key(entry.loc) in self.idle:
-            frontier.skip(entry, NOT_DUE)
-        elif is_page and not self._take_page(entry):
+        elif entry.via is Via.PAGE:
             frontier.skip(entry, IssueCode.FEED_HAS_MORE)
             await self.report(IssueCode.FEED_HAS_MORE, entry.loc)
+        elif reason := self._find_skip_reason(entry):
+            frontier.skip(entry, reason)
+        elif self.idle and url_key(entry.loc) in self.idle:
+            frontier.skip(entry, NOT_DUE)
         else:
             frontier.add_child(entry, job)
-
-    def _take_page(self, entry: SitemapEntry) -> bool:
-        """Count the next page of a feed; return whether it may be followed."""
-        feed = self._job.feed or self._job
-        is_near = same_hosts("host", entry.sitemap, entry.loc)
-        may_follow = is_near and feed.pages < self._context.limits.feed_pages
-        feed.pages += may_follow
-        return may_follow
 
     def _skip(self, entry: SitemapEntry, code: IssueCode) -> None:
         first, number = self._skipped.get(code, (entry.loc[:MAX_URL_CHARS], 0))

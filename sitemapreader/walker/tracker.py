@@ -121,8 +121,6 @@ class DocumentTracker:
         chosen, key = self._writer.run.chosen, self.row.url
         if chosen is None or key in chosen:
             return True
-        if self._entry.via is Via.PAGE:  # it changes with the page before it
-            return self._parent_read is None
         if self._is_doubtful:
             return is_ready(self.row, self._asked_at)
         if self.row.id is None and self._parent_read is None:
@@ -137,7 +135,7 @@ class DocumentTracker:
         self._writer.askings[self.row.url] = Asking(
             self._asked_at,
             self._index,
-            has_no_turn=self._entry.via is Via.PAGE or (self._is_doubtful and is_failed),
+            has_no_turn=self._is_doubtful and is_failed,
             is_failed=is_failed,
             news=self._news,
             retry_after=document.retry_after_seconds or 0.0,

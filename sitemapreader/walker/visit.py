@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from contextlib import aclosing
 from functools import partial
 from itertools import groupby
@@ -43,7 +42,7 @@ from sitemapreader.readers.charset import charset_of
 from sitemapreader.readers.codings import read_codings
 from sitemapreader.readers.reader import SitemapReader
 from sitemapreader.rows import EntryColumns, Events
-from sitemapreader.urls import folder_of, has_suffixes, load_suffixes, resolve
+from sitemapreader.urls import folder_of, has_suffixes, load_suffixes
 from sitemapreader.walker.filters import DocumentEntries
 from sitemapreader.walker.frontier import Children
 
@@ -58,7 +57,6 @@ if TYPE_CHECKING:
     from sitemapreader.walker.frontier import Frontier, Job
     from sitemapreader.walker.tracker import DocumentTracker
 
-_AT_BLOGGER = re.compile(r"https?://www\.blogger\.com/feeds/\d+(/[^?#]+)(\?[^#]+)")
 _CUT_SHORT = {IssueCode.TRUNCATED, IssueCode.COMPRESSION_TRUNCATED}
 _CONSEQUENCES = frozenset(_CUT_SHORT | {IssueCode.EMPTY, IssueCode.NOT_A_SITEMAP})
 """Issues that follow from a body that was cut short; the fault that cut it is the Issue."""
@@ -86,8 +84,6 @@ class Visit:
 
     def __init__(self, walk: WalkParts, job: Job, tracker: DocumentTracker | None) -> None:
         self.document = document = make_document(job.entry)
-        if job.feed is not None:  # so that no tree is as deep as a feed has pages
-            document.parent = job.feed.entry.loc
         self._walk = walk
         self._context = context = walk.context
         self._job = job
@@ -299,7 +295,7 @@ class Visit:
             elif kind is SitemapEntry:
                 children = cast("list[SitemapEntry]", list(run))
                 self.document.children += len(children)
-                await self._deliver_sitemaps(list(map(_find_at_home, children)))
+                await self._deliver_sitemaps(children)
             else:
                 for issue in cast("Iterator[Issue]", run):
                     await self._context.report_issue(issue, self.document)
@@ -396,15 +392,3 @@ class Visit:
 
 def _code_of(event: Event) -> IssueCode | None:
     return event.code if isinstance(event, Issue) else None
-
-
-def _find_at_home(page: SitemapEntry) -> SitemapEntry:
-    """Return a sitemap; a page of a Blogger feed under the host of the blog.
-
-    Its link leads to Blogger's own host, whatever host the feed was read from.
-    """
-    at_blogger = _AT_BLOGGER.match(page.loc) if page.via is Via.PAGE else None
-    if at_blogger and page.sitemap.partition("?")[0].endswith(f"/feeds{at_blogger[1]}"):
-        url = resolve(page.sitemap, at_blogger[2])
-        return page if url is None else attrs.evolve(page, loc=url)
-    return page

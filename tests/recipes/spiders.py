@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from scrapy import Spider
 from scrapy.crawler import CrawlerProcess
 
-from sitemapreader.options import Limits
 from sitemapreader.recipes.scrapy import SitemapReaderSpider
 
 if TYPE_CHECKING:
@@ -155,11 +154,10 @@ class Lossy(Ours):
 
 
 class Paged(Ours):
-    """Feeds in pages: one without an end, and one that ends at another host."""
+    """Feeds in pages."""
 
     name = "paged"
     sitemap_urls = (f"{BASE}/paged", f"{BASE}/paged?page=10")
-    sitemap_limits = Limits(feed_pages=3)
 
 
 SPIDERS: list[type[Collector]] = [

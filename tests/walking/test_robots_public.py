@@ -67,6 +67,7 @@ async def test_a_walk_keeps_the_crawl_delay(respect: bool) -> None:
 
     class Fetcher(MemoryFetcher):
         def set_crawl_delay(self, host_url: str, seconds: float) -> None:
+            del host_url
             heard.append(seconds)
 
         def open(self, url: str, **how: Any) -> Any:
