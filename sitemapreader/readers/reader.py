@@ -145,7 +145,7 @@ class SitemapReader:
         change list of ResourceSync, the latest changes. Known once the reader is closed.
         """
         if isinstance(self._reader, XmlReader):
-            return self._reader.is_window
+            return self._reader.prolog.is_window
         return self.format is not None and self.format.is_feed
 
     def feed(self, data: bytes) -> list[Event]:
@@ -287,8 +287,8 @@ class SitemapReader:
         try:
             return XmlReader(*both, *read_prolog(events, self.stats, first))
         except NotXmlError as error:
-            is_html = error.code is IssueCode.HTML_NOT_SITEMAP
-            if is_html and is_markup and Format.HTML in self._extra_formats:
+            is_page = error.code is IssueCode.HTML_NOT_SITEMAP
+            if is_page and is_markup and Format.HTML in self._extra_formats:
                 return HtmlReader(*both)
             is_feed = error.code is IssueCode.NOT_A_SITEMAP and begins_like_a_feed(first)
             self.stats.add_issue(

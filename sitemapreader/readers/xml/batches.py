@@ -74,6 +74,7 @@ class XmlReader:
         self.finished = False
         """Whether a limit has ended the reading."""
         self.prolog = prolog
+        self.format = prolog.format
         self._stats = stats
         self._limits = limits
         self._decoder = _UTF_8("surrogateescape")
@@ -91,16 +92,6 @@ class XmlReader:
         self._scanner = Scanner(prolog)
         self._skip: list[re.Pattern[str]] = []
         """The ends of the oversized section and record that are being skipped."""
-
-    @property
-    def format(self) -> Format:
-        """The format of the document."""
-        return self.prolog.format
-
-    @property
-    def is_window(self) -> bool:
-        """Whether the document may leave out what it has listed before."""
-        return self.prolog.is_window
 
     def feed(self, data: bytes, *, final: bool = False) -> Iterator[Events]:
         """Read the next bytes; yield, in steps, the events of complete records."""

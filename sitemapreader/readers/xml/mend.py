@@ -32,7 +32,6 @@ from sitemapreader.readers.xml.markup import (
     SECTION_START,
     expand_name,
     find_namespaces,
-    find_unbound,
     read_attributes,
     remove_controls,
     replace_bad_bytes,
@@ -67,7 +66,6 @@ _STEP_CHARS, _STEP_TAGS = 4_096, 100
 """What is mended between two pauses: 2 ms."""
 _SAMPLE_CHARS = 200
 """Of what stands behind the root."""
-_XML_URI = "http://www.w3.org/XML/1998/namespace"
 _IN_NAMES = dict.fromkeys(map(ord, ".-"), "_")
 _BREAK = "<"
 """An end tag that closes nothing, which splits a text."""
@@ -159,12 +157,14 @@ class Mender:
         if (
             (self._open and tag in prolog.records)
             and (len(self._open) == 1 or not is_empty)
-            and prolog.is_record(self._find_name(token, self._bind(bound)))
+            and prolog.is_record(self._find_name(token["name"], self._bind(bound), set()))
         ):
             self._finish(IssueCode.MISMATCHED_TAG)
-        declared = bound | self._guess_unbound(token, attributes, bound)
-        namespaces = self._bind(declared)
-        name = self._find_name(token, namespaces)
+        namespaces = self._bind(bound)
+        prefix = token["name"].rpartition(":")[0]
+        if not self._open and tag in prolog.records and prefix not in ("", "xml", *namespaces):
+            prolog.own_prefix = prefix
+        name = self._find_name(token["name"], namespaces, repairs)
         if not self._open:
             if name.own == "loc" and (record := RECORD_OF.get(prolog.format)):
                 around = self._prolog.names[expand_name(name.uri, record)]
@@ -177,8 +177,6 @@ class Mender:
                 if tag in ROOTS:
                     self._prolog.names.add_own(name.uri)
                 return
-        if len(declared) > len(bound):
-            repairs.add(IssueCode.UNBOUND_PREFIX)
         self._open_element(name, attributes, namespaces, token.start())
         self._repairs |= repairs
         if is_empty and not self._error:
@@ -203,22 +201,20 @@ class Mender:
         around = self._open[-1].namespaces if self._open else self._prolog.namespaces
         return {**around, **bound} if bound else around
 
-    def _guess_unbound(
-        self, token: re.Match[str], attributes: Mapping[str, str], bound: Mapping[str, str]
-    ) -> dict[str, str]:
-        """Return what the undeclared prefixes of a tag mean by convention."""
-        namespaces, prefix = self._bind(bound), token["name"].rpartition(":")[0]
-        unbound = {name.partition(":")[0] for name in find_unbound(attributes, namespaces)}
-        if prefix and prefix != "xml" and prefix not in namespaces:
-            unbound.add(prefix)
-            if not self._open and _get_tag(token) in self._prolog.records:
-                self._prolog.own_prefix = prefix
-        return {each: self._prolog.guess_uri(each) for each in sorted(unbound)}
-
-    def _find_name(self, token: re.Match[str], namespaces: Mapping[str, str]) -> Name:
-        prefix, _, local = token["name"].rpartition(":")
-        uri = namespaces.get(prefix, prefix and self._prolog.guess_uri(prefix))
+    def _find_name(
+        self, written: str, namespaces: Mapping[str, str], repairs: set[IssueCode]
+    ) -> Name:
+        prefix, _, local = written.rpartition(":")
+        uri = self._find_uri(prefix, namespaces, repairs)
         return self._prolog.names[expand_name(uri, local)]
+
+    def _find_uri(self, prefix: str, namespaces: Mapping[str, str], repairs: set[IssueCode]) -> str:
+        """Return what a prefix means: by convention, if nothing declares it."""
+        if prefix in namespaces or not prefix:
+            return namespaces.get(prefix, "")
+        if prefix != "xml":
+            repairs.add(IssueCode.UNBOUND_PREFIX)
+        return self._prolog.guess_uri(prefix)
 
     # -- end tags
 
@@ -261,10 +257,11 @@ class Mender:
         if len(self._open) >= self._limits.record_depth:
             self._error = self._error or IssueCode.TOO_DEEP
         if self._count():
-            uris = {"xml": _XML_URI, **namespaces}
             split = ((each.rpartition(":"), value) for each, value in attributes.items())
             expanded = {
-                expand_name(prefix and uris.get(prefix, prefix), local): value
+                expand_name(
+                    prefix and self._find_uri(prefix, namespaces, self._repairs), local
+                ): value
                 for (prefix, _, local), value in split
                 if prefix != "xmlns" and (prefix or local != "xmlns")
                 # a name that XML has

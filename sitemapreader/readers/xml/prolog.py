@@ -92,14 +92,16 @@ class Prolog:
     closed: bool = False
     """An end tag of a root was met, which closes nested roots too; or there is no root."""
     has_nested_root: bool = False
-    is_complete: bool = False
-    """The feed says that it lists everything (RFC 5005, section 2)."""
-    capability: str = ""
-    """What the document is in ResourceSync, such as `changelist`."""
+    is_window: bool = attrs.field()
+    """Whether the document may leave out what it has listed before, as feeds do."""
     pages: dict[str, tuple[str, ...]] = attrs.field(factory=dict)
     """Relation -> the bases of a feed's link to its next page, and where it leads."""
     _wrappers: list[tuple[str, dict[str, str], int]] = attrs.field(factory=list)
     """Elements that are open around the records; the namespaces, and how many bases, before."""
+
+    @is_window.default
+    def _is_feed(self) -> bool:
+        return self.format.is_feed
 
     @names.default
     def _make_names(self) -> Names:
@@ -110,17 +112,12 @@ class Prolog:
         """The names of the elements that are open between the root and the records."""
         return [name for name, *_ in self._wrappers]
 
-    @property
-    def is_window(self) -> bool:
-        """Whether the document may leave out what it has listed before."""
-        return self.capability == "changelist" or (self.format.is_feed and not self.is_complete)
-
     def note_element(self, name: Name, attributes: dict[str, str]) -> None:
         """Note what an element outside of all records says of the document as a whole."""
         if (name.key, name.tag) == (HISTORY, "complete"):
-            self.is_complete = True
+            self.is_window = False
         elif (name.key, name.tag) == (RESOURCESYNC, "md"):
-            self.capability = attributes.get("capability", "").strip()
+            self.is_window |= attributes.get("capability", "").strip() == "changelist"
         elif name.tag == "link" and name.key in (OWN, ATOM) and self.format.is_feed:
             for relation in find_page_relations(attributes):
                 base, href = attributes.get("xml:base", ""), attributes["href"].strip()
