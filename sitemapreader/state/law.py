@@ -23,7 +23,6 @@ Everything else follows:
 
 from __future__ import annotations
 
-import json
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -55,6 +54,13 @@ _IS_GIVEN_UP = (
     f" AND max(vouched_run, first_run) < :run - {nanoseconds(_PATIENCE)})"
 )
 _IS_WAITED_FOR = f"dropped_run IS NULL AND NOT {_IS_GIVEN_UP}"
+_NAMED_BEFORE = f"""
+    INSERT OR IGNORE INTO reachable WITH RECURSIVE named AS (SELECT url, is_wanted FROM reachable
+        UNION SELECT url_key(json_extract(value, '$[0]')), is_wanted FROM named
+        CROSS JOIN document ON document.site = :site AND document.url = named.url AND NOT {_READ}
+        CROSS JOIN json_each(child_list))
+    SELECT url, is_wanted FROM named"""
+"""What indexes that the run has not read listed before is named."""
 _IS_LOST = "site = :site AND lost_run IS NOT NULL AND NOT window"
 
 
@@ -159,7 +165,10 @@ def judge(
     }
     if run.saves and not run.is_new:  # the first walk has nothing to compare: the next one merges
         merge(db, run.site)
-    _fill_reachable(db, listed, values)
+    db.execute("DELETE FROM reachable")
+    db.executemany("INSERT INTO reachable VALUES (?, ?)", listed.items())
+    db.create_function("url_key", 1, url_key, deterministic=True)
+    db.execute(_NAMED_BEFORE, values)
     # A document that failed and was never read may name any other.
     unknown = (
         "SELECT 1 FROM document WHERE site = :site AND seen_run = :run AND status = 'failed'"
@@ -208,29 +217,6 @@ def judge(
         values,
     ).fetchone()
     return Findings(unlisted, waiting, left, shrunk, missed)
-
-
-def _fill_reachable(
-    db: sqlite3.Connection, listed: Mapping[str, bool], values: Mapping[str, int]
-) -> None:
-    """Fill `reachable` with what was found, and what unread indexes listed before."""
-    db.execute("DELETE FROM reachable")
-    insert = "INSERT OR IGNORE INTO reachable VALUES (?, ?)"
-    db.executemany(insert, listed.items())
-    unread = (
-        "SELECT child_list, is_wanted FROM document JOIN reachable ON reachable.url = document.url"
-        f" WHERE site = :site AND child_list IS NOT NULL AND NOT {_READ}"
-    )
-    waiting = db.execute(unread, values).fetchall()
-    while waiting:
-        children, is_wanted = waiting.pop()
-        for loc, _ in json.loads(children):
-            if db.execute(insert, (url_key(loc), is_wanted)).rowcount:
-                waiting += db.execute(
-                    "SELECT child_list, ? FROM document WHERE site = ? AND url = ?"
-                    " AND child_list IS NOT NULL",
-                    (is_wanted, values["site"], url_key(loc)),
-                ).fetchall()
 
 
 def _find_missed(

@@ -89,8 +89,8 @@ def learn(
             _add(row, 0 if was_there else news, asked_at)
         row.rate = 0.0 if asking.has_no_turn else _find_rate(row)
         update_document(db, row, {name: getattr(row, name) for name in _LEARNED})
-    asked = [askings[url] for url in rows if askings[url].asked_at is not None]
-    _rest_site(db, run.site, asked, now)
+    answers = [askings[url].is_failed for url in rows if askings[url].asked_at is not None]
+    _rest_site(db, run.site, is_down=bool(answers) and all(answers))
 
 
 _LEARNED = ("asked_at", "found_at", "news", "hours", "rate", "not_before")
@@ -118,22 +118,18 @@ def _hours_between(since: float | None, now: float) -> float:
     return 24.0 if since > now else (now - since) / HOUR
 
 
-def _find_rest(since: float, now: float, retry_after: float = 0.0) -> float:
+def _find_rest(since: float, now: float, retry_after: float) -> float:
     """Return how long to rest after a failure: as long as there was no answer."""
     rest = min(max(_LEAST_REST, HOUR * _hours_between(since, now)), _LONGEST_REST)
     return max(rest, min(retry_after, _LONGEST_RETRY_AFTER)) if 0 < retry_after < math.inf else rest
 
 
-def _rest_site(db: sqlite3.Connection, site: int, answers: list[Asking], now: float) -> None:
-    """Let a site rest whose answers were all failures, or which has no sitemaps."""
-    rest = 0.0
-    if answers and all(each.is_failed for each in answers):
-        (before,) = db.execute("SELECT rest FROM site WHERE id = ?", (site,)).fetchone()
-        asked = max(each.retry_after for each in answers)
-        rest = _find_rest(now - min(2 * before, _LONGEST_REST), now, asked)
-    elif not _has_turns(db, site):
-        rest = _LONGEST_REST
-    db.execute("UPDATE site SET rest = ? WHERE id = ?", (rest, site))
+def _rest_site(db: sqlite3.Connection, site: int, *, is_down: bool) -> None:
+    """Let a site rest in which nothing has a turn, for a day at most."""
+    longest = 0.0 if _has_turns(db, site) else _LONGEST_REST
+    least = _LEAST_REST if is_down else longest
+    sql = "UPDATE site SET rest = min(max(?, 2 * rest), ?) WHERE id = ?"
+    db.execute(sql, (least, longest, site))
 
 
 # -- planning

@@ -2,13 +2,13 @@
 -- :far is 32 days ahead: what is to wait for longer was said under another clock.
 
 WITH chosen AS (
-    SELECT site.id, name, lost_run, ifnull(ended, 0) + rest AS site_rested, total(rate) AS total
+    SELECT site.id, name, lost_run, total(rate) AS total
     FROM site CROSS JOIN document ON document.site = site.id
     WHERE name IN (SELECT value FROM json_each(:names))
     GROUP BY site.id
 ),
 observed AS (
-    SELECT document.*, total, name, lost_run, site_rested,
+    SELECT document.*, total, name, lost_run,
         iif(asked_at > :now, 24, (:now - asked_at) / 3600.0) AS waited,
         iif(asked_at > :now, 0, asked_at + 600) AS rested
     FROM chosen CROSS JOIN document ON document.site = chosen.id
@@ -16,8 +16,7 @@ observed AS (
 ),
 turn AS (
     SELECT url, name, rate, asked_at,
-        max(:now, rested, iif(not_before > :far, 0, not_before),
-            iif(site_rested > :far, 0, site_rested)) AS due,
+        max(:now, rested, iif(not_before > :far, 0, not_before)) AS due,
         -- its square, because not every SQLite knows roots
         rate * rate * waited * waited * waited * waited / total AS waiting,
         -- a missed URL waits for it: it was not asked since, or a day ago for the first time
