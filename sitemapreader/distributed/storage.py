@@ -64,13 +64,12 @@ class Storage:
         self._is_local: bool = isinstance(self._files, LocalFileSystem)
         self.output = self._root if self._is_local else output
 
-    def create(self, path: str, data: bytes | Path) -> bool:
-        """Write bytes or a local file, unless the name exists; return whether that was so.
+    def create(self, path: str, data: bytes | Path) -> None:
+        """Write bytes or a local file, unless the name exists.
 
         On a disk it is linked to its name when all of it is there. S3 and other object stores
-        refuse the second of two such requests (`If-None-Match: *`). A request whose answer was lost
-        is repeated, and then refused by what it has made itself: False may be said of one's own
-        file, so read it before you believe that it is another's.
+        refuse the second of two such requests (`If-None-Match: *`). Whose file it is only reading
+        it tells: a request whose answer was lost is repeated, and refused by what it has made.
         """
         full = f"{self._root}/{path}"
         with suppress(FileExistsError):
@@ -80,8 +79,6 @@ class Storage:
                 self._files.pipe_file(full, data, mode="create")
             else:
                 self._files.put_file(str(data), full, mode="create")
-            return True
-        return False
 
     def download(self, path: str, local: Path) -> None:
         """Copy a file to the local disk; raise FileNotFoundError if there is none."""
@@ -89,11 +86,9 @@ class Storage:
 
     def read(self, path: str) -> bytes | None:
         """Return a file; `None` if there is none."""
-        try:
-            content: bytes = self._files.cat_file(f"{self._root}/{path}")
-        except FileNotFoundError:
-            return None
-        return content
+        with suppress(FileNotFoundError):
+            return bytes(self._files.cat_file(f"{self._root}/{path}"))
+        return None
 
     def load(self, path: str, make: Callable[[Any], T]) -> T | None:
         """Return what a function makes of a JSON file; `None` if there is none.
