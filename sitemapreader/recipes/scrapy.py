@@ -34,17 +34,14 @@ from sitemapreader import (
     Via,
     parse_robots,
 )
+from sitemapreader.errors import name_extra
 from sitemapreader.fetch import charset_of
 
-try:
+with name_extra("sitemapreader.recipes.scrapy needs", "scrapy"):
     from scrapy import Request, Spider
     from scrapy.http import Response  # noqa: TC002 (Scrapy resolves the annotations of callbacks)
     from scrapy.spidermiddlewares.httperror import HttpError
     from scrapy.utils.asyncio import run_in_thread, sleep
-except ImportError as error:
-    raise ImportError(
-        "sitemapreader.recipes.scrapy needs Scrapy 2.18 or later; the extra `scrapy` brings it"
-    ) from error
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
