@@ -90,8 +90,8 @@ TEXT = "".join(f"d{number}.com\n" for number in range(1_000)).encode()
     ("suffix", "content"),
     [
         ("gz", gzip.compress(TEXT)),
-        ("xz", lzma.compress(TEXT)),
-        ("bz2", bz2.compress(TEXT)),
+        pytest.param("xz", lzma.compress(TEXT), marks=pytest.mark.slow),
+        pytest.param("bz2", bz2.compress(TEXT), marks=pytest.mark.slow),
     ],
 )
 def test_a_damaged_list(tmp_path: Path, suffix: str, content: bytes) -> None:

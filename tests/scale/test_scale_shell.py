@@ -160,7 +160,10 @@ def test_wrong_usage(hosts: Path, tmp_path: Path, words: list[str], code: int, s
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("library", ["fsspec", "pyarrow", "dask"])
+@pytest.mark.parametrize(
+    "library",
+    ["pyarrow", *(pytest.param(each, marks=pytest.mark.slow) for each in ("fsspec", "dask"))],
+)
 def test_a_missing_extra_is_named(tmp_path: Path, library: str) -> None:
     """Without one of its libraries, the command and the package say which extra brings it."""
     words = ["scale", "-", "-o", str(tmp_path / "out")]

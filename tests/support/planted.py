@@ -29,40 +29,6 @@ _NAMES = {
     "index-b.xml": ("products", "blog", "stale", "undated", "some", "built", "languages", "media"),
 }
 
-COUNTS = {
-    **dict.fromkeys(
-        """
-        robots-blocked-sitemap index-lastmod-missing index-lastmod-older
-        index-lastmod-all-equal index-tiny-children lastmod-missing-all
-        lastmod-missing-some lastmod-all-equal lastmod-is-build-time lastmod-stale
-        changefreq-without-lastmod duplicate-across-sitemaps duplicate-lastmod-conflict
-        variant-scheme variant-www variant-trailing-slash variant-case
-        variant-parameters host-mixed-www scheme-http host-not-public
-        hreflang-no-return-link hreflang-target-not-listed hreflang-invalid-code
-        hreflang-no-self-reference hreflang-no-x-default hreflang-conflict
-        image-too-many image-deprecated-field news-too-many video-missing-field
-        video-same-location video-expired out-of-scope
-        """.split(),  # noqa: SIM905 (a table)
-        1,
-    ),
-    **dict.fromkeys(
-        """
-        near-protocol-limit lastmod-future duplicate-within-sitemap robots-blocked-image
-        image-insecure news-missing-field url-not-ascii url-fragment url-double-slash
-        url-session-id url-many-parameters url-asset orphan-url
-        """.split(),  # noqa: SIM905 (a table)
-        2,
-    ),
-    **dict.fromkeys(
-        """
-        lastmod-no-zone host-other robots-blocked-url url-tracking-parameter missing-url
-        """.split(),  # noqa: SIM905 (a table)
-        3,
-    ),
-    "news-too-old": 5,
-    "url-uppercase": 4,
-}
-"""Code -> hits in the planted site, counted when it was planned."""
 FIGURES: dict[str, Any] = {"near_urls": 1_000}
 
 

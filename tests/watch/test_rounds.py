@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from clock import DAY, SetClock
-from serving import Answer, serve_site
+from serving import Answer, answer, serve_site
 from walking import ROBOTS, SITE, Pages, index, read_site, status, urlset, walk_all
 
 from sitemapreader import State, walk, walk_many
@@ -229,8 +229,8 @@ LATE = "/sitemap-index.xml"
     [
         (SOFT, "/map.xml", "/robots.txt", 0, 1),
         (SOFT, "/map.xml", "/", 15, 1),
-        (Answer(status=403), LATE, "", 2, 1),
-        (Answer(status=302, headers={"Location": "/"}), LATE, "", 2, 1),
+        pytest.param(Answer(status=403), LATE, "", 2, 1, marks=pytest.mark.slow),
+        pytest.param(answer(302, Location="/"), LATE, "", 2, 1, marks=pytest.mark.slow),
         (Answer(status=500), LATE, "", 2, 6),
         (SOFT, "", "", 15, 1),
     ],
