@@ -26,7 +26,7 @@ from sitemapreader.readers.xml.prolog import read_prolog
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from sitemapreader.models import Event, Format
+    from sitemapreader.models import Event
     from sitemapreader.readers.stats import ReadStats
 
 WALL_SECONDS_PER_CPU_SECOND = 10
@@ -69,29 +69,26 @@ def begins_like_a_feed(data: bytes) -> bool:
 
 
 class FeedCopy:
-    """A copy of what was read, as long as it may be a feed beyond repair."""
+    """A copy of a feed, as long as it may be beyond repair."""
 
     def __init__(self, stats: ReadStats) -> None:
         self._stats = stats
         self._kept = bytearray()
-        self._given_up = self._has_root = False
+        self._is_whole = True
 
-    def keep_block(self, data: bytes, format_: Format | None) -> None:
-        """Keep a block in UTF-8, unless the document needs no feedparser or exceeds 1 MiB."""
-        if self._given_up:
-            return
+    def keep_block(self, data: bytes) -> None:
+        """Keep a block in UTF-8, unless the feed needs no feedparser or exceeds 1 MiB."""
         self._kept += data
-        self._has_root = format_ is not None
-        is_other = format_ is not None and not format_.is_feed
-        if is_other or self._stats.delivered or len(self._kept) > FEEDPARSER_MAX_BYTES:
-            self._given_up = True
+        if self._stats.delivered or len(self._kept) > FEEDPARSER_MAX_BYTES:
+            self._is_whole = False
+        if not self._is_whole:
             self._kept.clear()
 
     def take_broken(self) -> bytes:
-        """Return the document if it is a broken feed, of which no entry was delivered."""
+        """Return the feed if it is broken, and no entry of it was delivered."""
         is_broken = _BROKEN & self._stats.counts.keys() and not self._stats.delivered
         data, self._kept = bytes(self._kept), bytearray()
-        return data if is_broken and (self._has_root or begins_like_a_feed(data)) else b""
+        return data if is_broken else b""
 
 
 # -- the process

@@ -270,8 +270,8 @@ class SitemapReader:
             self.finished = not self._refusal
         else:
             yield from self._apply_limits(self._reader.feed(block))
-        if self._refusal or isinstance(self._reader, XmlReader):
-            self._copy.keep_block(block, self.format)
+        if self._refusal or (self.format and self.format.is_feed):
+            self._copy.keep_block(block)
 
     def _choose_reader(self, events: list[Event], first: bytes) -> Reader | None:
         """Choose a reader by the first bytes; `None`, with an Issue, if none fits."""
