@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import AsyncExitStack
 from datetime import UTC, datetime
 from functools import partial
@@ -74,14 +75,14 @@ class AuditRun:
     async def read(self, arguments: WalkArguments) -> None:
         """Read the sitemaps and robots.txt files into the database, and visit pages."""
         source, old = self._source, self._old
-        network = arguments.get("options") or FetchOptions()
+        network, begun = arguments.get("options") or FetchOptions(), monotonic()
+        limits, most = arguments.get("limits") or Limits(), arguments.get("max_time")
         async with AsyncExitStack() as stack:
             online = arguments
             asks = self._is_http or (old is not None and old.fetcher is None)
             if asks and arguments.get("fetcher") is None:
                 from sitemapreader.fetch.http import HttpFetcher  # noqa: PLC0415 (150 ms)
 
-                limits = arguments.get("limits") or Limits()
                 opened = await stack.enter_async_context(HttpFetcher(network, limits=limits))
                 # it has the limits and options
                 online = {**arguments, "fetcher": opened, "limits": None, "options": None}
@@ -96,7 +97,12 @@ class AuditRun:
                 await fetch_robots(self._database, fetcher, network.user_agent)
             if self._is_http or (isinstance(fetcher, FolderFetcher) and source.kind != "sitemap"):
                 named = [source.url, *([old.url] if old is not None else [])]
-                await self._visits.visit(fetcher, network, named, is_http=self._is_http)
+                # those of the whole audit: the walk has had some of them
+                seconds = min(limits.walk_seconds, most.total_seconds() if most else math.inf)
+                left = seconds - (monotonic() - begun)
+                await self._visits.visit(
+                    fetcher, network, named, seconds=left, is_http=self._is_http
+                )
 
     async def _walk(self, arguments: WalkArguments) -> None:
         """Walk, and load what is read."""

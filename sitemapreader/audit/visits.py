@@ -133,12 +133,13 @@ class SiteVisits:
         network: FetchOptions,
         trusted: Iterable[str],
         *,
+        seconds: float,
         is_http: bool,
     ) -> None:
         """Visit pages of a site, and a made-up one in each large folder of it.
 
-        What robots.txt disallows is not visited, and need not be listed in a folder. Without
-        `is_http` pages are files of the fetcher's folder.
+        `seconds` are for all of them. What robots.txt disallows is not visited, and need not be
+        listed in a folder. Without `is_http` pages are files of the fetcher's folder.
         """
         number = None if self._pages == "all" else self._pages
         wanted = {
@@ -154,7 +155,7 @@ class SiteVisits:
             if isinstance(fetcher, FolderFetcher):
                 why = self._look_up(fetcher)
             else:
-                await self._request(fetcher, network, trusted)
+                await self._request(fetcher, network, trusted, seconds)
         for kind, most in wanted.items():
             if most != 0:
                 self._record(kind, why)
@@ -188,6 +189,7 @@ class SiteVisits:
         fetcher: Fetcher,
         network: FetchOptions,
         trusted: Iterable[str],
+        seconds: float,
     ) -> None:
         figures, database = self._figures, self._database
         largest = database.ask(_QUERIES["largest_folders"], limit=int(figures.page_probes))
@@ -196,7 +198,7 @@ class SiteVisits:
         visits = visit_pages(
             urls,
             fetcher,
-            seconds=figures.page_seconds,
+            seconds=min(figures.page_seconds, seconds),
             slow_seconds=figures.slow_page_seconds,
             robots=database.robots,
             network=network,

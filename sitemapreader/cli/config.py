@@ -178,15 +178,21 @@ def get_output_path(arguments: argparse.Namespace) -> str | None:
 def find_output_format(arguments: argparse.Namespace, formats: Sequence[str] = _FORMATS) -> str:
     """Return the format of `--format` or of the file's suffix, else the first one.
 
-    Raises UsageError for the suffix of another format.
+    Raises UsageError for the suffix of another format; .txt may have any.
     """
-    if arguments.format:
-        return str(arguments.format)
+    chosen: str | None = arguments.format
     name = (arguments.output or "").lower()
     if "csv" in formats:  # tables and lines of entries may be compressed; trees are not
         name = name.removesuffix(".gz")
     suffix = Path(name).suffix.removeprefix(".")
     form = SUFFIXES.get(f".{suffix}", suffix)
+    if chosen and form in formats and suffix != "txt" and form != chosen:
+        raise UsageError(
+            f"--format {chosen}: {arguments.output} has the suffix of {form}: leave --format out, "
+            f"or end the name with .{chosen}"
+        )
+    if chosen:
+        return chosen
     if form not in formats and suffix in _KNOWN_SUFFIXES:
         raise UsageError(
             f"-o: .{suffix} cannot be written: end the name with .{', .'.join(formats[1:])} "

@@ -156,6 +156,8 @@ def _show_option(action: argparse.Action) -> str:
 _STANDARD = ("-", os.devnull)
 _UPDATED = ("--baseline", "--write-baseline")
 """A file that is read whole before it is written."""
+_BESIDE_A_STATE = ("-wal", "-shm", "-lock")
+"""Ends of the names of files that belong to a state."""
 _DOCUMENT = re.compile(r"robots\.txt|sitemap.*\.txt|.*\.(x?html?|xml)(\.gz)?", re.IGNORECASE)
 """Names that a walk over a folder may read."""
 _REPORTS = (b"\n<testsuites ", b"default-src 'none'; style-src 'sha256-")
@@ -178,10 +180,17 @@ def check_files(command: str, arguments: argparse.Namespace) -> None:
                 what = other if other.startswith("-") else "what is read"
                 said = f"{option.name} {path}: {what} is the same file; name another one"
                 raise UsageError(said)
+            is_state = option.key in ("state", "state_file")
+            folder = Path(path).parent
+            if option.file == "written" and not is_state and not folder.exists():
+                said = f"there is no folder {folder}: make it first"
+                raise UsageError(f"{option.name} {path}: {said}")
             if option.file == "written" and _is_document(Path(path), known.keys()):
                 what = "it is a document of the folder that is read"
                 raise UsageError(f"{option.name} {path}: {what}; name a file outside of it")
             known[file] = option.name
+            if is_state:
+                known |= {_identify(f"{path}{end}"): option.name for end in _BESIDE_A_STATE}
 
 
 def _is_document(path: Path, known: Collection[object]) -> bool:

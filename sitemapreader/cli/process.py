@@ -139,8 +139,10 @@ async def opened(output: AnyOutput) -> AsyncIterator[AnyOutput]:
     try:
         yield output
     except BaseException as error:
-        if isinstance(error, asyncio.CancelledError) and (part := output.keep()):
-            error.add_note(f"what was written until then is in {part}")
+        if isinstance(error, asyncio.CancelledError) and output.is_replaced:
+            part = output.keep()
+            said = f"what was written until then is in {part}"
+            error.add_note(said if part else f"{output.name} was not written")
         output.__exit__(type(error), error, error.__traceback__)
         raise
     await run_in_daemon(partial(output.__exit__, None, None, None))

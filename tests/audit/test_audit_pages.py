@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -160,6 +161,21 @@ async def test_visits_that_end_early_are_a_sample() -> None:
             assert tally.not_judged == {"time": 400 - tally.visited}
             assert (rate.share, rate.population) == (1, 400)
             assert f"{tally.visited} of 400 pages visited" in result.format("text")
+
+
+async def test_the_time_of_an_audit_ends_its_visits() -> None:
+    """`max_time` is that of walk and visits together: a page that never answers holds nobody."""
+
+    async def wait(_: web.Request) -> web.Response:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async with serve_pages() as server:
+        server.default = wait
+        publish(server, *(f"p/{number}" for number in range(20)))
+        async with asyncio.timeout(60):
+            with await judge(server.base, max_time=timedelta(seconds=2)) as result:
+                assert result.facts.pages.not_judged == {"time": 20}
 
 
 async def test_no_page_is_visited_without_being_asked() -> None:

@@ -162,7 +162,14 @@ def test_a_signal_while_nothing_is_written_to_us(
     monkeypatch.chdir(tmp_path)
     part = tmp_path / "u.csv.part" if "-o" in line else None
     said = stop(line.split(), signal.SIGTERM, part=part, lines=1)
-    assert (said, [*tmp_path.iterdir()]) == ("sitemapreader: stopped by SIGTERM\n", [])
+    kept = "; u.csv was not written" if part else ""
+    assert (said, [*tmp_path.iterdir()]) == (f"sitemapreader: stopped by SIGTERM{kept}\n", [])
+
+
+def test_an_audit_that_is_stopped(endless: str) -> None:
+    """A signal ends an audit without a report, and the program says what would bring one."""
+    said = stop(["audit", endless, "-o", "report.html"], signal.SIGTERM)
+    assert "stopped by SIGTERM; no report was written: --max-time ends an audit with one" in said
 
 
 SIGNALLED_BESIDE = """

@@ -79,7 +79,18 @@ WRONG = [
     ("site --allow-network everything", "everything"),
     ("site --state ''", "is empty: write one"),
     ("site -o file:///a.csv", "write the path of the file"),
+    *[
+        (f"{way} new/x.csv", "new/x.csv: there is no folder new: make it first")
+        for way in (
+            "site -o",
+            "site --report",
+            "audit site -o r.html --hits",
+            "audit site --write-baseline",
+        )
+    ],
     # what does not go together
+    ("site --format csv -o x.parquet", "has the suffix of parquet: leave --format out, or end"),
+    *[(f"site --state s.db -o s.db{end}", "--state is the same file") for end in ("-wal", "-lock")],
     ("site --site --sitemap", "not allowed with"),
     ("site -0 --format csv", "--null is for urls, jsonl: leave it out for csv"),
     ("site --no-header --format jsonl", "--no-header is for csv, tsv"),

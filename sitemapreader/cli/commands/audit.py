@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import tomllib
 from argparse import ArgumentTypeError
 from datetime import UTC, datetime
@@ -216,6 +217,9 @@ class _AuditCommand:
             result = await self._judge()
         except AuditInputError as error:
             raise UsageError(str(error)) from None
+        except asyncio.CancelledError as error:
+            error.add_note("no report was written: --max-time ends an audit with one")
+            raise
         except (UnreadableError, OSError) as error:  # standard input; the database
             self.console.print_error(str(error))
             return NOTHING_FETCHED if isinstance(error, UnreadableError) else NO_URL
