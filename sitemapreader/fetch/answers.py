@@ -284,16 +284,12 @@ def parse_retry_after(text: str, now: datetime) -> float | None:
 # -- another try
 
 
-def wait_before_retry(error: BaseException | None) -> bool | float:
-    """Return whether a retry can help; return seconds if the server has named them.
+def may_pass(error: FetchError) -> bool:
+    """Return whether another try may help.
 
     Failures of the connection and of the server pass; a refusal of the request does not.
     """
-    if not isinstance(error, FetchError):
-        return False
     if error.code is IssueCode.HTTP_STATUS:
-        if error.retry_after_seconds is not None:
-            return error.retry_after_seconds
         status = error.http_status or 0
         return status in RETRY_AFTER_STATUSES or 500 <= status < 600
     if error.code is IssueCode.DNS:

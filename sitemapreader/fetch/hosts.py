@@ -98,10 +98,8 @@ class Host:
     per_host: int
     least_delay: float
     delay: float = 0.0
-    not_before: float = 0.0
-    """Monotonic time before which no request starts."""
-    used_at: float = attrs.field(factory=time.monotonic)
-    """Monotonic time of the last request, or of the last change of the delay."""
+    not_before: float = attrs.field(factory=time.monotonic)
+    """Monotonic time before which no request starts: none is before that of the last one."""
     slowed_at: float = 0.0
     """Monotonic time of the last 429."""
     steps: int = 0
@@ -203,31 +201,28 @@ class Host:
     def is_worth_keeping(self, now: float) -> bool:
         """Return whether there are requests, or it has asked for fewer than others get."""
         is_slow = bool(self.steps) or self.delay > self.least_delay
-        is_remembered = is_slow and self.used_at > now - REMEMBERED_SECONDS
-        return bool(self._slots or self._queue) or self.not_before > now or is_remembered
+        since = now - REMEMBERED_SECONDS if is_slow else now
+        return bool(self._slots or self._queue) or self.not_before > since
 
 
-class Hosts:
-    """The hosts of a fetcher: so many requests at once to each, and so far apart."""
+class Hosts(dict[str, Host]):
+    """The hosts of a fetcher by name: so many requests at once to each, and so far apart."""
 
     def __init__(self, per_host: int, delay_seconds: float) -> None:
+        super().__init__()
         self._per_host = per_host
         self._delay = delay_seconds
-        self._hosts: dict[str, Host] = {}
         self._next_eviction = MAX_IDLE_HOSTS
 
-    def __getitem__(self, name: str) -> Host:
-        """Return the record of a host."""
-        now = time.monotonic()
-        host = self._hosts.get(name)
-        if host is None:
-            if len(self._hosts) >= self._next_eviction:
-                kept = (each for each in self._hosts.values() if each.is_worth_keeping(now))
-                self._hosts = {each.name: each for each in kept}
-                # Twice as many as are left: then an eviction costs each new host the same.
-                self._next_eviction = max(MAX_IDLE_HOSTS, 2 * len(self._hosts))
-            host = self._hosts[name] = Host(name, self._per_host, self._delay)
-        host.used_at = now
+    def __missing__(self, name: str) -> Host:
+        """Make the record of a host."""
+        if len(self) >= self._next_eviction:
+            now = time.monotonic()
+            for each in [each for each in self.values() if not each.is_worth_keeping(now)]:
+                del self[each.name]
+            # Twice as many as are left: then an eviction costs each new host the same.
+            self._next_eviction = max(MAX_IDLE_HOSTS, 2 * len(self))
+        host = self[name] = Host(name, self._per_host, self._delay)
         return host
 
 

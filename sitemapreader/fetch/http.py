@@ -14,7 +14,7 @@ import time
 from base64 import b64encode
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from functools import partial
-from typing import TYPE_CHECKING, Self, Unpack
+from typing import TYPE_CHECKING, Self, TypeVar, Unpack
 
 import attrs
 
@@ -23,7 +23,7 @@ from sitemapreader.fetch.answers import (
     DeadlineClock,
     HttpResponse,
     make_refusal,
-    wait_before_retry,
+    may_pass,
 )
 from sitemapreader.fetch.client import Client, Trust
 from sitemapreader.fetch.hosts import Hosts, Slot
@@ -43,7 +43,7 @@ from sitemapreader.report import LOGGER
 from sitemapreader.urls import host_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
+    from collections.abc import AsyncIterator, Awaitable, Mapping
 
     from aiohttp.abc import AbstractResolver
 
@@ -51,7 +51,9 @@ if TYPE_CHECKING:
     from sitemapreader.fetch.connections import Route
     from sitemapreader.fetch.hosts import HostBreaker
     from sitemapreader.fetch.session import Answer
+    from sitemapreader.fetch.urls import RequestUrl
 
+T = TypeVar("T")
 KEEPALIVE_SECONDS = 15.0
 _TOO_MANY_REQUESTS = 429
 
@@ -265,17 +267,17 @@ class Exchange:
                 response = await self._fetch()
             except FetchError as error:
                 error.tries = attempts
-                asked = wait_before_retry(error)
-                if asked is False:  # not 0, for which a server may ask
+                if not may_pass(error):
                     raise
                 if self._breaker is not None:
                     self._breaker.note_error(self._url, error, is_last=False)
                 if attempts >= options.max_attempts:
                     raise
+                wait = error.retry_after_seconds
             else:
                 response.tries = attempts
                 return response
-            await asyncio.sleep(_choose_wait(attempts, options) if asked is True else asked)
+            await asyncio.sleep(_choose_wait(attempts, options) if wait is None else wait)
 
     async def _fetch(self) -> HttpResponse:
         """Make one attempt: follow redirects to the document."""
@@ -326,12 +328,11 @@ class Exchange:
         fetcher, breaker, place, trust = self._fetcher, self._breaker, chain.place, self._trust
         fetcher.session.check()
         trust.check(place)
-        slot, time_out = Slot(self._requester), partial(FetchError, IssueCode.TIMEOUT, str(place))
+        slot = Slot(self._requester)
 
         async def join() -> None:
-            self._began, found = self._clock.waited, fetcher.session.find_route(place, trust)
-            seconds = fetcher.options.headers_seconds
-            self._route = route = await self._clock.wait(found, seconds, time_out)
+            self._began = self._clock.waited
+            self._route = route = await self._wait(fetcher.session.find_route(place, trust), place)
             if route.answers:  # one address stands for all names of a server: the first in order
                 await fetcher.addresses[min(each["host"] for each in route.answers)].admit(slot)
 
@@ -347,6 +348,13 @@ class Exchange:
             raise
         return slot
 
+    async def _wait(self, work: Awaitable[T], place: RequestUrl) -> T:
+        """Wait for a part of what a request may take."""
+        left = self._fetcher.options.headers_seconds - (self._clock.waited - self._began)
+        return await self._clock.wait(
+            work, left, partial(FetchError, IssueCode.TIMEOUT, str(place))
+        )
+
     async def _request(self, chain: RedirectChain) -> Answer:
         fetcher, trust, origin = self._fetcher, self._trust, chain.start.origin
         is_home = not trust.is_selective or trust.has_origin(origin)
@@ -359,10 +367,7 @@ class Exchange:
         )
         began, result = time.monotonic(), "cancelled"
         try:
-            sent = fetcher.session.get(self._route, headers)
-            left = fetcher.options.headers_seconds - (self._clock.waited - self._began)
-            time_out = partial(FetchError, IssueCode.TIMEOUT, str(chain.place))
-            answer = await self._clock.wait(sent, left, time_out)
+            answer = await self._wait(fetcher.session.get(self._route, headers), chain.place)
             result = str(answer.status)
         except FetchError as error:
             result = str(error.code)

@@ -240,8 +240,8 @@ async def test_only_so_many_idle_hosts_are_remembered(monkeypatch: pytest.Monkey
         slot = Slot()
         await hosts[f"h{number}"].acquire(slot)
         slot.release()
-    assert len(hosts._hosts) <= 10
-    assert {"busy", "slow", "later"} <= set(hosts._hosts)
+    assert len(hosts) <= 10
+    assert {"busy", "slow", "later"} <= set(hosts)
 
 
 async def test_hosts_do_not_wait_for_one_another(server: FaultServer) -> None:
