@@ -86,10 +86,6 @@ class Slot:
             self.places.pop().remove(self)
 
 
-async def _go_on() -> None:
-    """Wait for nothing."""
-
-
 @attrs.define(eq=False)
 class Host:
     """The slots of one host (or address), and the requests that wait for one."""
@@ -155,7 +151,7 @@ class Host:
     async def acquire(
         self,
         slot: Slot,
-        join: Callable[[], Awaitable[object]] = _go_on,
+        join: Callable[[], Awaitable[object]] | None = None,
         check: Callable[[float], object] = math.isnan,
     ) -> None:
         """Wait for room, for the time of the next request, and for `join`, in this order.
@@ -169,7 +165,8 @@ class Host:
             while wait > 0:
                 await asyncio.sleep(wait)
                 check(wait := self._find_wait())  # it may have become longer
-            await join()
+            if join is not None:
+                await join()
             self.not_before = max(self.not_before, time.monotonic() + self.rate[1])
 
     def _find_wait(self) -> float:

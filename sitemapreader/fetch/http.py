@@ -12,7 +12,13 @@ import asyncio
 import random
 import time
 from base64 import b64encode
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from contextlib import (
+    AbstractAsyncContextManager,
+    ExitStack,
+    aclosing,
+    asynccontextmanager,
+    suppress,
+)
 from functools import partial
 from typing import TYPE_CHECKING, Self, TypeVar, Unpack
 
@@ -252,11 +258,8 @@ class Exchange:
     @asynccontextmanager
     async def open(self) -> AsyncIterator[HttpResponse]:
         """Give the response."""
-        response = await self._try_often()
-        try:
+        async with aclosing(await self._try_often()) as response:
             yield response
-        finally:
-            await response.aclose()
 
     async def _try_often(self) -> HttpResponse:
         """Request the document until it succeeds or a retry cannot help."""
@@ -299,13 +302,15 @@ class Exchange:
     async def _follow(self, chain: RedirectChain, began: float) -> HttpResponse:
         fetcher = self._fetcher
         while True:
-            slot = await self._acquire_slot(chain)
-            answer = None
-            try:
+            with ExitStack() as held:
+                slot = Slot(self._requester)
+                held.callback(slot.release)
+                await self._acquire(slot, chain)
                 answer = await self._request(chain)
+                held.callback(answer.close)  # unread: the body of a redirect can be endless
                 location = self._find_redirect(answer, chain)
                 if location is None:
-                    return HttpResponse(
+                    response = HttpResponse(
                         answer,
                         chain,
                         slot,
@@ -314,21 +319,18 @@ class Exchange:
                         options=fetcher.options,
                         max_bytes=fetcher.limits.raw_bytes,
                     )
-            except BaseException:
-                _discard(answer, slot)
-                raise
-            _discard(answer, slot)
+                    held.pop_all()
+                    return response
             sets_cookie = "set-cookie" in answer.fields
             chain.follow(location, status=answer.status, sets_cookie=sets_cookie)
             if self._check_redirect is not None:
                 await self._check_redirect(str(chain.name))
 
-    async def _acquire_slot(self, chain: RedirectChain) -> Slot:
+    async def _acquire(self, slot: Slot, chain: RedirectChain) -> None:
         """Wait for a slot; raise FetchError if the breaker does."""
         fetcher, breaker, place, trust = self._fetcher, self._breaker, chain.place, self._trust
         fetcher.session.check()
         trust.check(place)
-        slot = Slot(self._requester)
 
         async def join() -> None:
             self._began = self._clock.waited
@@ -336,17 +338,12 @@ class Exchange:
             if route.answers:  # one address stands for all names of a server: the first in order
                 await fetcher.addresses[min(each["host"] for each in route.answers)].admit(slot)
 
-        def check(wait: float) -> None:
+        def check(wait: float = 0.0) -> None:
             if breaker is not None:
                 breaker.check(self._url, wait)
 
-        try:
-            await fetcher.hosts[place.host].acquire(slot, join, check)
-            check(0.0)  # again: the host may have failed while another name of it was served
-        except BaseException:
-            slot.release()
-            raise
-        return slot
+        await fetcher.hosts[place.host].acquire(slot, join, check)
+        check()  # again: the host may have failed while another name of it was served
 
     async def _wait(self, work: Awaitable[T], place: RequestUrl) -> T:
         """Wait for a part of what a request may take."""
@@ -396,13 +393,6 @@ class Exchange:
         if wait is not None and wait <= options.retry_after_seconds:
             host.defer(wait)
         raise error
-
-
-def _discard(answer: Answer | None, slot: Slot) -> None:
-    """Close an answer without reading its body: that of a redirect can be endless."""
-    slot.release()
-    if answer is not None:
-        answer.close()
 
 
 def _choose_wait(attempts: int, options: FetchOptions) -> float:
