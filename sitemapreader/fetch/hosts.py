@@ -203,7 +203,7 @@ class Host:
 
 
 class Hosts(dict[str, Host]):
-    """The hosts of a fetcher by name: so many requests at once to each, and so far apart."""
+    """The hosts of a fetcher by name: so many requests at once, and so far apart."""
 
     def __init__(self, per_host: int, delay_seconds: float) -> None:
         super().__init__()
