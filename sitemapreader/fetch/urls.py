@@ -298,20 +298,12 @@ def is_conditional(headers: Mapping[str, str]) -> bool:
 
 
 def read_etag(headers: Mapping[str, str]) -> str | None:
-    """Return the ETag of an answer if it is an entity tag (RFC 9110, section 8.8.3)."""
+    """Return the ETag of an answer if it is an entity tag (RFC 9110, section 8.8.3).
+
+    `If-None-Match: *` would match every version: the document would be unchanged for ever.
+    """
     tag = headers.get("etag", "")
     return tag if _ENTITY_TAG.fullmatch(tag) else None
-
-
-def select_validators(headers: Mapping[str, str]) -> dict[str, str]:
-    """Return the validators that name a version, and cannot match any other.
-
-    `If-None-Match: *` matches every version (RFC 9110, section 13.1.2): the document would count as
-    unchanged for ever.
-    """
-    tag, date = headers.get("If-None-Match", ""), headers.get("If-Modified-Since", "")
-    kept = {"If-None-Match": tag} if _ENTITY_TAG.fullmatch(tag) else {}
-    return kept | ({"If-Modified-Since": date} if parse_date(date) else {})
 
 
 def parse_date(text: str) -> datetime | None:

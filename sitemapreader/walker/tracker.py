@@ -11,6 +11,7 @@ import attrs
 from sitemapreader.dates import is_since, parse_lastmod
 from sitemapreader.discovery.download import PriorVersion
 from sitemapreader.fetch.local import StoredResponse
+from sitemapreader.fetch.urls import parse_date
 from sitemapreader.issues import without_userinfo
 from sitemapreader.models import Change, SitemapEntry, UrlEntry, Via
 from sitemapreader.outcomes import (
@@ -205,7 +206,8 @@ class DocumentTracker:
         row = self.row
         if not self._is_usable:
             return PriorVersion()
-        words = {"If-None-Match": row.etag, "If-Modified-Since": row.last_modified}
+        date = row.last_modified if parse_date(row.last_modified or "") else None
+        words = {"If-None-Match": row.etag, "If-Modified-Since": date}
         is_believed = self._believes(row.validators)
         headers = {name: value for name, value in words.items() if value and is_believed}
         return PriorVersion(headers, row.final_url, row.body)

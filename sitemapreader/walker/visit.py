@@ -23,7 +23,7 @@ from sitemapreader.discovery.download import (
 )
 from sitemapreader.errors import LOGIN_STATUSES, FetchError
 from sitemapreader.fetch.hosts import HOST_CODES
-from sitemapreader.fetch.urls import read_etag, select_validators
+from sitemapreader.fetch.urls import read_etag
 from sitemapreader.issues import Issue, IssueCode
 from sitemapreader.models import Event, Format, SitemapEntry, UrlEntry, Via
 from sitemapreader.options import MAX_URL_CHARS
@@ -92,7 +92,6 @@ class Visit:
         self._prior = PriorVersion()
         if tracker is not None and not self.is_settled:
             self._prior = tracker.make_prior_version()
-        self._validators = select_validators(self._prior.headers)
         self._children = Children(
             context, walk.frontier, walk.entry_filter.find_skip_reason, job, document
         )
@@ -121,7 +120,7 @@ class Visit:
             try:
                 if self._tracker is not None and self._tracker.settled is not None:
                     await self._settle(self._tracker, *self._tracker.settled)
-                elif not await self._request(self._validators):
+                elif not await self._request(self._prior.headers):
                     await self._request(None)
             except FetchError as error:
                 if error.code in HOST_CODES and self._response is None:
