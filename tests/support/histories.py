@@ -67,7 +67,6 @@ class Site:
         seed: int,
         base: str = SITE,
         *,
-        sizes: tuple[int, int] | None = None,
         has_more: bool = False,
     ) -> None:
         self.base = base
@@ -95,10 +94,10 @@ class Site:
         self._varied: set[str] = set()
         self.mood = "truth"
         """What pages answer: see `_MOODS`."""
-        self._sizes = sizes or choose.choice(((2, 12), (20, 45)))
+        sizes = choose.choice(((2, 12), (20, 45)))
         for _ in range(choose.randint(1, 4) if self.has_list else 1):
             self._add_child()
-            for _ in range(choose.randint(*self._sizes)):
+            for _ in range(choose.randint(*sizes)):
                 self._publish(self._children[-1])
 
     # -- the truth
@@ -142,11 +141,6 @@ class Site:
     def has_steady(self) -> bool:
         """Whether a sitemap never changed, so that no word of it was seen to tell of a change."""
         return not self._varied.issuperset(self._children)
-
-    @property
-    def emptied(self) -> set[str]:
-        """The names of its sitemaps that list nothing."""
-        return {child for child in self._children if not self._of(child)}
 
     @property
     def listed(self) -> set[str]:
