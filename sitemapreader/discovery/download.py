@@ -142,7 +142,7 @@ async def read_patiently(
             await stack.aclose()
             budget.take_document(url)
             response = await stack.enter_async_context(reopen())
-            document.tries += count_tries(response)
+            document.tries += getattr(response, "tries", 1)
             if response.url != url:
                 raise fault
 
@@ -290,9 +290,9 @@ async def _read_small(
 
 
 def record_answer(document: Document, response: Response) -> None:
-    """Record what answered for a document."""
+    """Record what answered for a document, in how many tries if its fetcher counts them."""
     document.final_url, document.http_status = response.url, response.status
-    document.tries = count_tries(response)
+    document.tries = getattr(response, "tries", 1)
 
 
 def find_blocking_page(response: Response) -> FetchError | None:
@@ -301,11 +301,6 @@ def find_blocking_page(response: Response) -> FetchError | None:
     if not vendor:
         return None
     return FetchError(IssueCode.BLOCKED_BY_SITE, response.url, vendor, http_status=response.status)
-
-
-def count_tries(response: Response) -> int:
-    """Return how often a response was requested; 1 if its fetcher does not count."""
-    return int(getattr(response, "tries", 1))
 
 
 # -- the prior version of a document, and whether a body is still the same

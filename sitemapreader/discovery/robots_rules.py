@@ -144,14 +144,13 @@ class RobotsRules:
             self._context.client.set_crawl_delay(url, delay)
 
     def _evict(self) -> None:
-        while len(self._cache) > 1 and self._size() > MAX_REMEMBERED_BYTES:
+        sizes = [size for _, size in self._cache.values()]
+        while len(self._cache) > 1 and sum(sizes) > MAX_REMEMBERED_BYTES:
+            del sizes[0]
             origin = next(iter(self._cache))
             del self._cache[origin]
             if not self._fetching[origin].locked():
                 del self._fetching[origin]
-
-    def _size(self) -> int:
-        return sum(size for _, size in self._cache.values())
 
     async def _fetch(self, url: str, via: Via | None) -> tuple[Robots, int]:
         report = self._context.report

@@ -162,7 +162,7 @@ class TaskStream(Generic[B]):
         self.items: Iterator[Any] = iter(())
         self._waiting: list[B] = []
         self._coming: Future[bool] | None = None
-        self._task: asyncio.Task[None] | None = None
+        self._task: asyncio.Task[None]
         self._thread: LoopThread | None = None
         self._last: B | None = None
         self._fault_is_known = False
@@ -182,7 +182,7 @@ class TaskStream(Generic[B]):
             await self.leave()
         finally:
             await self._close()
-        task = self._get_task()
+        task = self._task
         if error is None and not self._fault_is_known and not task.cancelled():
             get_result(task)  # a bug that the consumer has not met
 
@@ -199,7 +199,7 @@ class TaskStream(Generic[B]):
     async def leave(self) -> None:
         """End all tasks as leaving the context does."""
         self.is_left = True
-        await end_task(self._get_task())
+        await end_task(self._task)
 
     def check_open(self) -> None:
         """Raise TypeError if it was not entered, ValueError if it was left."""
@@ -210,12 +210,6 @@ class TaskStream(Generic[B]):
             )
         if self.is_left:
             raise ValueError(f"the {self.noun} is over: iterate it inside its `with`")
-
-    def _get_task(self) -> asyncio.Task[None]:
-        if self._task is None:
-            self.check_open()
-            raise RuntimeError("entering has failed")
-        return self._task
 
     def _get_thread(self) -> LoopThread:
         if self._thread is None:
@@ -267,7 +261,7 @@ class TaskStream(Generic[B]):
         if batches:  # what another task has begun meanwhile comes first
             self.items = chain(self.items, view.read(batches))
             return True
-        task = self._get_task()
+        task = self._task
         await asyncio.wait([task])
         self.check_open()  # left by another task meanwhile: what was read may not look complete
         self._fault_is_known = True

@@ -217,7 +217,7 @@ class Walk(TaskStream[Batch]):
         have; at the end with True, and returns when they have. Without this, asking for the next
         batch acknowledges the previous one. Without a state, this does nothing.
         """
-        self._get_task()
+        self.check_open()
         if self._writer is not None:
             self._writer.deliver = deliver
 
