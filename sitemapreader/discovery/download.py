@@ -290,7 +290,7 @@ async def _read_small(
 
 
 def record_answer(document: Document, response: Response) -> None:
-    """Record what answered for a document, in how many tries if its fetcher counts them."""
+    """Record what answered, in how many tries if the fetcher counts them."""
     document.final_url, document.http_status = response.url, response.status
     document.tries = getattr(response, "tries", 1)
 

@@ -160,8 +160,10 @@ def _given(value: str | SitemapEntry) -> SitemapEntry:
 
 def check_function(name: str, value: object, what: str) -> None:
     """Raise TypeError for what is no function of `what`, called without `await`."""
+    if value is None:  # nearly always; the look at its kind takes a while
+        return
     is_async = iscoroutinefunction(value) or iscoroutinefunction(getattr(value, "__call__", None))  # noqa: B004 (its kind)
-    if value is not None and (is_async or not callable(value)):
+    if is_async or not callable(value):
         raise TypeError(f"{name} must be a function of {what}, and no coroutine")
 
 

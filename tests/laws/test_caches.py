@@ -32,7 +32,7 @@ SHORT_KEYS = {
     "urls._parse": "only URLs of ordinary length, see `parse_url`",
     "readers.markup.write_opening": "names of elements that we look for",
     "readers.records.vocabulary._known_key": "URIs of up to 200 characters",
-    "walker.stream.view_records": "has no key",
+    "walker.stream.view_records": "one of a walk, one of a run",
     "state.database.read_script": "names of our files",
     "state.rows._hash_plain": "dates of up to 64 characters",
     "readers.xml.prolog._read_common": "heads of documents of up to 2,000 characters",
