@@ -8,14 +8,13 @@ The public `State` is a file's path, its rules, and queries of what the file hol
 
 from __future__ import annotations
 
-from contextlib import closing
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 import attrs
 
-from sitemapreader.state.database import connect_reader, wrap_errors
+from sitemapreader.state.database import open_reader
 from sitemapreader.state.rows import as_moment, read_clock
 from sitemapreader.state.schedule import PlannedDocument, plan_documents
 from sitemapreader.urls import url_key
@@ -229,12 +228,12 @@ class State:
         """
         if number < 1:
             raise ValueError("number must be a number of documents, at least 1")
-        with closing(connect_reader(self.path)) as db, wrap_errors(self.path):
+        with open_reader(self.path) as db:
             return plan_documents(db, number, self.clock() if now is None else now)
 
     def _read(self, make: Callable[..., T], sql: str, **values: object) -> Iterator[T]:
         """Yield the rows of a query as values."""
-        with closing(connect_reader(self.path)) as connection, wrap_errors(self.path):
+        with open_reader(self.path) as connection:
             cursor = connection.execute(sql, values)
             while rows := cursor.fetchmany(_ROWS):
                 yield from [make(*row) for row in rows]

@@ -14,7 +14,7 @@ import sqlite3
 import stat
 import threading
 import zlib
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from functools import cache, partial
 from importlib.resources import files
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
@@ -277,22 +277,20 @@ class StateFile:
             )
 
 
-def connect_reader(path: Path) -> Connection:
+@contextmanager
+def open_reader(path: Path) -> Iterator[Connection]:
     """Open a state file for reading only; a walk may be writing it meanwhile."""
     with wrap_errors(path):
         if not path.is_file():
             what = "this is not a file" if path.exists() else "no such file"
             raise StateError(path, f"{what}: a walk with `state` makes one")
         _refuse_foreign(path)
-        connection = sqlite3.connect(path, timeout=_WAIT_SECONDS, isolation_level=None)
-        try:
+        opened = sqlite3.connect(path, timeout=_WAIT_SECONDS, isolation_level=None)
+        with closing(opened) as connection:
             connection.execute("PRAGMA query_only = ON")
             if not _check(connection, path):
-                raise StateError(path, "nothing was written to it yet")  # noqa: TRY301
-        except BaseException:
-            connection.close()
-            raise
-        return connection
+                raise StateError(path, "nothing was written to it yet")
+            yield connection
 
 
 def _identify(path: Path) -> tuple[int, int] | None:

@@ -1,4 +1,4 @@
-"""Rows of a state file as values, and the hashes by which they are compared."""
+"""The rows of a document and of what it lists: as values, and their statements."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sitemapreader.state.database import DamageError
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from sitemapreader.models import UrlEntry
 
@@ -168,7 +168,47 @@ def load_document(db: sqlite3.Connection, run: Run, url: str) -> DocumentRow:
     )
 
 
-# -- entries of a document, and the hashes of a URL and of its record
+# -- entries of a document
+
+
+def find_records(
+    db: sqlite3.Connection, row: DocumentRow, keys: Sequence[bytes]
+) -> dict[bytes, dict[int, bytes | None]]:
+    """Return key of a known URL -> number of each document that lists it -> record.
+
+    The number is negative where the URL was deleted: only another record of it is new.
+    """
+    known: dict[bytes, dict[int, bytes | None]] = {}
+    own, marks = "iif(window = 2, -document, document)", ", ".join("?" * len(keys))
+    find = f"SELECT key, {own}, record FROM url WHERE site = ? AND key IN ({marks})"
+    for key, document, record in db.execute(find, (row.site, *keys)):
+        known.setdefault(key, {})[document] = record
+    return known
+
+
+def log_entries(
+    db: sqlite3.Connection, row: DocumentRow, stamp: int, *columns: bytes | str
+) -> None:
+    """Save entries until they are merged: see the table `log`."""
+    sql = (
+        "INSERT INTO log (site, document, run, keys, records, locs, marks)"
+        " VALUES (?, ?, ?, ?, ?, ?, CAST(? AS BLOB))"
+    )
+    db.execute(sql, (row.site, insert_document(db, row), stamp, *columns))
+
+
+def save_batch(db: sqlite3.Connection, row: DocumentRow, batch: bytes) -> None:
+    """Save packed URLs that were delivered, until the walk ends."""
+    db.execute("INSERT INTO batch VALUES (?, ?, ?)", (row.site, insert_document(db, row), batch))
+
+
+def load_batches(db: sqlite3.Connection, row: DocumentRow) -> frozenset[str]:
+    """Return the URLs of a document that were saved so."""
+    sql = "SELECT locs FROM batch WHERE site = ? AND document = ?"
+    return frozenset(loc for (b,) in db.execute(sql, (row.site, row.id)) for loc in unpack(b))
+
+
+# -- the hashes of a URL and of its record
 
 
 def pack(locs: Iterable[str]) -> bytes:

@@ -237,17 +237,14 @@ def _has_turns(db: sqlite3.Connection, site: int) -> bool:
 
 def find_unscheduled(db: sqlite3.Connection, names: Iterable[str], now: float) -> dict[str, bool]:
     """Return the sites of which nothing is ever due -> whether they were read before."""
-    sql = (
-        "SELECT id, ended IS NOT NULL"
+    unscheduled = (
+        "SELECT value, ended IS NOT NULL"
         " AND EXISTS (SELECT 1 FROM document WHERE site = site.id AND read_run > 0)"
-        " FROM site WHERE name = ?"
+        " FROM json_each(?) LEFT JOIN site ON name = value"
+        " WHERE NOT EXISTS (SELECT 1 FROM document WHERE site = site.id AND rate > 0)"
     )
-    found = {}
-    for name in names:
-        site, was_read = db.execute(sql, (name,)).fetchone() or (0, False)
-        if not _has_turns(db, site) and _find_rested(db, name, now) <= now:
-            found[name] = bool(was_read)
-    return found
+    found = db.execute(unscheduled, (json.dumps([*names]),)).fetchall()
+    return {name: bool(read) for name, read in found if _find_rested(db, name, now) <= now}
 
 
 # -- one walk

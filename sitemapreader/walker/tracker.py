@@ -1,4 +1,7 @@
-"""DocumentTracker: the state of one document before, during and after its visit."""
+"""DocumentTracker: what is decided about a document by what the state knows of it.
+
+Whether it is asked for, which of its entries were delivered before, and what its outcome says.
+"""
 
 from __future__ import annotations
 
@@ -24,12 +27,14 @@ from sitemapreader.outcomes import (
 from sitemapreader.state.law import has_pending, prove
 from sitemapreader.state.rows import (
     as_moment,
+    find_records,
     hash_record,
     hash_url,
-    insert_document,
+    load_batches,
     load_document,
+    log_entries,
     pack,
-    unpack,
+    save_batch,
     update_document,
 )
 from sitemapreader.state.schedule import Asking, is_ready
@@ -37,7 +42,7 @@ from sitemapreader.urls import folder_of, url_key
 from sitemapreader.walker.config import covers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from sitemapreader.outcomes import BodyDigest
     from sitemapreader.state.database import Connection
@@ -69,18 +74,15 @@ class DocumentTracker:
         self.row = row = load_document(db, run, url_key(job.entry.loc))
         self._has_lost = bool(row.id and run.has_pending and has_pending(db, run.site, row.id))
         """Its last readings lack URLs, which none has confirmed."""
-        sql = "SELECT locs FROM batch WHERE site = ? AND document = ?"
         is_begun = run.is_resumed and not run.saves
-        batches = db.execute(sql, (run.site, row.id)) if is_begun else ()
-        self._sent = frozenset(loc for (locs,) in batches for loc in unpack(locs))
+        self._sent = load_batches(db, row) if is_begun else frozenset[str]()
         """What the resumed walk has delivered of it, without `changes`."""
         self._writer = writer
         self._config = writer.config
         self._entry = job.entry
         self._scope = job.scope
         self._parent_read = job.parent.last_read if job.parent else None
-        is_child = job.parent is not None and job.entry.via is Via.INDEX
-        self._index = job.parent.key if is_child and job.parent else ""
+        self._index = job.parent.key if job.parent else ""
         self._is_doubtful = job.entry.via.is_guess and row.read_run is None
         self._asked_at = writer.clock()
         self._news = 0
@@ -248,7 +250,13 @@ class DocumentTracker:
             return Compared(entries, [], [], [], offered)
         keys = [hash_url(entry.loc) for entry in entries]
         records = [hash_record(entry) for entry in entries]
-        changes = await self._writer.file.ask(lambda db: self._find_changes(db, keys, records))
+        known: dict[bytes, dict[int, bytes | None]] = {}
+        if not self._writer.run.is_new:
+            known = await self._writer.file.ask(lambda db: find_records(db, self.row, keys))
+        changes = [
+            _compare(known.get(key, {}), self.row.id or 0, record)
+            for key, record in zip(keys, records, strict=True)
+        ]
         # What a record says of itself happened since some day; this, since the last walk. What it
         # says was deleted is told at the end of the walk.
         listed = [entry.change is not Change.UNLISTED for entry in entries]
@@ -270,7 +278,7 @@ class DocumentTracker:
         self._withheld |= is_withheld
         if not self._config.changes:
             batch = pack(entry.loc for entry in sent)
-            await self._writer.commit_on_ack(lambda db: self._save_batch(db, batch))
+            await self._writer.commit_on_ack(lambda db: save_batch(db, self.row, batch))
             return
         marks = ["S" if entry.news else "s" for entry in entries]
         for n, entry in enumerate(entries):
@@ -287,7 +295,8 @@ class DocumentTracker:
                     marks[n] = mark.upper() if entry.news else mark
         locs = pack(entry.loc for entry in entries)
         columns = b"".join(compared.keys), b"".join(compared.records), locs, "".join(marks)
-        await self._writer.commit_on_ack(lambda db: self._log(db, *columns))
+        stamp = self._writer.run.stamp
+        await self._writer.commit_on_ack(lambda db: log_entries(db, self.row, stamp, *columns))
 
     # -- after the visit
 
@@ -318,41 +327,6 @@ class DocumentTracker:
             }
         await self._writer.commit_on_ack(lambda db: self._save_outcome(db, document, read))
 
-    # -- statements
-
-    def _find_changes(
-        self, db: Connection, keys: Sequence[bytes], records: Sequence[bytes]
-    ) -> list[Change | None]:
-        """Return the change of each entry."""
-        run = self._writer.run
-        if run.is_new:
-            return [Change.NEW] * len(keys)
-        known: dict[bytes, dict[int, bytes | None]] = {}
-        marks = ", ".join("?" * len(keys))
-        # What was deleted has a negative number: only another record of it is new.
-        own = "iif(window = 2, -document, document)"
-        find = f"SELECT key, {own}, record FROM url WHERE site = ? AND key IN ({marks})"
-        for key, document, record in db.execute(find, (run.site, *keys)):
-            known.setdefault(key, {})[document] = record
-        return [
-            _compare(known.get(key, {}), self.row.id or 0, record)
-            for key, record in zip(keys, records, strict=True)
-        ]
-
-    def _log(self, db: Connection, *columns: bytes | str) -> None:
-        """Save entries: see the table `log`."""
-        run = self._writer.run
-        sql = (
-            "INSERT INTO log (site, document, run, keys, records, locs, marks)"
-            " VALUES (?, ?, ?, ?, ?, ?, CAST(? AS BLOB))"
-        )
-        db.execute(sql, (run.site, insert_document(db, self.row), run.stamp, *columns))
-
-    def _save_batch(self, db: Connection, batch: bytes) -> None:
-        """Save what was delivered, until its document ends, or the walk."""
-        row = self._writer.run.site, insert_document(db, self.row), batch
-        db.execute("INSERT INTO batch VALUES (?, ?, ?)", row)
-
     def _save_outcome(self, db: Connection, document: Document, read: dict[str, Any]) -> None:
         """Save how the document ended, and the columns that a request for it gave."""
         status, row, run = document.status, self.row, self._writer.run
@@ -379,8 +353,6 @@ class DocumentTracker:
                 "children": document.children,
                 "child_list": json.dumps(children) if children else None,
             }
-            if not self._config.unique:
-                db.execute("DELETE FROM batch WHERE site = ? AND document = ?", (run.site, row.id))
         update_document(db, row, found)
 
 
