@@ -48,7 +48,7 @@ def test_each_option_of_the_table_is_one() -> None:
 
 
 def test_quiet_names_what_ends_the_program(tmp_path: Path) -> None:
-    """With -q too, one line says why nothing was done."""
+    """With -q too, it is said why nothing was done."""
     place, state = tmp_path / "none" / "urls.txt", tmp_path / "site.db"
     assert run(SITE, "-q", "--state", str(state)).returncode == 0
     with sqlite3.connect(state, isolation_level=None) as other:
@@ -56,10 +56,10 @@ def test_quiet_names_what_ends_the_program(tmp_path: Path) -> None:
         locked = run(SITE, "-q", "--state", str(state))
     other.close()
     unwritten = run(SITE, "-q", "-o", str(place))
-    assert (locked.returncode, unwritten.returncode) == (6, 1)
+    assert (locked.returncode, unwritten.returncode) == (6, 2)
     assert str(state) in locked.stderr
-    assert unwritten.stderr.startswith(f"sitemapreader: cannot write to {place}: ")
-    assert [done.stderr.count("\n") for done in (locked, unwritten)] == [1, 1]
+    assert unwritten.stderr.endswith(f"there is no folder {place.parent}: make it first\n")
+    assert [done.stderr.count("\n") for done in (locked, unwritten)] == [1, 2]
     assert locked.stdout + unwritten.stdout == ""
 
 
