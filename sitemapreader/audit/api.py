@@ -42,12 +42,13 @@ from sitemapreader.outcomes import Status
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from sitemapreader.fetch import Fetcher
     from sitemapreader.issues import Severity
     from sitemapreader.many.sources import SiteTask
+    from sitemapreader.pages import PageVisit
     from sitemapreader.report import Report
     from sitemapreader.walker.config import WalkArguments
 
@@ -187,6 +188,7 @@ async def audit(
     pages: int | Literal["all"] | None = None,
     was: Known | None = None,
     since_audit: str | os.PathLike[str] | None = None,
+    on_page: Callable[[PageVisit], object] | None = None,
     **arguments: Unpack[WalkArguments],
 ) -> Audit:
     """Judge the sitemaps of a site by rules; needs the extra `audit`.
@@ -221,6 +223,7 @@ async def audit(
         since_audit: the database of an earlier audit with `pages`: a page whose text is the same,
             and whose lastmod is newer, has a false date. In a folder, an audit with `database`
             keeps the texts.
+        on_page: called with each page that a server was asked for.
         arguments: arguments of `walk`, without those that leave out URLs.
 
     Raises:
@@ -231,6 +234,8 @@ async def audit(
         raise TypeError(f"{', '.join(hiding)}: an audit judges all URLs, so leave this out")
     if not (pages in (None, "all") or (isinstance(pages, int) and pages >= 0)):
         raise AuditInputError(f'pages must be a number of pages or "all", not {pages!r}')
+    if was is not None and pages == 0:
+        raise AuditInputError("`was` is to be visited, and `pages` is 0: give another number")
     begin, begun = monotonic(), datetime.now(UTC)
     plan = plan_rules(rules, select, ignore, severities or {}, figures)
     found = find_source(source, base_url, is_sitemap=is_sitemap)
@@ -244,7 +249,7 @@ async def audit(
             await store.run_in_thread(store.load_earlier)
             before = None if baseline is None else read_baseline(baseline, store)
             has_text = database is not None or since_audit is not None
-            visits = SiteVisits(store, figures, pages, was is not None, has_text)
+            visits = SiteVisits(store, figures, pages, was is not None, has_text, on_page)
             values = figures.make_parameters(begun)
             run = AuditRun(store, plan, figures, values, visits, found, old)
             if was is not None and old is None:

@@ -26,7 +26,7 @@ from sitemapreader.readers import read
 from sitemapreader.urls import origin_of, url_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from sitemapreader.audit.models import AuditOptions
     from sitemapreader.fetch import Fetcher
@@ -117,6 +117,7 @@ class SiteVisits:
     """Whether the old URLs are visited as well, all or as many."""
     _has_text: bool
     """Whether the texts of a folder's files are to be compared."""
+    _on_page: Callable[[PageVisit], object] | None = None
     missing: dict[Need, str] = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -124,8 +125,6 @@ class SiteVisits:
             Need.PAGES: "no page was visited: give a number of them with `pages`, such as 400",
             Need.WAS: "there are no old URLs: give the old sitemap with `was`",
         }
-        if self._has_old and self._pages == 0:
-            self.missing[Need.WAS] = "no old URL was visited: give another number with `pages`"
 
     async def visit(
         self,
@@ -211,6 +210,8 @@ class SiteVisits:
                     self._insert_probe(folder, visit)
                 else:
                     visited.append(visit)
+                    if self._on_page is not None:
+                        self._on_page(visit)
                 if len(visited) >= _ROWS_AT_ONCE:
                     self._insert(visited)
                     visited.clear()

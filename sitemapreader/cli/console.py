@@ -168,6 +168,8 @@ async def _draw_progress(console: Console, summary: RunSummary) -> None:
         ]
         if summary.is_for_many:
             parts.insert(0, f"sources done: {summary.done:,}")
+        if summary.pages:
+            parts.insert(0, f"pages visited: {summary.pages:,}")
         line = ", ".join(parts)
         width = _find_width() - 1
         console.draw(line if len(line) <= width else line[: line.rfind(",", 0, width)])
@@ -197,6 +199,8 @@ class RunSummary:
     """Noun for what `printed` counts, in the plural."""
     is_for_many: bool = False
     printed: int = 0
+    pages: int = 0
+    """Visited ones of an audit."""
     unknown: int = 0
     """Lines of a list that are not a source."""
     repeated: int = 0

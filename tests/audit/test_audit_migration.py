@@ -170,19 +170,18 @@ async def test_a_sample_of_old_urls_gives_rates() -> None:
 async def test_old_urls_of_several_folders() -> None:
     """Those that lead to the start page are told, not excused as a consent page.
 
-    With `pages=0` none is asked for, and the report says what to give.
+    Without `was` the report says what to give; `pages=0` would ask for none, and is refused.
     """
     old = [f"{folder}/{number}" for folder in "ab" for number in range(4)]
     answers: dict[str, Any] = {"": page(), **dict.fromkeys(old, answer(302, Location="/"))}
     async with serve_pages(**answers) as server:
         publish(server, "")
         urls = [server.base + path for path in old]
-        for given, reason in (
-            ({"was": urls}, "no old URL was visited: give another number with `pages`"),
-            ({}, "there are no old URLs: give the old sitemap with `was`"),
-        ):
-            with await judge(server.base, 0, select=WAS, **given) as result:
-                assert {each.reason for each in result.facts.not_run} == {reason}
+        with await judge(server.base, 0, select=WAS) as result:
+            reason = "there are no old URLs: give the old sitemap with `was`"
+            assert {each.reason for each in result.facts.not_run} == {reason}
+        with pytest.raises(ValueError, match="`pages` is 0: give another number"):
+            await judge(server.base, 0, select=WAS, was=urls)
         assert "/a/1" not in server.times
         with await judge(server.base, None, was=urls, select=WAS) as result:
             assert finding_of(result, "was-to-start").count == 8

@@ -309,7 +309,8 @@ RANKED = {
     "fewer errors beside many warnings": ("many-warnings", "warning", 5_000, ""),
     "few errors": ("few-errors", "error", 90, ""),
     "few warnings": ("few-warnings", "warning", 66, ""),
-    "notes at last": ("many-notes", "info", 20_000, ""),
+    "notes at last, those of pages first": ("few-slow-pages", "info", 66, ""),
+    "advice": ("many-notes", "info", 20_000, ""),
     "what is about us": ("host-mapped", "info", 90_000, ""),
     "a fault that has a cause": ("", "error", 500, "many-errors"),
 }
@@ -322,6 +323,7 @@ def test_begin_with_what_touches_most() -> None:
         for code, word, urls, cause in RANKED.values()
     ]
     findings[-2]["rule"]["category"] = Category.READING
+    findings[-4]["rule"]["unit"] = "pages"
     ranked = figures.rank_findings(findings[::-1])
     assert [each.rule.code for each in ranked] == [code for code, *_ in RANKED.values() if code]
 

@@ -120,10 +120,11 @@ def test_progress_at_a_terminal(columns: int) -> None:
 
 
 def test_progress_of_an_audit() -> None:
-    """It counts the URLs and bytes that were read, as that of a walk does."""
-    with serving(answer_slowly) as (url,), sitting_at("audit", url) as (terminal, process):
-        shown = r"[1-9]00 URLs, .*, [1-9][\d.]* KiB"
-        assert re.search(shown, terminal.watch(until=shown))
+    """It counts the URLs and bytes that were read, as that of a walk does, and then the pages."""
+    words = ("audit", "--pages", "40")
+    with serving(answer_slowly) as (url,), sitting_at(*words, url) as (terminal, process):
+        for shown in (r"[1-9]00 URLs, .*, [1-9][\d.]* KiB", r"pages visited: [1-9]\d*, 1,000 URLs"):
+            assert re.search(shown, terminal.watch(until=shown))
         assert process.stdout is not None
         process.stdout.read()
         assert process.wait(60) == 0

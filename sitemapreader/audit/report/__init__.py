@@ -135,14 +135,14 @@ _WEIGHTS = {"error": 20, "warning": 1}
 def rank_findings(findings: Iterable[Row]) -> list[Row]:
     """Return what to begin with first: severity times the URLs that it touches.
 
-    What has a cause among the findings is mended with that; what was not read, or asked for
-    elsewhere, is at most a note of ours, and comes last.
+    What has a cause among the findings is mended with that. Notes come last: those about pages,
+    which visitors feel, before advice; what was not read, or asked for elsewhere, behind all.
     """
 
     def urgency(finding: Row) -> tuple[Any, ...]:
         weight = _WEIGHTS.get(finding.severity, 0)
         is_about_us = not weight and finding.rule.category == Category.READING
-        is_first = finding.rule.code == FOREMOST
+        is_first = finding.rule.code == FOREMOST or (not weight and finding.rule.unit in _TALLIES)
         return (not weight, is_about_us, not is_first, -(weight or 1) * finding.urls)
 
     return sorted((each for each in findings if not each.cause), key=urgency)

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from sitemapreader.audit import Audit
     from sitemapreader.cli.options import Option
     from sitemapreader.outcomes import Document
+    from sitemapreader.pages import PageVisit
 
 
 # -- the settings of a project
@@ -187,6 +188,7 @@ class _AuditCommand:
         self._passed: dict[str, Any] = {
             **make_keywords(arguments),
             "on_document": self._count_document,
+            "on_page": self._count_page,
             "severities": tables["severity"],
             "figures": AuditOptions(
                 **tables["figures"] | {name: each for name, each in figures.items() if each}
@@ -275,6 +277,9 @@ class _AuditCommand:
             return NO_URL
         is_broken = any(each.is_error for each in result.facts.not_run)
         return ALL_READ if result.facts.complete and not is_broken else PARTIAL
+
+    def _count_page(self, _: PageVisit) -> None:
+        self._summary.pages += 1
 
     def _count_document(self, document: Document) -> None:
         self._summary.statuses[document.status] += 1
