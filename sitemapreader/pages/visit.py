@@ -169,6 +169,8 @@ class _Visits:
         self._until = asyncio.get_running_loop().time() + seconds
         self._first: dict[str, PageVisit] = {}
         self._again: deque[str] = deque()
+        self._answered: dict[str, float] = {}
+        """Origin -> when it last answered."""
 
     def take(self) -> str | None:
         """Return a URL to ask a second time."""
@@ -193,7 +195,7 @@ class _Visits:
         return visit
 
     async def _ask(self, url: str, *, is_again: bool) -> PageVisit:
-        breaker = self._breaker
+        breaker, begun = self._breaker, asyncio.get_running_loop().time()
         try:
             await self._rules.check(url)
             await self._wait_for_host(url)
@@ -207,13 +209,16 @@ class _Visits:
             async with opening as response:
                 visit = await self._read(url, response)
         except FetchError as error:
-            # what has failed may fail again, one after the other: that is no failure of the host
-            if not (is_again and (error.http_status or 0) >= 500):
+            # What has failed may fail again, one after the other, and what answered meanwhile shows
+            # that its host lives: a third of all pages may fail, and none of that is the host's.
+            is_of_page = is_again or self._answered.get(origin_of(url), 0.0) > begun
+            if not (is_of_page and (error.http_status or 0) >= 500):
                 breaker.note_error(url, error)
             return _visit_of_error(url, error)
         finally:
             breaker.end_trial(url)
         breaker.note_answer(url)
+        self._answered[origin_of(url)] = asyncio.get_running_loop().time()
         return visit
 
     async def _wait_for_host(self, url: str) -> None:
