@@ -385,17 +385,17 @@ class BodyDigest:
 
 
 class BodyHasher:
-    """A running hash of a body, over the bytes as they came over the wire."""
+    """A running hash of a body, over its bytes without their compression."""
 
     def __init__(self) -> None:
-        self._size = 0
+        self.size = 0
         self._hash = blake2b(digest_size=16)
 
     def add(self, chunk: bytes) -> None:
         """Hash more bytes."""
-        self._size += len(chunk)
+        self.size += len(chunk)
         self._hash.update(chunk)
 
     def snapshot(self) -> BodyDigest:
         """Return the digest of all bytes so far."""
-        return BodyDigest(self._size, self._hash.digest())
+        return BodyDigest(self.size, self._hash.digest())

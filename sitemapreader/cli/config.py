@@ -194,8 +194,9 @@ def find_output_format(arguments: argparse.Namespace, formats: Sequence[str] = _
     if chosen:
         return chosen
     if form not in formats and suffix in _KNOWN_SUFFIXES:
+        fit = [each for each in formats[1:] if each != "atom" or arguments.changes]
         raise UsageError(
-            f"-o: .{suffix} cannot be written: end the name with .{', .'.join(formats[1:])} "
+            f"-o: .{suffix} cannot be written: end the name with .{', .'.join(fit)} "
             "or .txt, or choose a format with --format"
         )
     return form if form in formats else formats[0]

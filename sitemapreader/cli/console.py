@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Collection, Iterator
 
     from sitemapreader.many.run import SiteWalk
+    from sitemapreader.models import Change
 
 
 class Console:
@@ -201,6 +202,8 @@ class RunSummary:
     printed: int = 0
     pages: int = 0
     """Visited ones of an audit."""
+    told: Counter[Change] = attrs.field(factory=Counter)
+    """How many of these are unlisted, and how many gone."""
     unknown: int = 0
     """Lines of a list that are not a source."""
     repeated: int = 0
@@ -324,6 +327,7 @@ class RunSummary:
         sampled = self.sums["sampled_from"]
         line = f"{self.printed:,} of {sampled:,}" if sampled else f"{self.printed}"
         line += f" {self.what if self.printed != 1 else self.what.removesuffix('s')}"
+        line += f" ({_count_each(self.told)})" if self.told else ""
         if self.done > 1:
             line += f" from {self.done} sources"
             line += f", {self._failed} of which failed" if self._failed else ""

@@ -245,7 +245,8 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                 choices=names,
             )
             for commands, names in (
-                (_ENTRIES, (*FORMATS, *FILE_FORMATS)),
+                ("urls", (*FORMATS, *FILE_FORMATS)),
+                ("read newest", (*FORMATS, "xlsx")),
                 ("discover", LIST_FORMATS),
                 ("tree", TREE_FORMATS),
             )

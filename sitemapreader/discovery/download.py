@@ -8,7 +8,7 @@ from __future__ import annotations
 import tempfile
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar, Unpack
+from typing import IO, TYPE_CHECKING, TypeVar, Unpack
 from zlib import crc32
 
 import attrs
@@ -167,13 +167,11 @@ async def _skip(
 async def read_events(
     chunks: AsyncGenerator[bytes, None],
     reader: SitemapReader,
-    on_chunk: Callable[[bytes], object],
     loop_share: LoopShare,
 ) -> AsyncGenerator[Events, None]:
     """Feed a body to a reader, and yield its events in batches, by columns if it can."""
     enough = 1  # the first event is yielded at once; the batches grow from there
     async for chunk in chunks:
-        on_chunk(chunk)
         async with loop_share.reader_lock:
             parts: list[Events] = []
             begin, size = reader.stats.inflated_bytes, 0
@@ -319,30 +317,55 @@ class PriorVersion:
     body: BodyDigest | None = None
 
 
+async def _is_known(
+    context: WalkContext,
+    chunks: AsyncGenerator[bytes, None],
+    known: BodyDigest,
+    headers: Mapping[str, str],
+    buffer: IO[bytes],
+) -> bool:
+    """Buffer a body until it differs from the known one; return whether it is that."""
+    # Decompressed: a server that compresses each answer may give it another date, or other blocks.
+    decompressor = Decompressor(context.limits, [], codings=read_codings(headers))
+    declared, hasher = headers.get("content-length", ""), BodyHasher()
+    has_other_size = declared.isdecimal() and int(declared) != known.size
+    try:
+        async for chunk in chunks:
+            buffer.write(chunk)
+            for piece in decompressor.feed(chunk):
+                hasher.add(piece)
+                if hasher.size > known.size:
+                    return False
+                await context.loop_share.yield_if_due()
+            if has_other_size and not decompressor.is_compressed:
+                return False
+        for piece in decompressor.close():
+            hasher.add(piece)
+    except DecompressionError:  # the known one had none
+        return False
+    return hasher.snapshot() == known
+
+
 @asynccontextmanager
 async def open_changed(
-    chunks: AsyncGenerator[bytes, None], known: BodyDigest, headers: Mapping[str, str]
+    context: WalkContext,
+    chunks: AsyncGenerator[bytes, None],
+    known: BodyDigest,
+    headers: Mapping[str, str],
+    document: Document,
 ) -> AsyncIterator[AsyncGenerator[bytes, None] | None]:
     """Give a body from its first byte; `None` if it is the one that is known.
 
     Until that is certain, it is buffered: hardly more bytes than the known one has.
     """
-    declared = headers.get("content-length", "")
-    if declared.isdecimal() and int(declared) != known.size:
-        yield chunks
-        return
-    size, hasher, fault = 0, BodyHasher(), None
+    is_same, fault = False, None
     with tempfile.SpooledTemporaryFile(max_size=_MEMORY_BYTES) as buffer:
         try:
-            async for chunk in chunks:
-                buffer.write(chunk)
-                hasher.add(chunk)
-                size += len(chunk)
-                if size > known.size:
-                    break
+            is_same = await _is_known(context, chunks, known, headers, buffer)
         except FetchError as error:  # raised again, after what arrived before it
             fault = error
-        if fault is None and hasher.snapshot() == known:
+        if is_same:
+            document.bytes_raw = buffer.tell()
             yield None
             return
 

@@ -38,7 +38,7 @@ from sitemapreader.readers.xml.prolog import PROLOG_BYTES, NotXmlError, read_pro
 from sitemapreader.urls import begins_as_url
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from sitemapreader.rows import Events
 
@@ -109,6 +109,8 @@ class SitemapReader:
         """Whether a limit or a refusal has ended the reading; further bytes are ignored."""
         self.beyond_repair = b""
         """A feed without a readable entry, in UTF-8, of which the end waits for `salvage`."""
+        self.on_block: Callable[[bytes], object] = bytes
+        """Called with each block of the document, decompressed."""
         self._answer = FeedparserAnswer()
         self.limits = limits or _DEFAULT_LIMITS
         self._charset = charset
@@ -200,6 +202,7 @@ class SitemapReader:
         if self._decompressor is None:
             is_usual = not cut and self._charset in (None, "utf-8") and not self._extra_formats
             if is_usual and (whole := read_whole(self._unread, self.stats, self.limits)):
+                self.on_block(self._unread)
                 self._whole_format, events = whole
                 self.finished = True
                 yield events
@@ -248,6 +251,7 @@ class SitemapReader:
 
     def _read_block(self, block: bytes, *, final: bool) -> Iterator[Events]:
         self.stats.inflated_bytes += len(block)
+        self.on_block(block)
         events = self._drain_notes()
         if self.stats.inflated_bytes > PROTOCOL_MAX_BYTES:
             self.stats.add_issue_once(events, IssueCode.OVER_PROTOCOL_LIMIT)

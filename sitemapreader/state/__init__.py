@@ -49,7 +49,7 @@ class SiteState:
         walked: when the last walk began.
         finished: when it ended; `None` if it was interrupted and can be resumed.
         complete: whether it read everything.
-        unlisted: how many URLs became unlisted in its last walk; `None` without `changes`.
+        unlisted: how many URLs are known to be so; `None` if the last walk had no `changes`.
         waiting: how many may become so: they wait for a second day, or for a document that cannot
             be read; `None` without `changes`.
         left: how many URLs are known that have left a window, such as a feed.
@@ -182,7 +182,8 @@ class State:
                 " (SELECT count(*) FROM document WHERE document.site = site.id),"
                 " (SELECT ifnull(sum(entries), 0) FROM document"
                 "  WHERE document.site = site.id AND is_saved),"
-                " began, ended, ifnull(complete, 0), unlisted, waiting,"
+                " began, ended, ifnull(complete, 0), iif(unlisted IS NULL, NULL,"
+                "  (SELECT count(*) FROM page WHERE page.site = site.id)), waiting,"
                 " (SELECT count(*) FROM url WHERE url.site = site.id AND window"
                 "  AND lost_run IS NOT NULL)"
                 " FROM site ORDER BY name",

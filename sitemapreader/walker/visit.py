@@ -160,11 +160,13 @@ class Visit:
                 if prior.body is None or prior.final_url != response.url:
                     await self._read(response, chunks)
                     return True
-                async with open_changed(chunks, prior.body, response.headers) as body:
+                opened = open_changed(
+                    self._context, chunks, prior.body, response.headers, self.document
+                )
+                async with opened as body:
                     if body is not None:
                         await self._read(response, body)
                     else:
-                        self.document.bytes_raw = prior.body.size
                         await self._take_over(Status.UNCHANGED, SAME_BODY)
         return True
 
@@ -232,7 +234,8 @@ class Visit:
             extra_formats=await self._choose_extra_formats(),
         )
         reader.stats.keeps_deleted = self._walk.config.changes
-        stream = read_events(chunks, reader, self._record_chunk, self._context.loop_share)
+        reader.on_block = self._hasher.add
+        stream = read_events(chunks, reader, self._context.loop_share)
         async with aclosing(stream):
             async for events in stream:
                 self._record_sizes(reader)
@@ -249,10 +252,6 @@ class Visit:
             await asyncio.to_thread(load_suffixes)
         return formats
 
-    def _record_chunk(self, chunk: bytes) -> None:
-        if self._tracker is not None or self.document.format in (None, Format.INDEX):
-            self._hasher.add(chunk)
-
     def _record_sizes(self, reader: SitemapReader) -> None:
         self.document.bytes_raw = reader.stats.raw_bytes
         self.document.bytes_inflated = reader.stats.inflated_bytes
@@ -268,6 +267,8 @@ class Visit:
             if self._held:
                 events, self._held = [*self._held, *events], []
             await self._accept_format(kind)
+            if self._tracker is None and kind is not Format.INDEX:
+                self._reader.on_block = bytes  # nobody asks for their hash
             if not self._walk.config.reads:
                 self._outcome = Status.SKIPPED, NOT_READ
                 return False

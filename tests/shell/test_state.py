@@ -69,6 +69,23 @@ def test_changes_and_what_is_unlisted(site: Path) -> None:
     assert "0 URLs unlisted, 1 waiting" in run(site, "state", "site.db").lines[1]
 
 
+def test_what_is_unlisted_is_counted(site: Path) -> None:
+    """The summary says which of the URLs are unlisted; `state` how many it knows, later as well."""
+    words = ["site", "--state", "site.db", "--changes", "--unlisted", "--format", "jsonl"]
+    run(site, *words)
+    publish(site, "2")
+    run(site, *words)
+    with closing(sqlite3.connect(site.parent / "site.db")) as db, db:
+        # as if it was missed long ago, and all was read on two days since
+        db.execute("UPDATE url SET lost_run = 1 WHERE lost_run > 0")
+        db.execute("UPDATE document SET proven_run = 1")
+        db.execute("UPDATE site SET proven_run = 1")
+    assert "1 URL (1 unlisted); documents" in run(site, *words).said
+    assert "0 URLs; documents" in run(site, *words).said
+    assert run(site, "state", "site.db", "--unlisted").lines == ["https://example.org/1"]
+    assert "complete, 1 URLs unlisted" in run(site, "state", "site.db").lines[1]
+
+
 def test_a_run_that_did_not_compare(site: Path) -> None:
     """Without --changes nothing is known of what is unlisted, and that is said."""
     run(site, "site", "--state", "site.db")

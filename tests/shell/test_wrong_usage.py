@@ -106,7 +106,12 @@ WRONG = [
     ("site -o c.atom --changes --state s.db --fields loc,title", "leave it out for atom"),
     ("site -o c.atom --changes --state s.db --count-by folder", "prints a table"),
     # files
-    ("site -o urls.json", "end the name with .jsonl, .csv"),
+    ("site -o urls.json", "end the name with .jsonl, .csv, .tsv, .parquet, .xlsx or .txt"),
+    ("newest site -o n.json", "end the name with .jsonl, .csv, .tsv, .parquet, .xlsx or .txt"),
+    (
+        "newest site --format atom",
+        "unknown value 'atom': choose from urls, jsonl, csv, tsv, parquet, xlsx",
+    ),
     ("site -o urls.csv.zst", "-o: .zst cannot be written"),
     ("tree site -o tree.ndjson", "-o: .ndjson cannot be written"),
     ("discover site -o a.csv", "-o: .csv cannot be written: end the name with .jsonl or .txt"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -116,6 +117,31 @@ async def test_another_body_is_read_whole(
         plain = await walk_all(pages, None, sitemaps=[TOP])
         assert walked.locs == plain.locs != []
         assert walked.outcome(TOP) == ("complete", "")
+
+
+@pytest.mark.parametrize("stamps", [(1, 2), (1, 1)])
+async def test_a_body_that_is_compressed_anew_is_the_same(
+    db: Path, stamps: tuple[int, int]
+) -> None:
+    """Bytes are compared decompressed: a server may compress each answer with another date."""
+    for stamp, numbers, came in zip((*stamps, 3), ((1, 2), (1, 2), (1, 3)), (2, 0, 2), strict=True):
+        packed = gzip.compress(page(*numbers), mtime=stamp)
+        walked = await come({TOP: StoredResponse(TOP, packed)}, db)
+        assert len(walked.locs) == came
+        assert walked.outcome(TOP) == (("complete", "") if came else ("unchanged", "same-body"))
+        assert walked.document(TOP).bytes_raw == len(packed)
+
+
+async def test_a_body_that_cannot_be_unpacked_is_no_known_one(db: Path) -> None:
+    """A damaged body is read as far as it goes, and the sound one that comes back is whole."""
+    sound = gzip.compress(page(1, 2))
+    for body, how in (
+        (sound, "complete"),
+        (sound[:-12] + bytes(12), "partial"),
+        (sound, "complete"),
+    ):
+        walked = await come({TOP: StoredResponse(TOP, body)}, db)
+        assert walked.outcome(TOP)[0] == how
 
 
 async def test_a_child_whose_lastmod_stands_is_not_fetched(db: Path) -> None:

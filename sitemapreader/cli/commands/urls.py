@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING
@@ -21,6 +22,7 @@ from sitemapreader.cli.process import (
 from sitemapreader.cli.run import SourceRun, find_rooted
 from sitemapreader.many.run import SiteRun, open_report
 from sitemapreader.many.sources import FileFetcher, SiteTask
+from sitemapreader.models import Change
 from sitemapreader.output import write_file
 from sitemapreader.output.counts import UrlCounts
 from sitemapreader.rows import Rows, SiteRows, get_column, select_rows
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
     import argparse
 
     from sitemapreader.many.run import SiteWalk
+
+_LOST = (Change.UNLISTED, Change.GONE)
 
 
 def run_urls(arguments: argparse.Namespace) -> int:
@@ -155,6 +159,9 @@ class _UrlPrinter:
             several = SiteRows([(site, rows)]) if self._summary.is_for_many else rows
             await write_to(self._output, partial(self._output.write, several))
         self._summary.printed += len(rows)
+        if self._run.arguments.changes:
+            changes = get_column(rows, "change")
+            self._summary.told += Counter(each for each in changes if each in _LOST)
         if self._summary.printed == self._limit:
             self._summary.limit_reached = True
             if self._run.arguments.state is None:  # else the walks end, and the state has all
