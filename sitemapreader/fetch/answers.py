@@ -139,21 +139,17 @@ class HttpResponse:
 
     async def _next_piece(self) -> bytes:
         """Return the next bytes, b"" at the end; a failure comes after all that arrived."""
-        if self._failure is not None:
-            raise self._failure
-        piece = self._answer.take_buffered()  # a small body is there with its headers
-        if piece:
-            return self._measure(piece)
-        try:
+        while not (piece := self._answer.take_buffered()):  # a small body is there with its headers
+            if self._failure is not None:
+                raise self._failure
             reading = self._answer.read_piece()
             if self._answer.is_complete():
                 return await reading
-            piece = await self._clock.wait(reading, self._options.idle_seconds, self._time_out)
-        except FetchError as error:
-            self._failure = error
-            piece = self._answer.take_buffered()
-            if not piece:
-                raise
+            try:
+                seconds = self._options.idle_seconds
+                return self._measure(await self._clock.wait(reading, seconds, self._time_out))
+            except FetchError as error:
+                self._failure = error
         return self._measure(piece)
 
     def _time_out(self, _: str) -> FetchError:
@@ -163,7 +159,7 @@ class HttpResponse:
         """Count the bytes and cut them at the limit; the next call raises what is wrong."""
         self._received += len(piece)
         if len(piece) > self._left:
-            self._failure = self._make_failure(IssueCode.TOO_LARGE)
+            self._failure = self._failure or self._make_failure(IssueCode.TOO_LARGE)
             piece = piece[: self._left]
             if not piece:
                 raise self._failure

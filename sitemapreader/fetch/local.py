@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from email.utils import formatdate
 from functools import partial
 from itertools import islice
@@ -142,21 +142,15 @@ class FolderFetcher:
         # Names with "sitemap" first, then fewer folders first
         lists.sort(key=lambda path: ("sitemap" not in path.name.lower(), len(path.parts), path))
         for path in (self.folder / "robots.txt", *lists[:_MAX_READ]):
-            found = _FIRST_URL.search(self._read_start(path))
-            if found and (origin := origin_of((found[1] or found[2]).decode("utf-8", "replace"))):
-                return origin
+            with suppress(OSError):
+                if path.is_file() and self._holds(path):
+                    with path.open("rb") as file:
+                        start = decode_start(file.read(ROBOTS_MAX_BYTES), (), ROBOTS_MAX_BYTES)
+                    found = _FIRST_URL.search(start)
+                    url = (found[1] or found[2]).decode("utf-8", "replace") if found else ""
+                    if origin := origin_of(url):
+                        return origin
         return FALLBACK_BASE_URL
-
-    def _read_start(self, path: Path) -> bytes:
-        """Return the first bytes of a file, decompressed; b"" if they cannot be read."""
-        try:
-            if not path.is_file() or not self._holds(path):
-                return b""
-            with path.open("rb") as file:
-                start = file.read(ROBOTS_MAX_BYTES)
-        except OSError:
-            return b""
-        return decode_start(start, (), ROBOTS_MAX_BYTES)
 
 
 def _check_base(url: str) -> str:

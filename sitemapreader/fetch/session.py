@@ -164,19 +164,9 @@ class Answer(aiohttp.ClientResponse):
 
     def take_buffered(self) -> bytes:
         """Return what has arrived and was not read, also after a failure."""
-        content = self.content
-        fault, rest = content.exception(), bytearray()
-        if fault is None:
-            return content.read_nowait()
-        # aiohttp raises the failure before it gives what is buffered, so it is removed meanwhile;
-        # reading may bring it back. None is its initial value, which the annotation leaves out.
-        while True:
-            content.set_exception(None)  # type: ignore[arg-type]
-            if not (piece := content.read_nowait()):
-                break
-            rest += piece
-        content.set_exception(fault)
-        return bytes(rest)
+        if self.content.exception() is None:
+            return self.content.read_nowait()
+        return self.content._read_nowait(-1)  # noqa: SLF001 (the other would raise the failure)
 
 
 _KEPT_SECONDS = 60
