@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 
 import aiohttp
 import attrs
-from yarl import URL
 
 from sitemapreader import (
     FetchError,
@@ -30,7 +29,7 @@ from sitemapreader import (
     walk,
 )
 from sitemapreader.fetch import read_body
-from sitemapreader.urls import url_key
+from sitemapreader.urls import origin_of, url_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,6 +50,7 @@ WORDS = {
     429: "wait an hour, and run it again: these URLs come again",
 }
 """What a status of the service means, or what to do about it."""
+_PUT = "put a file there that holds the key and nothing else, and run it again"
 _AGAIN = "run it again later: these URLs come again"
 _KEY = re.compile(r"[A-Za-z0-9-]{8,128}")
 _MAX_KEY_FILE_BYTES = 4_096
@@ -90,15 +90,15 @@ class Submission:
     _dry_run: Callable[[list[str]], object] | None
     counts: Counter[str] = attrs.field(factory=Counter)
     requests: Counter[int] = attrs.field(factory=Counter)
-    _waiting: dict[URL, list[tuple[str, str]]] = attrs.field(factory=dict)  # by their hosts
+    _waiting: dict[str, list[tuple[str, str]]] = attrs.field(factory=dict)  # by their origins
 
     def add(self, batch: list[UrlEntry]) -> None:
-        """Let URLs wait."""
+        """Let URLs wait, escaped, without users and fragments."""
         for entry in batch:
-            if (url := _parse(entry.loc)) is None:
-                self.counts["unusable"] += 1
+            if origin := origin_of(url := url_key(entry.loc)):
+                self._waiting.setdefault(origin, []).append((url, str(entry.change)))
             else:
-                self._waiting.setdefault(url.origin(), []).append((str(url), str(entry.change)))
+                self.counts["unusable"] += 1
 
     async def deliver(self, is_end: bool) -> bool:
         """Submit what waits, at the end or if one request is too small for a batch more.
@@ -106,35 +106,38 @@ class Submission:
         Return whether all has been accepted: then the state has it.
         """
         if is_end or sum(map(len, self._waiting.values())) > MAX_URLS - _BATCH_URLS:
-            places = {host: await self.check_key_file(host) for host in self._waiting}
-            for host, place in places.items():
-                await self._post(place, [url for url, _ in self._waiting[host]])
-                self.counts.update(change for _, change in self._waiting.pop(host))
+            for origin in self._waiting:
+                await self.check_key_file(origin)
+            for origin in [*self._waiting]:
+                await self._post(origin, [url for url, _ in self._waiting[origin]])
+                self.counts.update(change for _, change in self._waiting.pop(origin))
         return not self._waiting
 
     # -- the network
 
-    async def check_key_file(self, url: URL) -> str:
-        """Return where the key file of a URL is, if it is right; raise IndexNowError."""
-        host, place = _name_host(url), str(url.origin().with_path(f"/{self._key}.txt"))
-        put = "put a file there that holds the key and nothing else, and run it again"
+    async def check_key_file(self, origin: str) -> None:
+        """Raise IndexNowError if the key file of an origin is not there, or not right."""
+        host, place = origin.partition("://")[2], f"{origin}/{self._key}.txt"
+        status, said = 0, ""
         try:
             async with self._fetcher.open(place) as response:
-                body = await read_body(response, _MAX_KEY_FILE_BYTES)
+                body, status = await read_body(response, _MAX_KEY_FILE_BYTES), response.status
         except FetchError as error:
-            said = f"{place} cannot be fetched ({f'{error.code} {error.detail}'.rstrip()})"
-            raise IndexNowError(host, said, error.http_status or 0, put) from error
-        if _name_host(URL(response.url)) != host:
-            raise IndexNowError(host, f"{place} leads to another host", response.status, put)
-        if body.decode("utf-8-sig", "replace").strip() != self._key:
-            raise IndexNowError(host, f"{place} holds something else", response.status, put)
-        return place
+            said = f"cannot be fetched ({f'{error.code} {error.detail}'.rstrip()})"
+            status = error.http_status or 0
+        else:
+            if not origin_of(response.url).endswith(f"//{host}"):
+                said = "leads to another host"
+            elif body.decode("utf-8-sig", "replace").strip() != self._key:
+                said = "holds something else"
+        if said:
+            raise IndexNowError(host, f"{place} {said}", status, _PUT)
 
-    async def _post(self, place: str, urls: list[str]) -> None:
+    async def _post(self, origin: str, urls: list[str]) -> None:
         if self._dry_run is not None:
             self._dry_run(urls)
             return
-        host = _name_host(URL(place))
+        host, place = origin.partition("://")[2], f"{origin}/{self._key}.txt"
         body = {"host": host, "key": self._key, "keyLocation": place, "urlList": urls}
         sent = self._session.post(self._endpoint, json=body, allow_redirects=False)
         try:
@@ -192,7 +195,7 @@ async def submit_changes(
             async with walk(site, fetcher=fetcher, **arguments) as entries:
                 done = Submission(entries.report, session, fetcher, endpoint, key, dry_run)
                 if submits:
-                    await done.check_key_file(URL(site))
+                    await done.check_key_file(origin_of(url_key(site)))
                     entries.deliver_through(done.deliver)
                 async for batch in entries.batches():
                     if submits:
@@ -213,16 +216,3 @@ def _copy_state(path: Path, folder: Path) -> Path:
         if (part := path.with_name(path.name + suffix)).exists():
             shutil.copy(part, folder)
     return folder / path.name
-
-
-def _parse(loc: str) -> URL | None:
-    """Return a URL escaped, without user and fragment; `None` if it is unusable."""
-    try:
-        url = URL(loc).with_user(None).with_fragment(None)
-    except ValueError:
-        return None
-    return url if url.scheme in ("http", "https") and _name_host(url) else None
-
-
-def _name_host(url: URL) -> str:
-    return url.host_port_subcomponent or ""
