@@ -56,13 +56,8 @@ class ScaleOptions:
 
     @classmethod
     def from_json(cls, content: dict[str, Any]) -> ScaleOptions:
-        """Make options of what `to_json` returned; raise ValueError for anything else."""
-        fields = dict(content)
-        try:
-            fetch = fields.pop("fetch")
-            networks = {"allow_networks", "allow_ports"} & fetch.keys()
-            fetch |= {name: tuple(fetch[name]) for name in networks}
-            limits = Limits(**fields.pop("limits"))
-            return cls(fetch=FetchOptions(**fetch), limits=limits, **fields)
-        except (TypeError, AttributeError, KeyError) as error:
-            raise ValueError(f"these are not options of a run: {error}") from None
+        """Make options of what `to_json` returned; raise as a call does for anything else."""
+        given = content["fetch"].items()  # JSON has lists in the place of tuples
+        fetch: Any = {name: tuple(x) if isinstance(x, list) else x for name, x in given}
+        limits = Limits(**content["limits"])
+        return cls(**content | {"fetch": FetchOptions(**fetch), "limits": limits})
