@@ -22,7 +22,7 @@ from sitemapreader.audit.rules import ABOUT_US, RulePlan
 from sitemapreader.issues import IssueCode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from sitemapreader.report import Report
 
@@ -114,7 +114,7 @@ class RuleRunner:
         self._place_issues(most)
         for code, query in self._plan.queries.items():
             rule = self._plan.chosen[code]
-            if self._lacks_input(rule):
+            if self._lacks_input(rule, {*self._missing} - {Need.PROBES}):
                 continue
             try:
                 self._database.define_rule(code, fill_values(query, self._parameters))
@@ -130,9 +130,9 @@ class RuleRunner:
         """Record why a rule was not run, and what to do so that it runs."""
         self.not_run.append(Row(rule=rule, reason=reason, is_error=is_error))
 
-    def _lacks_input(self, rule: Row) -> bool:
-        """Record a rule as not run if one of its needs is not met."""
-        reason = next((self._missing[need] for need in rule.needs if need in self._missing), "")
+    def _lacks_input(self, rule: Row, missing: Collection[Need]) -> bool:
+        """Record a rule as not run if one of its needs is missing."""
+        reason = next((self._missing[need] for need in rule.needs if need in missing), "")
         if reason:
             self._leave_out(rule, reason)
         return bool(reason)
@@ -159,7 +159,7 @@ class RuleRunner:
         known = {code for (code,) in ask("SELECT DISTINCT code FROM place")}
         known |= {each.rule.code for each in self.not_run}
         for code, rule in self._plan.chosen.items():
-            if code in known or code in ABOUT_US or self._lacks_input(rule):
+            if code in known or code in ABOUT_US or self._lacks_input(rule, self._missing):
                 continue
             if has_sitemaps:
                 self.passed.append(rule)
@@ -191,9 +191,15 @@ class RuleRunner:
                 rate=rate,
                 urls=_count_urls(rule, row, rate, looked_at["URLs"]),
                 cause="",
-                doubt=self._doubt if Need.COMPLETE in rule.needs else "",
+                doubt=self._find_doubt(rule),
             )
         return self._group_causes(found)
+
+    def _find_doubt(self, rule: Row) -> str:
+        """Return what a rule does not know that hit all the same."""
+        if Need.PROBES in rule.needs:
+            return self._missing.get(Need.PROBES, "")
+        return self._doubt if Need.COMPLETE in rule.needs else ""
 
     def _estimate(self, rule: Row) -> Row | None:
         """Return the rate of all pages, if some were not judged."""

@@ -163,12 +163,20 @@ class SiteVisits:
         """Find what the visits, and those of a crawl file, say together about a site."""
         database = self._database
         if database.ask("SELECT 1 FROM crawled LIMIT 1"):
+            if Need.PAGES in self.missing:
+                what = "a crawl does not say what a made-up path answers"
+                self.missing[Need.PROBES] = f"{what}: give a number of pages with `pages`"
             self._record("listed", "")
         met = [kind for kind, need in _NEEDS.items() if need not in self.missing]
         if met:
             database.ask(_QUERIES["define_start"].format(write_literal(url_key(start))))
-            for name in _JUDGING:
-                database.ask(_QUERIES[name])
+            asked = len(database.ask("SELECT DISTINCT folder FROM probe"))
+            done = {name: database.ask(_QUERIES[name]) for name in _JUDGING}
+            if alike := {folder for (folder,) in done["distrust_probes"]}:
+                self.missing[Need.PROBES] = (
+                    f"{len(alike)} of {asked} folders answer every path with one text: a browser "
+                    "makes their pages, or all are errors"
+                )
         for kind in met:
             tally = count_pages(database, kind)
             # What was not reached says nothing: any beginning of the visits is a sample.
@@ -222,9 +230,10 @@ class SiteVisits:
         if visit.not_judged is None and visit.status == 200:
             final = url_key(visit.final_url)
             is_moved = final != url_key(visit.url)
-            text_hash = None if is_moved or visit.facts is None else visit.facts.text_hash
-            # of a redirect the text is that of a real page
-            row = (folder, final if is_moved else None, text_hash)
+            facts = visit.facts
+            if is_moved or facts is None:  # of a redirect the text is that of a real page
+                facts = PageFacts(visit.final_url)
+            row = (folder, final if is_moved else None, facts.template_hash, facts.says_missing)
             self._database.insert_rows("probe", [row])
 
     def _insert(self, visits: Iterable[PageVisit]) -> None:
@@ -336,6 +345,7 @@ def _describe(visit: PageVisit, robots: Iterable[str]) -> dict[str, Any]:
         "alternate_line": min(others, default=None),
         "modified": facts.modified and facts.modified.replace(tzinfo=None),
         "text_hash": facts.text_hash,
+        "template_hash": facts.template_hash,
     }
 
 

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
+from urllib.parse import unquote, urlsplit
 
 import attrs
 
@@ -63,6 +64,8 @@ class PageFacts:
         text_hash: of the text that it shows, apart from what frames it and from white space, after
             the version of what counts as such; `None` without a text, and for a page that was cut
             or is neither HTML nor text.
+        template_hash: of the same without its own address: pages that say "no page /x" have one.
+        says_missing: whether it says, in one of some languages, that there is no such page.
         lines: of the elements that say so, from 1: of ("canonical", URL), ("alternate", URL),
             ("refresh", URL), and of a crawler and its directive. A header has none.
     """
@@ -75,6 +78,8 @@ class PageFacts:
     refresh: tuple[int, str] | None = None
     modified: datetime | None = None
     text_hash: str | None = None
+    template_hash: str | None = None
+    says_missing: bool = False
     lines: Mapping[tuple[str, str], int] = MappingProxyType({})
 
     def find_noindex(self, *bots: str, now: datetime | None = None) -> tuple[str, str] | None:
@@ -120,6 +125,7 @@ def read_page(
     words = ""
     if text and len(data) <= MAX_PAGE_BYTES:
         words = join_text(page) if kind in HTML_TYPES else page
+    text_hash, nameless = hash_text(words) if words.strip() else None, _leave_out_name(words, url)
     facts = PageFacts(
         url,
         title=head.title or None,
@@ -128,7 +134,9 @@ def read_page(
         alternates=alternates,
         refresh=_find_refresh(head, url, lines),
         modified=_find_modified(head),
-        text_hash=hash_text(words) if words.strip() else None,
+        text_hash=text_hash,
+        template_hash=text_hash if nameless == words else hash_text(nameless),
+        says_missing=_MISSING.search(f"{head.title} {words[:_BEGINNING]}") is not None,
     )
     return attrs.evolve(facts, lines={said: line for said, line in lines.items() if line})
 
@@ -153,6 +161,33 @@ def join_text(page: str) -> str:
             depth += 0 if source.endswith("/") else -1 if name[0] == "/" else 1
             frame = (frame or name) if depth else ""
     return decode_text(" ".join(texts))
+
+
+_LEAST_NAME = 3
+"""Characters of a name that a text may have only because it is the page's."""
+
+
+def _leave_out_name(text: str, url: str) -> str:
+    """Return a text without the address of its page: the URL, its path, or the end of that."""
+    path = urlsplit(url).path
+    names = (url, path, path.rstrip("/").rpartition("/")[2])
+    for name in (each for whole in names for each in (whole, unquote(whole))):
+        if len(name) >= _LEAST_NAME and name in text:
+            text = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", "", text)
+    return text
+
+
+_BEGINNING = 500
+"""Characters in which a page says that it is none."""
+_MISSING = re.compile(
+    r"\b(?:404|(?:\w*(?:not|n['’]t)|no longer) (?:be )?(?:found|find|exist|available)"
+    r"|no such page|nicht (?:gefunden|verfügbar|mehr)|existiert nicht|introuvable"
+    r"|n['’]existe (?:pas|plus)|no (?:se )?(?:encontr|existe)|não (?:encontrad|existe)"
+    r"|non (?:trovat|esiste)|niet gevonden|bestaat niet|nie (?:znaleziono|istnieje)"
+    r"|не (?:найден|существует)|hittades inte|ikke (?:fundet|funnet))"
+    r"|見つかりません|不存在|找不到|찾을 수 없".replace(" ", r"\s+"),
+    re.IGNORECASE,
+)
 
 
 def hash_text(text: str) -> str:

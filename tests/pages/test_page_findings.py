@@ -7,8 +7,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 from aiohttp import web
-from page_audits import WORDS, build, hits, judge, list_pages, page, publish
+from page_audits import WORDS, build, finding_of, hits, judge, list_pages, page, publish
 from serving import answer, serve_pages
 
 BASE = "https://example.org/"
@@ -63,7 +64,12 @@ async def test_soft_errors_of_one_section() -> None:
 
 
 async def test_pages_that_are_made_in_the_browser() -> None:
-    """Where all pages of a section have the words of a made-up one, nothing is said."""
+    """Where a section has the words of a made-up page, what is one error page is not known.
+
+    In another section it is, and the finding says what it does not know.
+    """
+    code = "page-soft-404"
+    why = "1 of 2 folders answer every path with one text: a browser makes their pages, or all"
     shell = page(text="Loading the application, one moment")
     start = {"app/help": page(text=f"{WORDS} help"), "app/about": page(text=f"{WORDS} about")}
     async with serve_pages(**FINE, **start) as server:
@@ -71,6 +77,41 @@ async def test_pages_that_are_made_in_the_browser() -> None:
         publish(server, *FINE, *start, *(f"app/{number}" for number in range(6)))
         with await judge(server.base) as result:
             assert hits(result) == {}
+            reasons = {each.rule.code: each.reason for each in result.facts.not_run}
+        assert reasons.pop(code) == f"{why.replace('of 2', 'of 1')} are errors"
+        lost = page(text="Lost")
+        server.default = lambda request: shell if "/app/" in request.path else lost
+        publish(server, *FINE, *start, *(f"app/{number}" for number in range(6)), "fine/sold")
+        with await judge(server.base) as result:
+            assert hits(result) == {code: [("fine/sold", "")]}
+            assert finding_of(result, code).doubt == f"{why} are errors"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Sorry, this page was not found",
+        "There is no product {path} here: it does not\nexist",
+        "Die Seite {name} wurde nicht gefunden",
+        "404",
+    ],
+)
+async def test_a_section_in_which_no_page_is_left(said: str) -> None:
+    """Where every page says as a made-up one does that it is none, each is found."""
+
+    def say_no(request: web.Request) -> Any:
+        name = request.path.removeprefix("/sold/")
+        is_sold = name != request.path
+        text = said.format(path=request.path, name=name)
+        return page(text=text) if is_sold else web.Response(status=404)
+
+    gone = [f"sold/thing-{number}" for number in range(5)]
+    async with serve_pages(**FINE) as server:
+        server.default = say_no
+        publish(server, *FINE, *gone)
+        with await judge(server.base) as result:
+            assert hits(result) == {"page-soft-404": [(path, "") for path in gone]}
+            assert result.findings[0].doubt == ""
 
 
 async def test_the_file_to_mend_is_known(tmp_path: Path) -> None:

@@ -118,20 +118,20 @@ WHERE not_judged IS NULL AND file = ''
     HAVING 2 * count(*) FILTER (status < 500) < count(*) OR bool_or(error LIKE 'host-down%')
 )
 
--- distrust_probes: pages that are made in the browser are all alike; where three others have texts of
--- their own, the server makes them
-DELETE FROM probe WHERE text_hash IS NOT NULL AND folder IN (
+-- distrust_probes: pages that are made in the browser are all alike, and do not say that there is none;
+-- where three others have texts of their own, the server makes them
+DELETE FROM probe WHERE template_hash IS NOT NULL AND NOT says_missing AND folder IN (
     SELECT first_folder(p.key) AS place FROM page p JOIN probe q ON q.folder = first_folder(p.key)
     WHERE p.not_judged IS NULL AND p.status = 200
-    GROUP BY place HAVING 2 * count(*) FILTER (p.text_hash = q.text_hash) >= count(*)
-        AND count(DISTINCT p.text_hash) FILTER (p.text_hash <> q.text_hash) < 3
-)
+    GROUP BY place HAVING 2 * count(*) FILTER (p.template_hash = q.template_hash) >= count(*)
+        AND count(DISTINCT p.text_hash) FILTER (p.template_hash <> q.template_hash) < 3
+) RETURNING folder
 
 -- find_soft_errors: pages that are as one that does not exist
 UPDATE page SET is_soft_404 = regexp_matches(file, '^([a-z]{2}(-[a-z]{2})?/)?404(/index)?\.html?$') OR EXISTS (
     SELECT 1 FROM probe WHERE probe.folder = first_folder(page.key) AND (
         -- a start page that is shown for all that is not there is none of that
-        probe.text_hash = page.text_hash
+        probe.template_hash = page.template_hash
         AND NOT starts_with(probe.folder, regexp_replace(page.key, '/index\.html?$', '/'))
         OR (probe.final_key = page.final_key AND page.final_key <> page.key)
     )

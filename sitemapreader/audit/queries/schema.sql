@@ -228,6 +228,7 @@ CREATE TABLE page (            -- a row a visit
     refresh_seconds UINTEGER, refresh_url VARCHAR, refresh_key VARCHAR,
     modified TIMESTAMP,        -- as the page itself says
     text_hash VARCHAR,         -- of its text; its version, "-", and the hash
+    template_hash VARCHAR,     -- the same without its own address
     noindex_line UINTEGER, canonical_line UINTEGER,         -- of its source; NULL for headers
     refresh_line UINTEGER, alternate_line UINTEGER,
     url UBIGINT,               -- the number of its row
@@ -245,8 +246,9 @@ CREATE TABLE page_alternate (
 CREATE TABLE earlier (         -- pages of --since-audit
     key VARCHAR, lastmod TIMESTAMP, text_hash VARCHAR
 );
-CREATE TABLE probe (
-    folder VARCHAR, final_key VARCHAR, text_hash VARCHAR    -- of a made-up path, answered 200
+CREATE TABLE probe (           -- a made-up path, answered 200
+    folder VARCHAR, final_key VARCHAR, template_hash VARCHAR,
+    says_missing BOOLEAN       -- in words
 );
 CREATE TABLE unnamed (         -- sitemaps of a built folder that nothing names
     url VARCHAR, pages UBIGINT -- that no other lists

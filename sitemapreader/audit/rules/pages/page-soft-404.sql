@@ -1,9 +1,9 @@
 -- title: Listed pages that say in words alone that they are not found
 -- severity: warning
 -- unit: pages
--- needs: pages
--- detects: The page answers 200 with the text of a made-up path of its folder, or both redirect to
---   one page. In a built folder its file is 404.html, at the top or in a language's folder.
+-- needs: pages, probes
+-- detects: The page answers 200 with the text of a made-up path of its folder, but for their names,
+--   or both redirect to one page. Where all of a folder is alike, the text has to say so. In a built folder its file is 404.html, at the top or in a language's folder.
 -- meaning: Error pages are indexed, or the page is dropped as one.
 -- advice: Answer 404 where there is no page, and take the page out of the sitemap.
 -- source: https://developers.google.com/search/docs/crawling-indexing/http-network-errors, https://docs.squirrelscan.com/rules/crawl
