@@ -124,9 +124,9 @@ class AuditRun:
     def judge(self) -> None:
         """Run the rules; this takes seconds, and belongs into a thread."""
         self._database.end_loading()
+        self._visits.judge(self._source.url)
         prepare(self._database, self._values)
         judge_robots(self._database, self._figures.robots)
-        self._visits.judge(self._source.url)
         is_site = self._source.kind != "sitemap" and not any(
             each.via is Via.SITE and each.status is not Status.SKIPPED
             for each in self._report.documents

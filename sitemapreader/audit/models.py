@@ -112,6 +112,7 @@ class Need(StrEnum):
     KNOWN = "urls", "`--urls`"
     PAGES = "pages", "`--pages`"  # half of those that were visited could be judged
     PROBES = "probes", "folders that answer a made-up path in another way than a page"
+    HREFLANG = "hreflang", "links to other languages, in sitemaps or on visited pages"
     WAS = "was", "`--was`"  # the same of the old URLs
     FOLDER = "folder", "a built folder"  # all of its pages were looked up
     OVERLAP = "overlap", "a list that knows most of the URLs"

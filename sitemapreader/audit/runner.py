@@ -70,6 +70,12 @@ def find_missing(
         else:
             what = f"{lost} sitemaps are missing, or parts of them" if lost else "see the findings"
             missing[Need.COMPLETE] = f"not everything was read: {what}"
+    if not database.ask("SELECT 1 FROM alternate WHERE hreflang IS NOT NULL LIMIT 1"):
+        missing[Need.HREFLANG] = (
+            "no sitemap has links to other languages: ask pages for theirs with `pages`"
+            if Need.PAGES in missing
+            else "no sitemap and no page that was visited has links to other languages"
+        )
     if not database.ask("SELECT 1 FROM known LIMIT 1"):
         missing[Need.KNOWN] = "there is no list of known URLs: give one with `urls`"
         return missing, doubt

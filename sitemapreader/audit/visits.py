@@ -37,7 +37,7 @@ _ROWS_AT_ONCE = 500
 _JUDGING = (
     *("describe_pages", "join_sample", "add_crawled", "join_listed", "mark_gates"),
     *("mark_languages", "mark_refused", "mark_network", "distrust_probes", "find_soft_errors"),
-    *("find_faults", "find_fates", "forget_alike"),
+    *("find_faults", "find_indexed", "add_alternates", "find_fates", "forget_alike"),
 )
 _NEEDS = {"listed": Need.PAGES, "old": Need.WAS}
 _TABLES = {"listed": "url", "old": "(SELECT rowid AS id, * FROM old)"}
@@ -350,11 +350,9 @@ def _describe(visit: PageVisit, robots: Iterable[str]) -> dict[str, Any]:
 
 
 def _list_alternates(visit: PageVisit) -> Iterator[tuple[str, str, str]]:
-    """Yield the key of a page, and the code and key of each other version of it."""
-    own = (url_key(visit.url), url_key(visit.final_url))
+    """Yield the key of a page, and the code and key of each version that it names."""
     for code, url in visit.facts.alternates if visit.facts else ():
-        if (target := url_key(url)) not in own:
-            yield own[0], code, target
+        yield url_key(visit.url), code, url_key(url)
 
 
 def _say_unbuilt(found: int, tried: int) -> str:

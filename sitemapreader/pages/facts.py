@@ -168,7 +168,7 @@ _LEAST_NAME = 3
 
 
 def _leave_out_name(text: str, url: str) -> str:
-    """Return a text without the address of its page: the URL, its path, or the end of that."""
+    """Return a text without the URL of its page, its path, or the end of that."""
     path = urlsplit(url).path
     names = (url, path, path.rstrip("/").rpartition("/")[2])
     for name in (each for whole in names for each in (whole, unquote(whole))):
@@ -180,9 +180,9 @@ def _leave_out_name(text: str, url: str) -> str:
 _BEGINNING = 500
 """Characters in which a page says that it is none."""
 _MISSING = re.compile(
-    r"\b(?:404|(?:\w*(?:not|n['’]t)|no longer) (?:be )?(?:found|find|exist|available)"
+    r"\b(?:404|(?:\w*(?:not|n\Wt)|no longer) (?:be )?(?:found|find|exist|available)"
     r"|no such page|nicht (?:gefunden|verfügbar|mehr)|existiert nicht|introuvable"
-    r"|n['’]existe (?:pas|plus)|no (?:se )?(?:encontr|existe)|não (?:encontrad|existe)"
+    r"|n\Wexiste (?:pas|plus)|no (?:se )?(?:encontr|existe)|não (?:encontrad|existe)"
     r"|non (?:trovat|esiste)|niet gevonden|bestaat niet|nie (?:znaleziono|istnieje)"
     r"|не (?:найден|существует)|hittades inte|ikke (?:fundet|funnet))"
     r"|見つかりません|不存在|找不到|찾을 수 없".replace(" ", r"\s+"),

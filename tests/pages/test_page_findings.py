@@ -150,3 +150,81 @@ async def test_the_file_to_mend_is_known(tmp_path: Path) -> None:
         ("page-soft-404", "404.html", None),
     }
     assert all(file in json.dumps(report) for _, file, _ in found)
+
+
+def translate(path: str, base: str = "", **others: str) -> str:
+    """Write a page that names versions of it in other languages."""
+    links = "".join(
+        f"\n<link rel=alternate hreflang={code} href={base}/{other}>"
+        for code, other in others.items()
+    )
+    return page(links, f"{WORDS} {path}")
+
+
+LANGUAGES: dict[str, Any] = {
+    "en/both": translate("en/both", en="en/both", de="de/both"),
+    "de/both": translate("de/both", en="en/both", de="de/both"),
+    "en/one": translate("en/one", en="en/one", de="de/one"),
+    "de/one": page(text=f"{WORDS} alone"),
+    "en/hidden": translate("en/hidden", en="en/hidden", de="de/hidden"),
+    "de/hidden": page("<meta name=robots content=noindex>"),
+    "en/far": translate("en/far", en="en/far", de="de/far"),
+    "en/self": translate("en/self", de="de/self"),
+    "de/self": translate("de/self", de="de/self", en="en/self"),
+    "en/code": translate("en/code", en="en/code", enx="en/code"),
+}
+
+
+async def test_languages_that_pages_name() -> None:
+    """Links to languages of pages are judged as those of sitemaps, where both were visited."""
+    async with serve_pages(**LANGUAGES) as server:
+        publish(server, *LANGUAGES, "de/far")
+        with await judge(server.base, select=["hreflang"]) as result:
+            found = hits(result)
+        assert {code: [path for path, _ in each] for code, each in found.items()} == {
+            "hreflang-no-return-link": ["en/one"],
+            "hreflang-no-self-reference": ["en/self"],
+            "hreflang-invalid-code": ["en/code"],
+            "hreflang-conflict": ["en/code"],
+            "hreflang-no-x-default": ["en/both", "en/code", "en/self"],
+        }
+        with await judge(server.base, 0, select=["hreflang"]) as result:
+            assert result.findings == result.facts.passed == []
+            (reason,) = {each.reason for each in result.facts.not_run}
+        assert reason.startswith("no sitemap has links to other languages: ask pages for")
+
+
+async def test_the_file_that_names_a_language(tmp_path: Path) -> None:
+    """In a built folder a missing link back has the file and the line of the page."""
+    site = build(
+        tmp_path,
+        **{f"{path}.html": text for path, text in LANGUAGES.items()},
+        **{"sitemap.xml": list_pages(BASE, *LANGUAGES)},
+    )
+    with await judge(site, None, select=["hreflang-no-return-link"]) as result:
+        (finding,) = result.findings
+        (hit,) = finding.examples
+    assert (hit.url, Path(hit.file).name, hit.file_line) == (f"{BASE}en/one", "one.html", 2)
+
+
+async def test_a_page_answers_for_a_sitemap() -> None:
+    """A link back that only the page has is one; what both say of a page counts once."""
+    answers = {"a": translate("a", en="a", de="b"), "b": translate("b", en="a", de="b")}
+    async with serve_pages(**answers) as server:
+        publish(server)
+        link = '<xhtml:link rel="alternate" hreflang="{}" href="{}"/>'
+        links = link.format("en", f"{server.base}a") + link.format("de", f"{server.base}b")
+        text = (
+            '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" '
+            'xmlns:xhtml="http://www.w3.org/1999/xhtml">'
+            f"<url><loc>{server.base}a</loc>{links}</url><url><loc>{server.base}b</loc></url></urlset>"
+        )
+        server.pages["/sitemap.xml"] = lambda _: web.Response(
+            text=text, content_type="application/xml"
+        )
+        for pages, count in ((0, 1), ("all", 0)):
+            with await judge(server.base, pages, select=["hreflang-no-return-link"]) as result:
+                assert len(result.findings) == count
+        with await judge(server.base, select=["hreflang"]) as result:
+            assert result.facts.alternates == 2
+            assert result.sql("SELECT count(*) FROM alternate").fetchall() == [(4,)]

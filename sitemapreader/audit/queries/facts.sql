@@ -13,7 +13,7 @@ SELECT 'videos', count(*) FROM video
 UNION ALL
 SELECT 'news', count(*) FROM news
 UNION ALL
-SELECT 'alternates', count(hreflang) FROM alternate
+SELECT 'alternates', count(hreflang) FROM alternate WHERE file IS NULL
 UNION ALL
 SELECT 'documents_total', count(*) FROM document
 UNION ALL

@@ -151,6 +151,17 @@ UPDATE page SET fault = CASE
     END
 WHERE not_judged IS NULL
 
+-- find_indexed:
+UPDATE page SET is_indexed = is_html AND NOT is_noindex AND fault IS NULL
+    AND coalesce(canonical_key = final_key, true)
+WHERE is_listed AND url IS NOT NULL AND not_judged IS NULL
+
+-- add_alternates: what pages say of other languages that their sitemaps do not
+INSERT INTO alternate BY NAME
+SELECT u.id AS url, u.document, a.key AS href, a.key, a.hreflang, p.file, p.alternate_line AS file_line
+FROM page p JOIN url_row u ON u.id = p.url JOIN page_alternate a ON a.page = p.key
+WHERE p.is_indexed AND p.url NOT IN (SELECT url FROM alternate WHERE hreflang IS NOT NULL)
+
 -- find_fates: of old pages, by where they lead; a refresh within five seconds counts as a redirect
 UPDATE page SET fate = CASE
     WHEN status IN (404, 410) THEN 'was-lost'

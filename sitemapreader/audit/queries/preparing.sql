@@ -61,7 +61,7 @@ FROM (
 -- link_languages:
 CREATE TABLE hreflang_link AS
 SELECT a.url, a.document, a.hreflang, hash(u.key) AS page, hash(a.key) AS target,
-       place_of(d.rank, u.id) AS place
+       place_of(d.rank, u.id) AS place, a.file, a.file_line
 FROM alternate a JOIN url u ON u.id = a.url LEFT JOIN document d ON d.id = a.document
 WHERE a.hreflang IS NOT NULL
 

@@ -131,7 +131,9 @@ CREATE TABLE alternate (
     href VARCHAR,
     key VARCHAR,               -- key of href
     hreflang VARCHAR,          -- as written, in lower case
-    media VARCHAR
+    media VARCHAR,
+    file VARCHAR,              -- of the page that says so where the sitemap does not; '' on the network
+    file_line UINTEGER
 );
 
 CREATE TABLE issue (
@@ -234,6 +236,7 @@ CREATE TABLE page (            -- a row a visit
     url UBIGINT,               -- the number of its row
     document UINTEGER,         -- the first that lists it
     lastmod TIMESTAMP,         -- the oldest that sitemaps say
+    is_indexed BOOLEAN,        -- listed, visited, and neither its answer nor itself says otherwise
     is_soft_404 BOOLEAN,       -- it answers as a made-up path does
     fault VARCHAR,             -- the one rule about its answer that it hits, if it is listed
     fate VARCHAR               -- the one rule about what became of it, if it is old

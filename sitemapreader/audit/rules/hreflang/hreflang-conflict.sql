@@ -1,17 +1,21 @@
 -- title: One language twice, or one URL for two
 -- severity: warning
 -- unit: URLs
+-- needs: hreflang
 -- detects: A code twice in a record with different URLs, or one URL under codes of two languages.
 -- meaning: Which of them is meant is left to chance.
 -- advice: Write one link a language.
 -- source: https://developers.google.com/search/docs/specialty/international/localized-versions
-SELECT u.loc AS url, min(c.detail) AS detail, any_value(u.document) AS document
+SELECT u.loc AS url, min(c.detail) AS detail, any_value(u.document) AS document,
+       nullif(max(c.file), '') AS file, max(c.file_line) AS file_line
 FROM (
-    SELECT url, hreflang || ': ' || min(href) || ' and ' || max(href) AS detail
+    SELECT url, hreflang || ': ' || min(href) || ' and ' || max(href) AS detail, max(file) AS file,
+           max(file_line) AS file_line
     FROM alternate WHERE hreflang IS NOT NULL
     GROUP BY url, hreflang HAVING min(key) <> max(key)
     UNION ALL
-    SELECT url, min(hreflang) || ' and ' || max(hreflang) || ': ' || min(href) AS detail
+    SELECT url, min(hreflang) || ' and ' || max(hreflang) || ': ' || min(href) AS detail,
+           max(file), max(file_line)
     FROM alternate WHERE hreflang IS NOT NULL AND hreflang <> 'x-default'
     GROUP BY url, key HAVING min(split_part(hreflang, '-', 1)) <> max(split_part(hreflang, '-', 1))
 ) c JOIN url_row u ON u.id = c.url

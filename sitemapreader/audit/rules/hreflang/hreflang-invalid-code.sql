@@ -1,11 +1,13 @@
 -- title: Language codes that are not valid
 -- severity: error
 -- unit: links
+-- needs: hreflang
 -- detects: Neither x-default, nor ISO 639-1 with an ISO 15924 script and an ISO 3166-1 alpha-2
 --   region behind it as needed.
 -- meaning: A code that is not known is ignored: en-UK is not the English of any country.
 -- advice: Use the ISO codes: en-GB, es-MX.
 -- source: https://developers.google.com/search/docs/specialty/international/localized-versions
-SELECT u.loc AS url, concat_ws(': ', l.code, nullif(l.hint, '')) AS detail, a.document
+SELECT u.loc AS url, concat_ws(': ', l.code, nullif(l.hint, '')) AS detail, a.document,
+       nullif(a.file, '') AS file, a.file_line
 FROM alternate a JOIN language l ON l.code = a.hreflang AND NOT l.is_valid
 JOIN url_row u ON u.id = a.url

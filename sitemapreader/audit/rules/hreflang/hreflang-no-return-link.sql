@@ -1,21 +1,24 @@
 -- title: Language versions that do not link back
 -- severity: error
 -- unit: links
--- detects: A lists B, B is listed, and has no link to A. A version that is not listed, or was not
---   read, is left out.
+-- needs: hreflang
+-- detects: A names B, B is listed, and has no link to A, neither in a sitemap nor on its page, if that was
+--   visited. B is left out if it is not listed or was not read, or if the page of A names it and B was not visited.
 -- meaning: If B does not link back to A, search engines ignore the pair.
 -- advice: Give all versions of a page the same set of links.
 -- source: https://developers.google.com/search/docs/specialty/international/localized-versions
 -- search-console: no return tags
-SELECT page.loc AS url, 'no link back from ' || target.loc AS detail, page.document
+SELECT page.loc AS url, 'no link back from ' || target.loc AS detail, page.document,
+       nullif(l.file, '') AS file, l.file_line
 FROM (
-    SELECT arg_min(l.url, l.place) AS url, l.target
+    SELECT arg_min(l.url, l.place) AS url, l.target, max(l.file) AS file, max(l.file_line) AS file_line
     FROM hreflang_link l
     WHERE l.page <> l.target
       AND NOT EXISTS (
           SELECT 1 FROM hreflang_link b WHERE b.page = l.target AND b.target = l.page
       )
     GROUP BY l.page, l.target
+    HAVING count(*) > count(l.file) OR l.target IN (SELECT hash(key) FROM page WHERE is_indexed)
 ) l
 JOIN url_row page ON page.id = l.url
 JOIN (

@@ -1,12 +1,14 @@
 -- title: Pages that do not list themselves
 -- severity: warning
 -- unit: URLs
+-- needs: hreflang
 -- detects: hreflang links are present, and the page's own loc is not among them.
 -- meaning: Each version must list itself and all others.
 -- advice: Add the page's own language.
 -- source: https://developers.google.com/search/docs/specialty/international/localized-versions
-SELECT u.loc AS url, 'links to ' || l.links || ' others' AS detail, u.document
+SELECT u.loc AS url, 'links to ' || l.links || ' others' AS detail, u.document,
+       nullif(l.file, '') AS file, l.file_line
 FROM (
-    SELECT url, count(*) AS links FROM hreflang_link
+    SELECT url, count(*) AS links, max(file) AS file, max(file_line) AS file_line FROM hreflang_link
     GROUP BY url HAVING count(*) FILTER (page = target) = 0
 ) l JOIN url_row u ON u.id = l.url

@@ -1,6 +1,7 @@
 -- title: No page for all other languages
 -- severity: info
 -- unit: sets of languages
+-- needs: hreflang
 -- detects: hreflang links are present, and none is x-default; counted once for each set of codes.
 -- meaning: Visitors whose language is not among the versions get one by chance.
 -- advice: Name the page for all others as x-default.

@@ -12,11 +12,12 @@ FROM (
     SELECT page.loc, page.url, page.document, page.file, page.alternate_line, count(DISTINCT (a.hreflang, a.key)) AS pairs,
            list(DISTINCT a.hreflang || ' ' || a.key ORDER BY a.hreflang || ' ' || a.key) AS links
     FROM page JOIN page_alternate a ON a.page = page.key
-    WHERE not_judged IS NULL AND is_listed AND fault IS NULL GROUP BY ALL
+    WHERE not_judged IS NULL AND is_listed AND fault IS NULL AND a.key NOT IN (page.key, page.final_key)
+    GROUP BY ALL
 ) p JOIN (
     SELECT a.url, count(DISTINCT (a.hreflang, a.key)) AS pairs,
            list(DISTINCT a.hreflang || ' ' || a.key ORDER BY a.hreflang || ' ' || a.key) AS links
     FROM alternate a JOIN page ON page.url = a.url
-    WHERE a.hreflang IS NOT NULL AND a.key NOT IN (page.key, page.final_key) GROUP BY a.url
+    WHERE a.hreflang IS NOT NULL AND a.file IS NULL AND a.key NOT IN (page.key, page.final_key) GROUP BY a.url
 ) s ON s.url = p.url
 WHERE p.links <> s.links
