@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 MAX_LINE_BYTES = 65_536
 """Line of a list of sites: the longest URL that is requested."""
 _COMMENT = re.compile(r"(?:^|\s)#.*", re.DOTALL)
+_NO_URL = "is no http(s) URL; a list names nothing else"
 NO_SOURCE = "is neither an http(s) URL nor a file or folder that exists"
 
 
@@ -152,7 +153,7 @@ class SourceRun:
 
     async def _end_site(self, site: SiteWalk, outcome: SiteOutcome) -> None:
         if site.walk is None and not self.summary.limit_reached:
-            self.report_unknown(f"{', '.join(self._lists)}: {site.name!r} {NO_SOURCE}")
+            self.report_unknown(f"{', '.join(self._lists)}: {site.name!r} {_NO_URL}")
             return
         if not self.summary.limit_reached:  # else it was left because enough was read
             self._report_site(site, outcome)
@@ -186,7 +187,7 @@ class SourceRun:
         """Leave a file as it was if nothing was found that could be in it."""
         if output.is_replaced and self.summary.find_exit_code() not in (ALL_READ, PARTIAL):
             output.discard()
-            self.console.print_line(f"{output.name} was left as it was, because nothing was found")
+            self.console.print_line(f"{output.name} was not written, because nothing was found")
 
     def finish_alone(self, report: Report) -> int:
         """Print what is reported of the only source; return the exit code."""

@@ -107,12 +107,14 @@ class UnlistedUrl:
         document: the last document that listed it.
         why: "missing" (the document was read without it), "unnamed" (nothing names the document any
             more) or "deleted" (its record says so).
+        site: the name of the site in the state: the same URL may be listed by another one.
     """
 
     loc: str
     since: datetime = attrs.field(converter=as_moment)
     document: str
     why: str
+    site: str
 
 
 @attrs.frozen
@@ -125,6 +127,7 @@ class GonePage:
         http_status: what its page answered: 404 or 410.
         asked_at: when.
         unlisted_since: as `UnlistedUrl.since`.
+        site: as `UnlistedUrl.site`.
     """
 
     loc: str
@@ -132,12 +135,13 @@ class GonePage:
     http_status: int
     asked_at: datetime = attrs.field(converter=as_moment)
     unlisted_since: datetime = attrs.field(converter=as_moment)
+    site: str
 
 
 Told: TypeAlias = Literal["unlisted", "gone"]
 TELLING: dict[Told, tuple[type[UnlistedUrl | GonePage], str, str]] = {
-    "unlisted": (UnlistedUrl, "loc, since, document, why", "TRUE"),
-    "gone": (GonePage, "loc, document, status, asked_at, since", "due IS NULL"),
+    "unlisted": (UnlistedUrl, "loc, since, document, why, name", "TRUE"),
+    "gone": (GonePage, "loc, document, status, asked_at, since, name", "due IS NULL"),
 }
 """For each word what is told, in which columns it is, and the condition of its rows."""
 

@@ -238,8 +238,8 @@ class StateWriter:
         """Return some of it, without waiting for other walks."""
         make, columns, condition = TELLING[what]
         sql = (
-            f"SELECT key, {columns} FROM page WHERE site = ? AND {condition} AND NOT told_{what}"
-            " ORDER BY key LIMIT 500"
+            f"SELECT key, {columns} FROM page JOIN site ON site.id = page.site"
+            f" WHERE site.id = ? AND {condition} AND NOT told_{what} ORDER BY key LIMIT 500"
         )
         rows = self.file.ask_now(lambda db: db.execute(sql, (self.run.site,)).fetchall())
         return [(key, make(*values)) for key, *values in rows]

@@ -274,7 +274,7 @@ def test_a_file_of_yesterday_outlives_a_bad_day(
                 output.write_text("yesterday", "utf-8") if is_there else output.unlink()
                 done = run(source, "-o", str(output), *options, "-m", "5", cwd=tmp_path)
                 assert done.returncode == code, done.stderr
-                assert f"{output} was left as it was, because nothing was found" in done.stderr
+                assert f"{output} was not written, because nothing was found" in done.stderr
                 assert output.exists() == is_there
                 assert not is_there or output.read_text("utf-8") == "yesterday"
             assert "--report" not in options or "127.0.0.1" in (tmp_path / "sites.csv").read_text()

@@ -88,6 +88,14 @@ def test_a_list_without_a_site(tmp_path: Path) -> None:
     assert done.stderr.splitlines()[-1] == "sitemapreader: no source is listed"
 
 
+def test_a_folder_in_a_list_is_no_source(tmp_path: Path) -> None:
+    """A list, which anybody may have written, names no files: the message says so."""
+    (tmp_path / "sites.txt").write_text(f"{tmp_path}\n", "utf-8")
+    done = run("-i", str(tmp_path / "sites.txt"))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"{str(tmp_path)!r} is no http(s) URL; a list names nothing else" in done.stderr
+
+
 def test_private_lines_of_a_list_are_refused(tmp_path: Path, sites: list[str]) -> None:
     """What a person types may be loopback; a line of a list may not, and says why."""
     file, report = tmp_path / "sites.txt", tmp_path / "report.jsonl"

@@ -70,7 +70,7 @@ def test_changes_and_what_is_unlisted(site: Path) -> None:
 
 
 def test_what_is_unlisted_is_counted(site: Path) -> None:
-    """The summary says which of the URLs are unlisted; `state` how many it knows, later as well."""
+    """The summary says which of the URLs are unlisted; `state` how many it knows, and why."""
     words = ["site", "--state", "site.db", "--changes", "--unlisted", "--format", "jsonl"]
     run(site, *words)
     publish(site, "2")
@@ -84,6 +84,15 @@ def test_what_is_unlisted_is_counted(site: Path) -> None:
     assert "0 URLs; documents" in run(site, *words).said
     assert run(site, "state", "site.db", "--unlisted").lines == ["https://example.org/1"]
     assert "complete, 1 URLs unlisted" in run(site, "state", "site.db").lines[1]
+    (line,) = run(site, "state", "site.db", "--unlisted", "--format", "jsonl").lines
+    row = json.loads(line)
+    assert row.pop("since").endswith("+00:00")
+    assert row == {
+        "loc": "https://example.org/1",
+        "document": "https://example.org/a.xml",
+        "why": "missing",
+        "site": "https://example.org/",
+    }
 
 
 def test_a_run_that_did_not_compare(site: Path) -> None:

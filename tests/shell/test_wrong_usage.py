@@ -97,6 +97,7 @@ WRONG = [
     ("site --fields loc,title", "--fields is for jsonl, csv, tsv, parquet, xlsx: leave it out"),
     ("site --count-by folder --fields loc", "leave out --fields"),
     ("site --count-by folder --sample 3", "leave out --count-by"),
+    ("state sites.txt --format jsonl", "add --unlisted or --gone"),
     ("site --exit-code --state s.db", "add --changes and --state FILE"),
     ("site --format xlsx", "xlsx is always a file"),
     ("site --format atom --changes --state s.db", "atom is always a file"),

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from functools import partial
 from itertools import groupby, islice
 from typing import TYPE_CHECKING
 
+import attrs
+
 from sitemapreader.cli.console import Console
-from sitemapreader.cli.parser import ALL_READ, PARTIAL
+from sitemapreader.cli.parser import ALL_READ, PARTIAL, UsageError
 from sitemapreader.cli.process import LineWriter, opened, run_process, write_to
 from sitemapreader.issues import excerpt
 from sitemapreader.output.text import escape_urls
@@ -31,6 +34,8 @@ def run_state(arguments: argparse.Namespace) -> int:
     """Print the sites, some of their URLs, or what is due; return the exit code."""
     state, lines, console = State(arguments.file), LineWriter(None), Console()
     is_list = arguments.unlisted or arguments.gone
+    if arguments.format and not is_list:
+        raise UsageError("--format: add --unlisted or --gone, whose rows it is for")
 
     async def work() -> int:
         if arguments.plan:
@@ -41,7 +46,7 @@ def run_state(arguments: argparse.Namespace) -> int:
         elif is_list:
             rows: Iterable[UnlistedUrl | GonePage]
             rows = state.gone() if arguments.gone else state.unlisted()
-            text = (f"{escape_urls([row.loc])[0]}\n" for row in rows)
+            text = map(_format_row if arguments.format == "jsonl" else _format_loc, rows)
         else:
             text = format_state(state)
         async with opened(lines):
@@ -50,6 +55,14 @@ def run_state(arguments: argparse.Namespace) -> int:
         return print_waiting(state, console) if is_list else ALL_READ
 
     return run_process(work, lines.name, console)
+
+
+def _format_loc(row: UnlistedUrl | GonePage) -> str:
+    return f"{escape_urls([row.loc])[0]}\n"
+
+
+def _format_row(row: UnlistedUrl | GonePage) -> str:
+    return json.dumps(attrs.asdict(row), default=lambda moment: moment.isoformat()) + "\n"
 
 
 def format_plan(planned: Iterable[PlannedDocument], now: datetime) -> Iterator[str]:
