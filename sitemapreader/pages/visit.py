@@ -170,7 +170,7 @@ class _Visits:
         self._first: dict[str, PageVisit] = {}
         self._again: deque[str] = deque()
         self._answered: dict[str, float] = {}
-        """Origin -> when it last answered."""
+        """Origin -> when the last of its pages that answered was asked for."""
 
     def take(self) -> str | None:
         """Return a URL to ask a second time."""
@@ -209,8 +209,8 @@ class _Visits:
             async with opening as response:
                 visit = await self._read(url, response)
         except FetchError as error:
-            # What has failed may fail again, one after the other, and what answered meanwhile shows
-            # that its host lives: a third of all pages may fail, and none of that is the host's.
+            # What has failed may fail again, one after the other; and a page that was asked for later,
+            # and has answered, shows that the host lives: a third of all may fail by themselves.
             is_of_page = is_again or self._answered.get(origin_of(url), 0.0) > begun
             if not (is_of_page and (error.http_status or 0) >= 500):
                 breaker.note_error(url, error)
@@ -218,7 +218,8 @@ class _Visits:
         finally:
             breaker.end_trial(url)
         breaker.note_answer(url)
-        self._answered[origin_of(url)] = asyncio.get_running_loop().time()
+        origin = origin_of(url)
+        self._answered[origin] = max(begun, self._answered.get(origin, 0.0))
         return visit
 
     async def _wait_for_host(self, url: str) -> None:
