@@ -6,6 +6,7 @@ import asyncio
 import math
 from collections import deque
 from contextlib import aclosing, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -40,16 +41,14 @@ from sitemapreader.walker.stream import Channel, Loop, TaskStream, View, view_re
 from sitemapreader.walker.walks import BUFFERED_EVENTS, Walk
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
+    from collections.abc import AsyncGenerator, Awaitable, Callable
     from os import PathLike
 
     import pyarrow as pa
 
     from sitemapreader.models import UrlEntry
     from sitemapreader.output.sink import Output
-    from sitemapreader.state.database import StateFile
     from sitemapreader.walker.config import WalkConfig
-    from sitemapreader.walker.state_writer import SharedTurns
 
 OnSite: TypeAlias = "Callable[[SiteOutcome], object]"
 """Called with the outcome of each site when it is known."""
@@ -180,9 +179,8 @@ class SiteRun(TaskStream[SiteBatch]):
         self._listeners = [] if on_site is None else [on_site]
         self._watcher: Watcher | None = None
         self._end = math.inf
-        self._turns: SharedTurns | None = None
-        """What is asked for, if not all is due."""
-        self._file: StateFile | None = None
+        self._plan: dict[str, frozenset[str]] | None = None
+        """What is asked for, if not all is due: see `plan_sites`."""
         self._parked: dict[str, deque[str | SiteTask]] = {}
         """Domain of a site that is read -> the sites that wait for it."""
         self._parking = asyncio.Semaphore(_MOST_PARKED)
@@ -242,30 +240,13 @@ class SiteRun(TaskStream[SiteBatch]):
             await self.leave()
             if has_state:  # else leaving the outputs renames them
                 files = outcomes.prepare() if outcomes else ()
-                self.commit_state([*output.prepare(), *files])
+                await self.commit_state([*output.prepare(), *files])
 
     def write_sync(
         self, path: str | PathLike[str], *, report: str | PathLike[str] | None = None
     ) -> None:
         """Do what `write` does, in a run that was entered with `with`."""
         get_result(self._get_thread().call(self.write, path, report=report))
-
-    async def hold_state(self) -> bool:
-        """Hold back changes of the state until `commit_state`; return if there is a state."""
-        if self._file is not None:
-            async with self._file.turn:
-                self._file.hold()
-        return self._file is not None
-
-    def commit_state(self, files: Iterable[tuple[Path, Path]] = ()) -> None:
-        """Rename files, then commit what was held back.
-
-        For a run whose walks have all ended. Each file has its temporary and its final path.
-
-        Raises StateError or OSError: the disk refuses it; then the state knows nothing of the run.
-        """
-        if self._file is not None:
-            self._file.commit_held(files)
 
     async def _acknowledge(self) -> None:
         if self._is_heard:  # `write` has put those before it into its report
@@ -287,12 +268,10 @@ class SiteRun(TaskStream[SiteBatch]):
             self._file.release(f"run {id(self)}")
 
     async def _run(self) -> None:
-        config, state = self._config, self._config.state
-        if self._file and state and isinstance(config.revisit, int):
-            from sitemapreader.walker.state_writer import SharedTurns  # noqa: PLC0415 (the same)
-
+        config = self._config
+        if isinstance(config.revisit, int):
             names = list_names(self._sites)
-            self._turns = await SharedTurns.choose(self._file, state.clock, config.revisit, names)
+            self._plan = await self._ask("plan_sites", config.revisit, names=names)
         borrowed = borrow_fetcher(
             config.fetcher, config.options, config.limits, keepalive_seconds=_KEEPALIVE_SECONDS
         )
@@ -319,6 +298,15 @@ class SiteRun(TaskStream[SiteBatch]):
                 if not timeout.expired():
                     raise
                 self.is_cut = True
+
+    async def _ask(self, function: str, *values: Any, **names: Any) -> Any:
+        """Return what a function of the schedule finds in the state now."""
+        from sitemapreader.state import schedule  # noqa: PLC0415 (few runs have a state)
+
+        file, state = self._file, self._config.state
+        assert file is not None and state is not None  # noqa: S101, PT018 (`revisit` needs one)
+        find = partial(getattr(schedule, function), **names)
+        return await file.ask(lambda db: find(db, *values, state.clock()))
 
     async def _list_sites(self) -> AsyncGenerator[str | SiteTask, None]:
         """Yield each site once, as it was given; record an outcome for what is not a URL."""
@@ -359,18 +347,18 @@ class SiteRun(TaskStream[SiteBatch]):
         task = check_task(given)
         fetcher = task.task.fetcher
         site = SiteWalk(task.name, task.url, fetcher if isinstance(fetcher, FileFetcher) else None)
-        turns, name = self._turns, url_key(task.url)
-        due = None if turns is None else await turns.find_due(name)
-        if turns and due is not None and not due:
+        plan, name = self._plan, url_key(task.url)
+        due = None if plan is None else await self._ask("find_due", plan, name)
+        if due is not None and not due:
             self._room.release()
-            turn = await turns.find_next(name)
+            turn = await self._ask("find_turn", name)
             self._record(SiteOutcome(task.name, SiteStatus.UNCHANGED, NOT_DUE, changed=0, **turn))
             return
         self.running.add(site)
         turn = {}
         try:
             await self._read_site(task, site, due)
-            turn = await turns.find_next(name) if turns else turn
+            turn = turn if plan is None else await self._ask("find_turn", name)
         except BaseException:
             self._record(site.make_outcome())
             raise

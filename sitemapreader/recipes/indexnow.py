@@ -39,8 +39,6 @@ if TYPE_CHECKING:
 ENDPOINT = "https://api.indexnow.org/indexnow"
 MAX_URLS = 10_000
 """URLs in one request, all of one host."""
-_BATCH_URLS = 500
-"""Most URLs of one batch of a walk that has a state."""
 WORDS = {
     200: "accepted",
     202: "accepted; the service still checks the key, and drops the URLs if it does not find it",
@@ -100,18 +98,17 @@ class Submission:
             else:
                 self.counts["unusable"] += 1
 
-    async def deliver(self, is_end: bool) -> bool:
-        """Submit what waits, at the end or if one request is too small for a batch more.
+    def has_room(self, batch: list[UrlEntry]) -> bool:
+        """Return whether URLs fit into one request together with those that wait."""
+        return sum(map(len, self._waiting.values())) + len(batch) <= MAX_URLS
 
-        Return whether all has been accepted: then the state has it.
-        """
-        if is_end or sum(map(len, self._waiting.values())) > MAX_URLS - _BATCH_URLS:
-            for origin in self._waiting:
-                await self.check_key_file(origin)
-            for origin in [*self._waiting]:
-                await self._post(origin, [url for url, _ in self._waiting[origin]])
-                self.counts.update(change for _, change in self._waiting.pop(origin))
-        return not self._waiting
+    async def submit(self) -> None:
+        """Submit what waits; raise IndexNowError if it is not accepted."""
+        for origin in self._waiting:
+            await self.check_key_file(origin)
+        for origin in [*self._waiting]:
+            await self._post(origin, [url for url, _ in self._waiting[origin]])
+            self.counts.update(change for _, change in self._waiting.pop(origin))
 
     # -- the network
 
@@ -196,12 +193,18 @@ async def submit_changes(
                 done = Submission(entries.report, session, fetcher, endpoint, key, dry_run)
                 if submits:
                     await done.check_key_file(origin_of(url_key(site)))
-                    entries.deliver_through(done.deliver)
+                    await entries.hold_state()
                 async for batch in entries.batches():
-                    if submits:
-                        done.add(batch)
-                    else:
+                    if not submits:
                         done.counts["recorded"] += len(batch)
+                        continue
+                    if not done.has_room(batch):  # all before it is acknowledged
+                        await done.submit()
+                        await entries.commit_state(holds=True)
+                    done.add(batch)
+                if submits:
+                    await done.submit()
+                    await entries.commit_state()
     return done
 
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -216,11 +216,19 @@ def plan_sites(
     return found
 
 
-def find_turn(db: sqlite3.Connection, name: str, now: float) -> tuple[float, float]:
-    """Return when a site may be asked, and the most that waits in a sitemap."""
+def find_turn(db: sqlite3.Connection, name: str, now: float) -> dict[str, Any]:
+    """Return when a site has its next turn, as fields of `SiteOutcome`."""
     turns = _find_turns(db, now, [name])
-    due = min((each.due.timestamp() for each in turns), default=None)
-    return due or _find_rested(db, name, now), max((each.waiting for each in turns), default=0.0)
+    due = min((each.due for each in turns), default=None) or as_moment(_find_rested(db, name, now))
+    return {"due": due, "waiting": max((each.waiting for each in turns), default=0.0)}
+
+
+def find_due(
+    db: sqlite3.Connection, plan: Mapping[str, frozenset[str]], name: str, now: float
+) -> frozenset[str] | None:
+    """Return which documents of a site are asked by a plan; `None` for all of them."""
+    is_unknown = name not in plan and find_unscheduled(db, [name], now)
+    return None if is_unknown else plan.get(name, frozenset())
 
 
 def _find_rested(db: sqlite3.Connection, name: str, now: float) -> float:

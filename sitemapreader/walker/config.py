@@ -171,6 +171,7 @@ _INSTEAD = {
     "timeout": "options=FetchOptions(total_seconds=...)",
     "session": "fetcher=..., an object with `open` around it",
     "client": "fetcher=..., an object with `open` around it",
+    "removed": "unlisted=True, or gone=1_000, with changes=True",
     "limit": "max_urls=..., or leave the loop with `break`",
     "url": "the site as the first argument, or sitemaps=[url]",
     **{name: f"limits=Limits({name}=...)" for name in attrs.fields_dict(Limits)},

@@ -1,8 +1,8 @@
 """StateWriter: writes into the state what the consumer of a walk has acknowledged.
 
-Entries are saved as delivered when the consumer acknowledges them: when it asks for the next batch,
-or when what is behind it says so. A walk that was killed is resumed with the batch that the
-consumer was handling. This one batch may come twice, and nothing is lost.
+Entries are saved as delivered when the consumer acknowledges them: when it asks for the next batch.
+A walk that was killed is resumed with the batch that the consumer was handling. This one batch may
+come twice, and nothing is lost.
 """
 
 from __future__ import annotations
@@ -11,63 +11,23 @@ import json
 import zlib
 from collections import deque
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from sitemapreader.fetch.local import StoredResponse
 from sitemapreader.state import TELLING, State, Told, law, name_of_sitemaps, schedule
 from sitemapreader.state.database import StateFile
-from sitemapreader.state.rows import Findings, Run, as_moment, nanoseconds, unpack
+from sitemapreader.state.rows import Findings, Run, nanoseconds, unpack
 from sitemapreader.urls import url_key
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
     from sitemapreader.discovery.context import Batch
     from sitemapreader.state.database import Connection
     from sitemapreader.walker.config import WalkConfig
     from sitemapreader.walker.stream import Channel
-
-    Deliver: TypeAlias = Callable[[bool], Awaitable[bool]]
-
-
-@attrs.frozen
-class SharedTurns:
-    """What a run over many sites asks for, of those that its state knows."""
-
-    _file: StateFile
-    _clock: Callable[[], float]
-    _due: Mapping[str, frozenset[str]]
-
-    @classmethod
-    async def choose(
-        cls,
-        file: StateFile,
-        clock: Callable[[], float],
-        number: int,
-        names: Collection[str] | None,
-    ) -> Self:
-        """Choose so many documents of all sites together: see `plan_sites`."""
-        due = await file.ask(lambda db: schedule.plan_sites(db, number, clock(), names))
-        return cls(file, clock, due)
-
-    async def find_due(self, name: str) -> frozenset[str] | None:
-        """Return which documents of a site are due; `None` for all of them."""
-        if (due := self._due.get(name)) is not None:
-            return due
-        now = self._clock()
-        unknown = await self._file.ask(lambda db: schedule.find_unscheduled(db, [name], now))
-        return None if unknown else frozenset()
-
-    async def find_next(self, name: str) -> dict[str, Any]:
-        """Return when a site has its next turn, as fields of `SiteOutcome`."""
-        now = self._clock()
-        due, waiting = await self._file.ask(lambda db: schedule.find_turn(db, name, now))
-        return {"waiting": waiting, "due": as_moment(due)}
-
-
-# -- one walk's writer
 
 _RESUMABLE_SECONDS = 24 * 3600
 """Older interrupted walks are not resumed."""
@@ -86,7 +46,6 @@ class StateWriter:
             named.append(config.site)
         self.clock = state.clock
         self.trust_seconds = state.revalidate_after.total_seconds()
-        self.deliver: Deliver | None = None
         confirm, distrust = nanoseconds(state.confirm_after), nanoseconds(state.distrust_after)
         self.run = Run(name_of_sitemaps(named), config.changes, confirm, distrust)
         self.askings: dict[str, schedule.Asking] = {}
@@ -253,17 +212,7 @@ class StateWriter:
     # -- acknowledgements
 
     async def settle(self, batches: int) -> None:
-        """Acknowledge so many batches at the end, once they have arrived."""
-        if self.deliver is not None:
-            await self.deliver(True)
-        await self._acknowledge(batches)
-
-    async def acknowledge(self) -> None:
-        """Record that the consumer asks for more, and so has handled all it was given."""
-        if self.deliver is None or await self.deliver(False):
-            await self._acknowledge(self._channel.taken)
-
-    async def _acknowledge(self, batches: int) -> None:
+        """Record that the consumer has handled so many batches."""
         self._acknowledged = max(batches, self._acknowledged)
         if self._is_due():
             async with self.file.turn:
@@ -276,7 +225,7 @@ class StateWriter:
         # from this document because it is in one of them.
         self._due.append((self._channel.offered, change))
         if self._channel.offered <= self._acknowledged:
-            await self._acknowledge(self._acknowledged)
+            await self.settle(self._acknowledged)
 
     def _write(self, db: Connection) -> None:
         while self._is_due():

@@ -20,12 +20,14 @@ from sitemapreader.rows import BATCH_ROWS, OutputRows, Rows
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence, Sized
     from concurrent.futures import Future
+    from pathlib import Path
 
     import pyarrow as pa
 
     from sitemapreader.discovery.context import Batch
     from sitemapreader.models import Event, UrlEntry
     from sitemapreader.output.columns import Column
+    from sitemapreader.state.database import StateFile
 
 B = TypeVar("B", bound="Sized")
 T = TypeVar("T")
@@ -165,6 +167,7 @@ class TaskStream(Generic[B]):
         self._task: asyncio.Task[None]
         self._thread: LoopThread | None = None
         self._last: B | None = None
+        self._file: StateFile | None = None
         self._fault_is_known = False
 
     async def __aenter__(self) -> Self:
@@ -210,6 +213,28 @@ class TaskStream(Generic[B]):
             )
         if self.is_left:
             raise ValueError(f"the {self.noun} is over: iterate it inside its `with`")
+
+    async def hold_state(self) -> bool:
+        """Hold back changes of the state until `commit_state`; return if there is a state."""
+        if self._file is not None:
+            async with self._file.turn:
+                self._file.hold()
+        return self._file is not None
+
+    async def commit_state(
+        self, files: Iterable[tuple[Path, Path]] = (), *, holds: bool = False
+    ) -> None:
+        """Rename files, then commit what was held back; go on like that if it `holds`.
+
+        What was not acknowledged is not committed. Each file has its temporary and its final path.
+
+        Raises StateError or OSError: the disk refuses it; then the state knows nothing of it.
+        """
+        if self._file is not None:
+            async with self._file.turn:
+                self._file.commit_held(files)
+                if holds:
+                    self._file.hold()
 
     def _get_thread(self) -> LoopThread:
         if self._thread is None:

@@ -16,6 +16,7 @@ from sitemapreader.issues import IssueCode, make_issue, show_url
 from sitemapreader.models import Change, Event, UrlEntry
 from sitemapreader.report import Report
 from sitemapreader.urls import host_of
+from sitemapreader.walker.config import check_count
 from sitemapreader.walker.runner import WalkRunner
 from sitemapreader.walker.stream import (
     ENTRIES,
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from sitemapreader.rows import Rows
     from sitemapreader.state import GonePage, Told, UnlistedUrl
     from sitemapreader.walker.config import WalkConfig
-    from sitemapreader.walker.state_writer import Deliver, StateWriter
+    from sitemapreader.walker.state_writer import StateWriter
 
 Found: TypeAlias = "list[tuple[bytes, Any]]"
 """Rows of URLs that became unlisted or gone, by their keys in the state."""
@@ -162,6 +163,7 @@ class Walk(TaskStream[Batch]):
 
         Raises ValueError as `unlisted` does, and with `map_hosts`.
         """
+        check_count("limit", limit, 0)
         found = self._find_gone(limit)
 
         async def fill() -> bool:
@@ -209,17 +211,6 @@ class Walk(TaskStream[Batch]):
                 "its end, and ask inside of its context; later, ask State.unlisted and State.gone"
             )
         return writer
-
-    def deliver_through(self, deliver: Deliver) -> None:
-        """Acknowledge batches when all that were taken have arrived somewhere else.
-
-        `deliver` is awaited when the consumer asks for more, with False, and returns whether they
-        have; at the end with True, and returns when they have. Without this, asking for the next
-        batch acknowledges the previous one. Without a state, this does nothing.
-        """
-        self.check_open()
-        if self._writer is not None:
-            self._writer.deliver = deliver
 
     # -- the walk's side
 
@@ -314,6 +305,7 @@ class Walk(TaskStream[Batch]):
             )
 
             self._writer = StateWriter(self._config.state, self._config, self._channel)
+            self._file = self._writer.file
         self.report.tally.begin(self._find_name(), counts_changes=self._config.changes)
         self.report.tally.home = host_of(self._config.site or "").removeprefix("www.")
 
@@ -326,7 +318,7 @@ class Walk(TaskStream[Batch]):
 
     async def _acknowledge(self) -> None:
         if self._writer is not None:
-            await self._writer.acknowledge()
+            await self._writer.settle(self._channel.taken)
 
 
 async def _put_batch(channel: Channel[Batch], batch: Batch, size: int = 0) -> None:

@@ -258,6 +258,14 @@ def test_a_folder_answers_as_its_host_will(tmp_path: Path) -> None:
     assert gone == [(f"{SITE}old", 404)]
 
 
+async def test_a_limit_is_a_number_of_pages(db: Path) -> None:
+    """What is none is refused before anything is asked."""
+    async with walk(SITE, state=db, changes=True, fetcher=MemoryFetcher({})) as entries:
+        for limit in (-1, 2.5, True, "all"):
+            with pytest.raises((TypeError, ValueError), match="limit must be"):
+                entries.gone(limit=limit)  # type: ignore[arg-type]
+
+
 async def test_staging_says_nothing_of_production(db: Path) -> None:
     """With `map_hosts` no page can be asked."""
     with pytest.raises(ValueError, match="another server answers"):

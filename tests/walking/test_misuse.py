@@ -58,6 +58,7 @@ def test_on_site_is_no_coroutine() -> None:
         ("walk_seconds", r"write limits=Limits\(walk_seconds=...\)"),
         ("session", r"an object with `open`"),
         ("limit", r"write max_urls=..."),
+        ("removed", r"write unlisted=True, or gone=1_000"),
         ("excludes", r"did you mean exclude\?"),
         ("qqq", "see its documentation"),
     ],

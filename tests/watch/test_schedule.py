@@ -219,10 +219,14 @@ def test_the_next_turn_of_a_site(learned: Learned) -> None:
     """It is when the first of its sitemaps may be asked; a failure rests."""
     learned.add("a", "late")
     learned.learn(NOW + 300, late=0)
-    assert schedule.find_turn(learned.db, "site 1", NOW + 301)[0] == NOW + 600
-    due, waiting = schedule.find_turn(learned.db, "site 1", NOW + HOUR)
+    assert schedule.find_turn(learned.db, "site 1", NOW + 301)["due"].timestamp() == NOW + 600
+    found = schedule.find_turn(learned.db, "site 1", NOW + HOUR)
+    due, waiting = found["due"].timestamp(), found["waiting"]
     assert (due, 0 < waiting < 1) == (NOW + HOUR, True)
     failed = Asking(NOW + HOUR, is_failed=True, retry_after=5 * HOUR)
     learned.learn(NOW + HOUR, a=failed, late=failed)
-    assert schedule.find_turn(learned.db, "site 1", NOW + 2 * HOUR)[0] == NOW + 6 * HOUR
-    assert schedule.find_turn(learned.db, "no site", NOW) == (NOW, 0)
+    assert (
+        schedule.find_turn(learned.db, "site 1", NOW + 2 * HOUR)["due"].timestamp()
+        == NOW + 6 * HOUR
+    )
+    assert schedule.find_turn(learned.db, "no site", NOW)["due"].timestamp() == NOW

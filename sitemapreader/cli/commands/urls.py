@@ -140,7 +140,7 @@ class _UrlPrinter:
             await wait_for_reader(pipe)
         files += self._report.prepare() if self._report else []
         await ignore_signals()  # what is committed has not been stopped
-        sites.commit_state(files)
+        await sites.commit_state(files)
 
     def _keep_file(self) -> None:
         if not self._summary.printed:
