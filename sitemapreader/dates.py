@@ -8,6 +8,7 @@ Anything else is `None`; a missing part is never filled from today.
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from datetime import UTC, date, datetime, time, timedelta, timezone
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -202,6 +203,19 @@ def count_odd(entries: Iterable[UrlEntry]) -> tuple[int, int]:
     limit = datetime.now(UTC) + TOLERANCE
     dates = [entry.date for entry in entries]
     return dates.count(None), sum(day is not None and day > limit for day in dates)
+
+
+SPANS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+
+
+def parse_since(text: str) -> datetime | None:
+    """Read a date, or a span before now such as `7d` or `-7d`."""
+    number, unit = text[:-1].removeprefix("-"), text[-1:]
+    if not (number.isascii() and number.isdigit() and unit in SPANS):
+        return parse_lastmod(text)
+    with suppress(OverflowError, ValueError):
+        return datetime.now(UTC) - timedelta(**{SPANS[unit]: int(number)})
+    return None
 
 
 def as_since(value: When) -> datetime:

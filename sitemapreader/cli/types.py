@@ -6,29 +6,24 @@ import math
 import re
 from argparse import ArgumentTypeError
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from datetime import datetime
 
 T = TypeVar("T")
 MAX_DEPTH = 100
 """Depth of indexes: the JSON encoder cannot write much deeper trees; the protocol allows 1."""
-_SPANS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-_UNITS = {"s": "seconds"} | _SPANS
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
 def parse_since(text: str) -> datetime:
     """Parse a date, or a span before now such as `7d` or `-7d`."""
-    number, unit = text[:-1].removeprefix("-"), text[-1:]
-    if number.isascii() and number.isdigit() and unit in _SPANS:
-        with suppress(OverflowError, ValueError):
-            return datetime.now(UTC) - timedelta(**{_SPANS[unit]: int(number)})
-        raise ArgumentTypeError(f"{text!r} is before the year 1: write a shorter span, such as 7d")
-    from sitemapreader.dates import parse_lastmod  # noqa: PLC0415 (not imported for --help)
+    from sitemapreader import dates  # noqa: PLC0415 (not imported for --help)
 
-    if moment := parse_lastmod(text):
+    if moment := dates.parse_since(text):
         return moment
     said = f"{text!r}: write a date (2026-01-31) or a time before now (30m, 12h, 7d, 2w)"
     raise ArgumentTypeError(said)
@@ -39,7 +34,7 @@ def parse_until(text: str) -> datetime:
     from sitemapreader.dates import end_of_span  # noqa: PLC0415 (not imported for --help)
 
     moment = parse_since(text)
-    end = None if text[-1:] in _SPANS else end_of_span(moment, text)
+    end = None if text[-1:] in _UNITS else end_of_span(moment, text)
     return moment if end is None else end - timedelta.resolution
 
 

@@ -5,12 +5,12 @@
 import asyncio
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from datetime import timedelta
 from fnmatch import translate
 from functools import partial
 from hashlib import blake2b
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,7 +18,7 @@ import attrs
 from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import AfterValidator, BaseModel, Field
 
-from sitemapreader.dates import When, parse_lastmod
+from sitemapreader.dates import parse_since
 from sitemapreader.errors import advise_extra
 from sitemapreader.fetch.http import HttpFetcher
 from sitemapreader.issues import IssueCode, excerpt
@@ -41,8 +41,6 @@ _MAX_TITLE = 200
 _MAX_NAMED = 10
 """Documents that were not read, and kinds of Issues, that an answer names."""
 _MEANINGS = {code.value: code.meaning for code in IssueCode}
-_SPAN = re.compile(r"(\d{1,4})([hdw])")
-_UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 
 # -- arguments: what is said of each is also said of a wrong one
 
@@ -125,30 +123,20 @@ class ToolAnswer(BaseModel):
     )
     not_read_in_all: int = _about("how many documents were not read", default=0)
     issues: dict[str, int] = _about("the ten gravest kinds of faults -> how often", default={})
-    _limit: int = 0
-    _offset: int = 0
-    _met: int = 0
-    _bytes: int = 0
 
-    @classmethod
-    def begin(cls, site: str, limit: int, offset: int) -> "ToolAnswer":
-        """Return an answer without rows."""
-        answer = cls(site=_show_url(site))
-        answer._limit, answer._offset = limit, offset
-        return answer
-
-    def add(self, **row: Any) -> bool:
-        """Take a row, if it is not left out; return False if the answer is full."""
-        self._met += 1
-        if self._met <= self._offset:
-            return True
-        self._bytes += len(json.dumps(row))
-        if len(self.rows) < self._limit and self._bytes <= _MAX_ROW_BYTES:
-            self.rows.append({name: value for name, value in row.items() if value is not None})
-            return True
-        self.next_offset, self.complete = self._offset + len(self.rows), False
-        self.reason = "there are more rows than the answer has"
-        return False
+    def fill(
+        self, rows: Iterable[Mapping[str, Any] | None], limit: int, offset: int
+    ) -> "ToolAnswer":
+        """Take the rows that follow an offset, as many as there is room for."""
+        size = 0
+        for row in filter(None, islice(rows, offset, None)):
+            size += len(json.dumps(row))
+            if len(self.rows) == limit or size > _MAX_ROW_BYTES:
+                self.next_offset, self.complete = offset + len(self.rows), False
+                self.reason = "there are more rows than the answer has"
+                break
+            self.rows.append(dict(row))
+        return self
 
     def describe(self, found: Report | Discovery) -> "ToolAnswer":
         """Say whether all was read, and what was not, and why."""
@@ -161,11 +149,10 @@ class ToolAnswer(BaseModel):
             raise ToolError(f"nothing was read: {'; '.join(self.issues)}")
         self.not_read = [_show_document(each) for each in lost[:_MAX_NAMED]]
         self.not_read_in_all = len(lost)
-        if self.next_offset is None:
-            ends = (IssueCode.BUDGET_SECONDS, IssueCode.NO_SITEMAP)
-            end = next((_explain(str(each)) for each in ends if each in found.counts), "")
-            said = f"{len(lost)} documents were not read: see not_read" if lost else ""
-            self.complete, self.reason = complete, end or said
+        ends = (IssueCode.BUDGET_SECONDS, IssueCode.NO_SITEMAP)
+        end = next((_explain(str(each)) for each in ends if each in found.counts), "")
+        said = f"{len(lost)} documents were not read: see not_read" if lost else ""
+        self.complete, self.reason = complete, end or said
         return self
 
 
@@ -185,11 +172,9 @@ class SiteTools:
 
         Rows: url; found_by: robots (robots.txt names it), path (it was guessed) or page (a link).
         """
-        answer = ToolAnswer.begin(site, limit, offset)
         found = await discover(site, fetcher=self._fetcher, trusted=False)
-        for each in found.sitemaps:
-            answer.add(url=_show_url(each.loc), found_by=str(each.via))
-        return answer.describe(found)
+        rows = ({"url": _show_url(each.loc), "found_by": str(each.via)} for each in found.sitemaps)
+        return ToolAnswer(site=_show_url(site)).describe(found).fill(rows, limit, offset)
 
     async def tree(self, site: Site, limit: Limit = 100, offset: Offset = 0) -> ToolAnswer:
         """Read all sitemaps: what each is, how many URLs it lists, which failed, and why.
@@ -198,22 +183,23 @@ class SiteTools:
         was not read completely; urls and sitemaps that it lists; bytes, as they came over the wire;
         listed_by, the document that names it.
         """
-        answer = ToolAnswer.begin(site, limit, offset)
         async with walk(site, fetcher=self._fetcher, trusted=False) as entries:
             async for _ in entries.rows():
                 pass
         report = entries.report
-        for each in sorted(report.documents, key=lambda document: not document.is_lost):
-            answer.add(
-                **_show_document(each),
-                kind=str(each.format or each.role),
-                urls=each.listed,
-                sitemaps=each.children,
-                bytes=each.bytes_raw,
-                listed_by=_show_url(each.parent),
-            )
-        answer.urls_in_all = report.entries
-        return answer.describe(report)
+        rows: list[ToolRow] = [
+            _show_document(each)
+            | {
+                "kind": str(each.format or each.role),
+                "urls": each.listed,
+                "sitemaps": each.children,
+                "bytes": each.bytes_raw,
+                "listed_by": _show_url(each.parent),
+            }
+            for each in sorted(report.documents, key=lambda document: not document.is_lost)
+        ]
+        answer = ToolAnswer(site=_show_url(site), urls_in_all=report.entries).describe(report)
+        return answer.fill(rows, limit, offset)
 
     async def urls(
         self,
@@ -227,15 +213,18 @@ class SiteTools:
 
         Rows: url; lastmod and title, by the sitemap.
         """
-        answer = ToolAnswer.begin(site, limit, offset)
         chosen: dict[str, Any] = {"include": _make_pattern(include)} if include else {}
+        if since and (moment := parse_since(since)) is None:
+            raise ToolError("since: write a span (7d), a day (2026-01-31) or a moment")
         if since:
-            chosen["since"] = _parse_since(since)
+            chosen["since"] = moment
+        rows: list[dict[str, str] | None] = []
         async with walk(site, fetcher=self._fetcher, trusted=False, **chosen) as entries:
             async for entry in entries:
-                if not answer.add(**_show_entry(entry)):
+                rows.append(None if len(rows) < offset else _show_entry(entry))
+                if len(rows) > offset + limit:
                     break
-        return answer.describe(entries.report)
+        return ToolAnswer(site=_show_url(site)).describe(entries.report).fill(rows, limit, offset)
 
     async def changes(
         self, site: Site, since_last: SinceLast = True, limit: Limit = 100, offset: Offset = 0
@@ -247,7 +236,7 @@ class SiteTools:
         """
         key = blake2b(url_key(site).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
         rows = self._folder / f"{re.sub('[^a-z0-9.-]', '_', host_of(site))[:60]}-{key}.jsonl"
-        answer = ToolAnswer.begin(site, limit, offset)
+        answer = ToolAnswer(site=_show_url(site))
         if since_last and offset:
             raise ToolError(
                 "offset: rows that follow are those of the last answer: since_last=false"
@@ -257,34 +246,30 @@ class SiteTools:
         elif not rows.exists():
             raise ToolError("no call has looked for changes of this site: since_last=true does")
         with rows.open("rb") as file:
-            for row in map(json.loads, file):
-                answer.add(**row)
-        return answer
+            return answer.fill(map(json.loads, file), limit, offset)
 
     async def _look_for_changes(self, site: str, rows: Path, answer: ToolAnswer) -> Path:
         """Write changes beside a file, and replace it at the end; return where they are."""
         is_first, is_over = not rows.exists(), False  # noqa: ASYNC240 (names in our own folder)
-        remembers: dict[str, Any] = {"state": rows.with_suffix(".db"), "changes": True}
-        part = rows.with_suffix(".part")
-        async with walk(
-            site, fetcher=self._fetcher, trusted=False, unlisted=True, **remembers
-        ) as entries:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(PATIENCE_SECONDS * 0.9):
-                    async for batch in entries.batches():
-                        # What an interrupted call has found is not found again: it stays here.
-                        _append(part, [] if is_first else batch)
-                    is_over = True
+        how: dict[str, Any] = {"state": rows.with_suffix(".db"), "changes": True, "unlisted": True}
+        with rows.with_suffix(".part").open("ab", 0) as part:
+            async with walk(site, fetcher=self._fetcher, trusted=False, **how) as entries:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(PATIENCE_SECONDS * 0.9):
+                        async for batch in entries.batches():
+                            # What an interrupted call has found is not found again: it stays here.
+                            shown = [] if is_first else map(_show_entry, batch)
+                            part.write(b"".join(json.dumps(row).encode() + b"\n" for row in shown))
+                        is_over = True
         answer.describe(entries.report)
-        _append(part, [])
         if not is_over:
             answer.complete = False
             answer.reason = "this takes long: the next call goes on with it"
-            return part
+            return Path(part.name)
         if is_first:
             said = "this was the first call: all URLs are remembered, and none is listed"
             answer.reason = "; ".join(filter(None, (answer.reason, said)))
-        return part.replace(rows)
+        return Path(part.name).replace(rows)  # noqa: ASYNC240 (as above)
 
     async def audit(self, site: Site, limit: Limit = 100, offset: Offset = 0) -> ToolAnswer:
         """Judge the sitemaps of a site by rules: what is wrong, and what to do.
@@ -292,36 +277,26 @@ class SiteTools:
         Rows: rule, severity, what is wrong, count out of how many (of), advice, and examples, up to
         three URLs or documents.
         """
-        answer = ToolAnswer.begin(site, limit, offset)
         try:
             from sitemapreader.audit import audit  # noqa: PLC0415 (another extra)
         except ModuleNotFoundError as error:
             raise ToolError(f"an audit needs {error.name}; {advise_extra('audit')}") from None
         with await audit(site, fetcher=self._fetcher, trusted=False) as result:
-            for each in result.findings:
-                answer.add(
-                    rule=each.rule.code,
-                    severity=each.severity.lower(),
-                    what=each.rule.title,
-                    count=each.count,
-                    of=each.of,
-                    advice=each.rule.advice,
-                    examples=[_show_url(hit.url or hit.document) for hit in each.examples[:3]],
-                )
-            return answer.describe(result.report)
-
-
-def _append(path: Path, batch: Iterable[UrlEntry]) -> None:
-    with path.open("ab") as file:
-        file.writelines(json.dumps(_show_entry(each)).encode() + b"\n" for each in batch)
-
-
-def _parse_since(text: str) -> When:
-    if span := _SPAN.fullmatch(text):
-        return int(span[1]) * _UNITS[span[2]]
-    if (moment := parse_lastmod(text)) is None:
-        raise ToolError("since: write a span (7d), a day (2026-01-31) or a moment")
-    return moment
+            rows = (
+                {
+                    "rule": each.rule.code,
+                    "severity": each.severity.lower(),
+                    "what": each.rule.title,
+                    "count": each.count,
+                    "of": each.of,
+                    "advice": each.rule.advice,
+                    "examples": [_show_url(hit.url or hit.document) for hit in each.examples[:3]],
+                }
+                for each in result.findings
+            )
+            return (
+                ToolAnswer(site=_show_url(site)).describe(result.report).fill(rows, limit, offset)
+            )
 
 
 def _make_pattern(parts: list[str]) -> str:
@@ -331,14 +306,15 @@ def _make_pattern(parts: list[str]) -> str:
     return rf"\A(?:{'|'.join(found)})"
 
 
-def _show_entry(entry: UrlEntry) -> dict[str, Any]:
+def _show_entry(entry: UrlEntry) -> dict[str, str]:
     title = entry.title or (entry.news and entry.news.title)
-    return {
+    row = {
         "url": _show_url(entry.loc),
-        "change": entry.change and str(entry.change),
-        "lastmod": entry.lastmod and entry.lastmod.isoformat(),
-        "title": excerpt(title, _MAX_TITLE) if title else None,
+        "change": str(entry.change or ""),
+        "lastmod": entry.lastmod.isoformat() if entry.lastmod else "",
+        "title": excerpt(title or "", _MAX_TITLE),
     }
+    return {name: text for name, text in row.items() if text}
 
 
 def _show_document(document: Document) -> ToolRow:

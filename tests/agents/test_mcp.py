@@ -18,6 +18,7 @@ from unittest import mock
 import attrs
 import hosts
 import pytest
+from aiohttp.web import Response
 from commands import start
 from serving import listen, serve
 from walking import index, urlset
@@ -270,6 +271,29 @@ async def test_changes(tmp_path: Path) -> None:
             answer = await agent.call("changes", **arguments)
         assert [(row["change"], row["url"]) for row in answer["rows"]] == rows
         assert (answer.get("next_offset"), answer["complete"]) == (following, following is None)
+
+
+@pytest.mark.slow
+async def test_changes_of_a_site_that_takes_long(tmp_path: Path) -> None:
+    """What a call has found is listed and kept; the next one lists it with the rest."""
+    pages, slow = site_of("a"), set[str]()
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        page = pages.get(request.path)
+        assert page is None or isinstance(page, bytes)
+        if request.path in slow:
+            await asyncio.sleep(30)
+        return Response(status=200 if page else 404, body=page)
+
+    async with listen(answer) as base, connect(tmp_path, base) as agent:
+        await agent.call("changes")
+        pages["/pages.xml"] = urlset((f"{SITE}a", TODAY), f"{SITE}b")
+        slow.add("/feed.xml")
+        for said in ("this takes long", "1 documents were not read"):
+            found = await agent.call("changes")
+            assert [row["url"] for row in found["rows"]] == [f"{SITE}b"]
+            assert said in found["reason"]
+            slow.clear()
 
 
 async def test_pages_of_many_urls(tmp_path: Path) -> None:
