@@ -87,7 +87,11 @@ def open_output(
     for name, is_given, formats in (
         ("null_terminated", null_terminated, ("urls", "jsonl")),
         ("header=False", not header, ("csv", "tsv")),
-        ("fields", fields is not None and list(fields) != ["loc"], (*known[1:5], "xlsx")),
+        (
+            "fields",
+            fields is not None and list(fields) != ["loc"],
+            tuple(each for each in known if each not in ("urls", "atom")),
+        ),
     ):
         if is_given and format not in formats:
             raise ValueError(f"`{name}` is for {', '.join(formats)}: leave it out for {format}")
