@@ -253,8 +253,8 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
         ),
         Option("--format", "audit", "format on standard output (default: text)",
                choices=AUDIT_FORMATS),
-        Option("--format", "state", "format of --unlisted and --gone: urls, one a line (the default), "
-               "or jsonl, with the site, the last sitemap, since when and why",
+        Option("--format", "state", "format of --unlisted and --gone: urls, one a line (the "
+               "default), or jsonl, with the site, the last sitemap, since when and why",
                choices=LIST_FORMATS),
         Option("--format", "compare", "format (default: text)", choices=COMPARE_FORMATS,
                default="text"),

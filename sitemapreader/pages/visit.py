@@ -209,8 +209,8 @@ class _Visits:
             async with opening as response:
                 visit = await self._read(url, response)
         except FetchError as error:
-            # What has failed may fail again, one after the other; and a page that was asked for later,
-            # and has answered, shows that the host lives: a third of all may fail by themselves.
+            # What has failed may fail again, one after the other; and a page that was asked for
+            # later, and has answered, shows that the host lives: a third may fail by themselves.
             is_of_page = is_again or self._answered.get(origin_of(url), 0.0) > begun
             if not (is_of_page and (error.http_status or 0) >= 500):
                 breaker.note_error(url, error)
