@@ -88,11 +88,17 @@ class RobotsRules:
             return IssueCode.CROSS_HOST_CHILD
         return await self.find_refusal(url)
 
-    async def find_refusal(self, url: str) -> IssueCode | None:
-        """Return why robots.txt forbids a URL, or `None`."""
+    async def find_refusal(self, url: str, *, is_named: bool = True) -> IssueCode | None:
+        """Return why robots.txt forbids a URL, or `None`.
+
+        One that cannot be fetched forbids all that nobody has named (RFC 9309, 2.3.1.4).
+        """
         if not self._respect:
             return None
-        return (await self.robots_of(url)).find_refusal(url, self._agent)
+        robots = await self.robots_of(url)
+        if not (is_named or robots.complete):
+            return IssueCode.ROBOTS_UNREACHABLE
+        return robots.find_refusal(url, self._agent)
 
     async def robots_of(self, url: str, via: Via | None = None) -> Robots:
         """Return the robots.txt for a URL; raise FetchError when the budget is spent.

@@ -103,7 +103,7 @@ class PageAsker:
         """Return what a page answers; `None` if it must not be asked, or for no answer."""
         try:
             async with self._room:
-                if await self._rules.find_refusal(url):
+                if await self._rules.find_refusal(url, is_named=False):
                     return None
                 opened = self._context.client.open(
                     url, headers=_HEADERS, check_redirect=_refuse_redirect

@@ -232,6 +232,21 @@ async def test_robots_txt_forbids_asking(db: Path) -> None:
     assert ("b" in found.asked, found.gone) == (False, [])
 
 
+@pytest.mark.parametrize("answer", [status(503), fault(IssueCode.TIMEOUT)])
+async def test_a_robots_txt_that_cannot_be_read_forbids_asking(
+    db: Path, answer: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody knows its rules, so no page is asked that day (RFC 9309), unless they do not count."""
+    clock, live = SetClock(monkeypatch), {MAP: lists("a"), SITE + "a": b"A page"}
+    await spend({**live, **names(MAP), MAP: lists("ab")}, at_once(db))
+    assert (await spend({**live, **names(MAP), SITE + "b": b""}, at_once(db))).gone == []
+    clock.now += DAY
+    assert (await spend({**live, ROBOTS: answer}, at_once(db))).asked == []
+    clock.now += 2 * DAY
+    found = await spend({**live, ROBOTS: answer}, at_once(db), respect_robots=False)
+    assert found.gone == ["b"]
+
+
 async def test_thousands_at_once(db: Path) -> None:
     """So many are asked as the limit says, the rest by the next walks; all are counted."""
     state, live = at_once(db), {**names(MAP), SITE + "a": b"A page"}
