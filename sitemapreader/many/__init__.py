@@ -4,23 +4,12 @@ from __future__ import annotations
 
 from typing import Unpack
 
-from sitemapreader.many.run import OnSite, SiteRun
+from sitemapreader.many.run import AT_ONCE, OnSite, SiteRun
 from sitemapreader.many.sources import Sites, SiteTask, name_site
 from sitemapreader.options import SITE_SECONDS
-from sitemapreader.walker.config import (
-    SharedArguments,
-    check_count,
-    check_function,
-    make_config,
-    refuse_unknown,
-)
+from sitemapreader.walker.config import SharedArguments, refuse_unknown
 
 __all__ = ["SiteRun", "SiteTask", "name_site", "walk_many", "walk_many_sync"]
-
-AT_ONCE = 64
-"""Sites that are read at the same time, by default."""
-_ANY_SITE = "https://localhost/"
-"""Arguments need a site to be checked; each visit replaces it."""
 
 
 def walk_many(
@@ -68,13 +57,9 @@ def walk_many(
     Raises what `walk` raises.
     """
     refuse_unknown("walk_many", arguments.keys() - SharedArguments.__annotations__.keys())
-    check_function("on_site", on_site, "a SiteOutcome")
     if isinstance(sites, str | bytes):
         raise TypeError("sites must be several: write walk_many([url]), not walk_many(url)")
-    check_count("at_once", at_once)
-    shared: SharedArguments = {"trusted": False, **arguments}
-    config = make_config(_ANY_SITE, **shared)
-    return SiteRun(sites, config, at_once=at_once, site_seconds=site_seconds, on_site=on_site)
+    return SiteRun(sites, at_once=at_once, site_seconds=site_seconds, on_site=on_site, **arguments)
 
 
 walk_many_sync = walk_many

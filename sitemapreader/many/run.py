@@ -7,8 +7,7 @@ import math
 from collections import deque
 from contextlib import aclosing, nullcontext
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 
 import attrs
 
@@ -29,13 +28,20 @@ from sitemapreader.many.sources import (
     list_names,
 )
 from sitemapreader.models import SitemapEntry
+from sitemapreader.options import SITE_SECONDS
 from sitemapreader.outcomes import NOT_DUE, NOT_READ, SiteOutcome, SiteStatus
-from sitemapreader.output import open_output
+from sitemapreader.output import open_output, open_report
 from sitemapreader.output.columns import SITE_COLUMNS
 from sitemapreader.report import LOGGER
 from sitemapreader.rows import Rows, SiteRows
 from sitemapreader.urls import url_key
-from sitemapreader.walker.config import shorten
+from sitemapreader.walker.config import (
+    SharedArguments,
+    check_count,
+    check_function,
+    make_config,
+    shorten,
+)
 from sitemapreader.walker.filters import SeenKeys
 from sitemapreader.walker.stream import Channel, Loop, TaskStream, View, view_records
 from sitemapreader.walker.walks import BUFFERED_EVENTS, Walk
@@ -47,14 +53,16 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from sitemapreader.models import UrlEntry
-    from sitemapreader.output.sink import Output
-    from sitemapreader.walker.config import WalkConfig
 
 OnSite: TypeAlias = "Callable[[SiteOutcome], object]"
 """Called with the outcome of each site when it is known."""
 Watcher: TypeAlias = "Callable[[SiteWalk, SiteOutcome], Awaitable[None]]"
 """Awaited with each site that has come to its end by itself: the shell, for its messages."""
 
+AT_ONCE = 64
+"""Sites that are read at the same time, by default."""
+_ANY_SITE = "https://localhost/"
+"""Arguments need a site to be checked; each visit replaces it."""
 _LEAST_BUFFERED = 256
 """Events of one site that wait for the consumer, where many sites share the memory."""
 _KEEPALIVE_SECONDS = 1.0
@@ -65,7 +73,6 @@ _MOST_PARKED = 100_000
 names. Sites of other domains behind them would have to wait as well."""
 _MOST_SEEN = 10_000_000
 """Names of sites that are remembered, in up to 90 MB; behind them, a site may come again."""
-_REPORT_SUFFIXES = (".jsonl", ".csv", ".parquet")
 
 
 @attrs.define(eq=False)
@@ -158,17 +165,23 @@ class SiteRun(TaskStream[SiteBatch]):
     def __init__(
         self,
         sites: Sites,
-        config: WalkConfig,
         *,
-        at_once: int,
-        site_seconds: float | None,
-        on_site: OnSite | None,
+        at_once: int = AT_ONCE,
+        site_seconds: float | None = SITE_SECONDS,
+        on_site: OnSite | None = None,
+        **arguments: Unpack[SharedArguments],
     ) -> None:
+        check_function("on_site", on_site, "a SiteOutcome")
+        check_count("at_once", at_once)
+        shared: SharedArguments = {"trusted": False, **arguments}
+        config = make_config(_ANY_SITE, **shared)
         self.outcomes: list[SiteOutcome] = []
         self.repeated = 0
         self.is_cut = False
         self.running: set[SiteWalk] = set()
         self._sites = sites
+        self._user = f"run {id(self)}"
+        """Of the state's file."""
         self._config = config
         """The arguments of each walk but its site."""
         self._room = asyncio.Semaphore(at_once)
@@ -261,31 +274,36 @@ class SiteRun(TaskStream[SiteBatch]):
         if (state := self._config.state) is not None:
             from sitemapreader.state.database import StateFile  # noqa: PLC0415 (few runs have one)
 
-            self._file = StateFile.share(state.path, f"run {id(self)}")
+            self._file = StateFile.share(state.path, self._user)
 
     async def _close(self) -> None:
         if self._file is not None:
-            self._file.release(f"run {id(self)}")
+            self._file.release(self._user)
 
     async def _run(self) -> None:
         config = self._config
-        if isinstance(config.revisit, int):
-            names = list_names(self._sites)
-            self._plan = await self._ask("plan_sites", config.revisit, names=names)
         borrowed = borrow_fetcher(
             config.fetcher, config.options, config.limits, keepalive_seconds=_KEEPALIVE_SECONDS
         )
-        async with (
-            borrowed as fetcher,
-            asyncio.TaskGroup() as tasks,
-            aclosing(self._list_sites()) as sites,
-        ):
+        async with borrowed as fetcher:
             self._config = attrs.evolve(config, fetcher=fetcher)
             if config.max_time is not None:
                 self._end = asyncio.get_running_loop().time() + config.max_time.total_seconds()
+            await self._walk_all()
+
+    async def _walk_all(self) -> None:
+        """Walk over all sites, or those of which something is due."""
+        if isinstance(revisit := self._config.revisit, int):
+            names = list_names(self._sites)
+            self._plan = await self._ask("plan_sites", revisit, names=names)
+        await self._walk_sites(self._sites)
+
+    async def _walk_sites(self, sites: Sites) -> None:
+        """Walk over sites until all have ended, or the time is over."""
+        async with asyncio.TaskGroup() as tasks, aclosing(self._list_sites(sites)) as listed:
             try:
                 async with asyncio.timeout_at(self._end) as timeout:
-                    async for given in sites:
+                    async for given in listed:
                         domain = await find_domain(check_task(given))
                         if domain in self._parked:
                             self._parked[domain].append(given)
@@ -308,10 +326,10 @@ class SiteRun(TaskStream[SiteBatch]):
         find = partial(getattr(schedule, function), **names)
         return await file.ask(lambda db: find(db, *values, state.clock()))
 
-    async def _list_sites(self) -> AsyncGenerator[str | SiteTask, None]:
+    async def _list_sites(self, sites: Sites) -> AsyncGenerator[str | SiteTask, None]:
         """Yield each site once, as it was given; record an outcome for what is not a URL."""
         seen, number = SeenKeys(), 0
-        async for given in iterate_sites(self._sites):
+        async for given in iterate_sites(sites):
             if self._has_enough():
                 return
             try:
@@ -396,10 +414,16 @@ class SiteRun(TaskStream[SiteBatch]):
                         site.sitemaps.setdefault(url_key(event.loc), event)
                 return
             async for rows in entries.rows():
-                batch = SiteBatch(site.name, rows)
-                await self._channel.put(batch, len(rows))
+                batch = SiteBatch(site.name, self._choose(site.name, rows))
+                if not batch:
+                    continue
+                await self._channel.put(batch, len(batch))
                 if self._config.state is not None:
                     await batch.handled.wait()
+
+    def _choose(self, _: str, rows: Rows) -> Rows:
+        """Return which entries of a site are delivered: all that its walk delivers."""
+        return rows
 
     async def _end_site(self, site: SiteWalk, **turn: Any) -> None:
         outcome = attrs.evolve(site.make_outcome(), **turn)
@@ -418,19 +442,3 @@ class SiteRun(TaskStream[SiteBatch]):
     def _is_heard(self) -> bool:
         """Whether somebody gets the outcomes as they come."""
         return bool(self._listeners) or self._watcher is not None
-
-
-def open_report(
-    path: str | PathLike[str] | None, entries: str | PathLike[str] | None = None
-) -> Output | None:
-    """Return the report, a row a site, if there is a path; ValueError for its name."""
-    if path is None:
-        return None
-    if entries is not None and Path(path).resolve() == Path(entries).resolve():
-        raise ValueError(f"{str(path)!r} is named twice: for the entries, and for the report")
-    if Path(path).suffix.lower() not in _REPORT_SUFFIXES:
-        suffixes = ", ".join(_REPORT_SUFFIXES)
-        raise ValueError(f"the name of a report ends with {suffixes}, unlike {str(path)!r}")
-    from sitemapreader.output.columns import OUTCOME_COLUMNS  # noqa: PLC0415 (few runs have one)
-
-    return open_output(path, columns=OUTCOME_COLUMNS)

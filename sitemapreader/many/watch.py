@@ -3,29 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-import math
-from contextlib import aclosing
-from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
+import attrs
+
 from sitemapreader.discovery.context import UrlAllowance
-from sitemapreader.many import walk_many
-from sitemapreader.many.run import SITE_LISTS, SiteBatch
+from sitemapreader.many.run import SiteBatch, SiteRun
 from sitemapreader.many.sources import FileFetcher, InvalidSiteError, SiteTask, check_task
 from sitemapreader.models import Change
-from sitemapreader.state import State
-from sitemapreader.state.database import StateFile
-from sitemapreader.state.schedule import find_unscheduled, plan_sites
 from sitemapreader.urls import url_key
 from sitemapreader.walker.config import SharedArguments, refuse_unknown
-from sitemapreader.walker.stream import Channel, TaskStream, View
+from sitemapreader.walker.stream import View
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Collection
+    from collections.abc import AsyncIterator, Collection
     from pathlib import Path
 
     from sitemapreader.models import UrlEntry
     from sitemapreader.outcomes import SiteOutcome
+    from sitemapreader.rows import Rows
+    from sitemapreader.state import State
 
 HOUR = 3600.0
 MOST_AN_HOUR = 3600
@@ -87,12 +84,12 @@ def watch(
         raise TypeError(f"watch has no argument {min(named)!r}: see `kinds` and `pace`")
     return Watch(
         _name_sites(sites),
-        state if isinstance(state, State) else State(state),
         pace=pace,
         tick_seconds=tick_seconds,
         kinds=frozenset(map(str, kinds)),
         initial=initial,
-        arguments=arguments,
+        state=state,
+        **arguments,
     )
 
 
@@ -120,10 +117,11 @@ _ENTRIES: View[SiteBatch, UrlEntry] = View(
 )
 
 
-class Watch(TaskStream[SiteBatch]):
+class Watch(SiteRun):
     """The changes of sites as they are found; made by `watch`, entered once.
 
-    Iterate it for the entries; or `batches` gives them by site.
+    It is a run over many sites that makes its rounds without end. Iterate it for the entries; or
+    `batches` gives them by site.
     """
 
     noun, maker, loop = "watch", "watch(...)", "changes: async for entry in changes"
@@ -131,72 +129,47 @@ class Watch(TaskStream[SiteBatch]):
     def __init__(
         self,
         sites: dict[str, str | SiteTask],
-        state: State,
         *,
         pace: float,
         tick_seconds: float,
         kinds: frozenset[str],
         initial: bool,
-        arguments: dict[str, Any],
+        **arguments: Any,
     ) -> None:
-        self._sites, self._state = sites, state
+        chosen = {"changes": True, "unlisted": Change.UNLISTED in kinds, "revisit": 1}
+        chosen["gone"] = int(Change.GONE in kinds)
+        super().__init__(sites.values(), **{"unique": True, **arguments, **chosen})
+        self._user = _USER
+        self._listeners.append(self._count)
+        self._named = sites
         self._tick_seconds, self._kinds, self._initial = tick_seconds, kinds, initial
-        self._most = pace * len(self._sites)
+        self._silent: set[str] = set()
+        """The sites that are read for the first time, of which nothing is delivered."""
+        self._most = pace * len(sites)
         self._left = self._most
         """Requests that may be made now; below 0 if more were made."""
         self._pages_left = 0.0
         """Requests for pages that may be made now."""
-        self._counted_at = state.clock()
-        max_time = arguments.pop("max_time", None)
-        self._seconds = max_time.total_seconds() if max_time else math.inf
-        self._on_site = arguments.pop("on_site", None)
-        self._arguments: dict[str, Any] = {
-            "unique": True,
-            **arguments,
-            "state": state,
-            "changes": True,
-            "unlisted": str(Change.UNLISTED) in kinds,
-            "on_site": self._count,
-        }
-        walk_many([], revisit=1, max_time=max_time, **self._arguments)  # raises for what is wrong
-        self._file: StateFile | None = None
-        super().__init__(Channel(1), gathers=False)
-
-    def batches(self) -> AsyncIterator[tuple[str, list[UrlEntry]]]:
-        """Yield a site, as it was given, and a list of entries that is not empty."""
-        return self._read(SITE_LISTS)
+        self._counted_at = self._clock()
 
     def __aiter__(self) -> AsyncIterator[UrlEntry]:
         return self._read(_ENTRIES)
 
     # -- the watch's side
 
-    def _open(self) -> None:
-        self._file = StateFile.share(self._state.path, _USER)
+    def _clock(self) -> float:
+        assert self._config.state is not None  # noqa: S101 (the argument of `watch`)
+        return self._config.state.clock()
 
-    async def _close(self) -> None:
-        if self._file is not None:
-            self._file.release(_USER)
-
-    async def _acknowledge(self) -> None:
-        if self._last is not None:
-            self._last.handled.set()
-
-    async def _run(self) -> None:
+    async def _walk_all(self) -> None:
         loop = asyncio.get_running_loop()
-        end = loop.time() + self._seconds
-        while (seconds := end - loop.time()) >= 1e-6:  # less is a timedelta of nothing
-            async with aclosing(self._ask(seconds)) as found:
-                async for site, entries in found:
-                    batch = SiteBatch(site, entries)
-                    await self._channel.put(batch, len(entries))
-                    await batch.handled.wait()  # before the state hears of it
-            await asyncio.sleep(min(self._tick_seconds, max(0.0, end - loop.time())))
+        while self._end - loop.time() >= 1e-6:  # less is a timedelta of nothing
+            await self._make_round()
+            await asyncio.sleep(min(self._tick_seconds, max(0.0, self._end - loop.time())))
 
-    async def _ask(self, seconds: float) -> AsyncGenerator[tuple[str, list[UrlEntry]], None]:
-        """Make a round over the sites of which something is due, or nothing is known."""
-        assert self._file is not None  # noqa: S101 (it was entered)
-        now = self._state.clock()
+    async def _make_round(self) -> None:
+        """Walk over the sites of which something is due, or nothing is known."""
+        now = self._clock()
         earned = max(0.0, now - self._counted_at) / HOUR * self._most  # a clock may be set back
         self._counted_at = now
         self._left = min(self._most, self._left + earned)
@@ -204,31 +177,22 @@ class Watch(TaskStream[SiteBatch]):
             most_pages = max(_REQUESTS_A_PAGE, self._most / 8)
             self._pages_left = min(most_pages, self._pages_left + earned / 8)
         pages = UrlAllowance(most := self._pages_left // _REQUESTS_A_PAGE)
+        self._config = attrs.evolve(self._config, gone=pages)
         room = max(0, int(self._left))
-        due = await self._file.ask(lambda db: plan_sites(db, room, now, self._sites))
-        unread = await self._file.ask(lambda db: find_unscheduled(db, self._sites, now))
-        chosen = {name: self._sites[name] for name in {**due, **unread}}
-        if not chosen:
-            return
-        silent = {
-            check_task(self._sites[name]).name
+        self._plan = await self._ask("plan_sites", room, names=self._named)
+        unread = await self._ask("find_unscheduled", self._named)
+        self._silent = {
+            check_task(self._named[name]).name
             for name, was_read in unread.items()
             if not was_read and not self._initial
         }
-        async with walk_many(
-            list(chosen.values()),
-            revisit=max(1, room),
-            max_time=None if seconds == math.inf else timedelta(seconds=seconds),
-            **{**self._arguments, "gone": pages},
-        ) as run:
-            async for site, entries in run.batches():
-                wanted = [entry for entry in entries if str(entry.change) in self._kinds]
-                if wanted and site not in silent:
-                    yield site, wanted
+        await self._walk_sites([self._named[name] for name in {**self._plan, **unread}])
         self._pages_left -= _REQUESTS_A_PAGE * (most - pages.left)
+
+    def _choose(self, site: str, rows: Rows) -> Rows:
+        wanted = [] if site in self._silent else rows
+        return [entry for entry in wanted if str(entry.change) in self._kinds]
 
     def _count(self, outcome: SiteOutcome) -> None:
         """Count the requests for a site; no more are owed than an hour's."""
         self._left = max(-self._most, self._left - outcome.requests)
-        if self._on_site is not None:
-            self._on_site(outcome)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ SUFFIXES = {f".{name}": name for name in (*FORMATS, *FILE_FORMATS)} | {
 }
 """Suffix of a file -> the format that it names."""
 _GZIP = ".gz"
+_REPORT_SUFFIXES = (".jsonl", ".csv", ".parquet")
 _ENCODERS = {
     "parquet": ("arrow", "ParquetEncoder"),
     "atom": ("atom", "AtomEncoder"),
@@ -116,6 +118,22 @@ def open_output(
     return (
         Output(path, GzipEncoder(encoder), None) if is_gzip else Output(path, encoder, end.encode())
     )
+
+
+def open_report(
+    path: str | os.PathLike[str] | None, entries: str | os.PathLike[str] | None = None
+) -> Output | None:
+    """Return the report, a row a site, if there is a path; ValueError for its name."""
+    if path is None:
+        return None
+    if entries is not None and Path(path).resolve() == Path(entries).resolve():
+        raise ValueError(f"{str(path)!r} is named twice: for the entries, and for the report")
+    if Path(path).suffix.lower() not in _REPORT_SUFFIXES:
+        suffixes = ", ".join(_REPORT_SUFFIXES)
+        raise ValueError(f"the name of a report ends with {suffixes}, unlike {str(path)!r}")
+    from sitemapreader.output.columns import OUTCOME_COLUMNS
+
+    return open_output(path, columns=OUTCOME_COLUMNS)
 
 
 def find_format(path: str | None) -> str:

@@ -20,10 +20,9 @@ from sitemapreader.cli.process import (
     write_to,
 )
 from sitemapreader.cli.run import SourceRun, find_rooted
-from sitemapreader.many.run import SiteRun, open_report
 from sitemapreader.many.sources import FileFetcher, SiteTask
 from sitemapreader.models import Change
-from sitemapreader.output import write_file
+from sitemapreader.output import open_report, write_file
 from sitemapreader.output.counts import UrlCounts
 from sitemapreader.rows import Rows, SiteRows, get_column, select_rows
 from sitemapreader.urls import has_web_scheme, path_of, url_key
@@ -33,7 +32,7 @@ from sitemapreader.walker.newest import Newest, newest
 if TYPE_CHECKING:
     import argparse
 
-    from sitemapreader.many.run import SiteWalk
+    from sitemapreader.many.run import SiteRun, SiteWalk
 
 _LOST = (Change.UNLISTED, Change.GONE)
 
