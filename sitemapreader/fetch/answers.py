@@ -37,10 +37,14 @@ class DeadlineClock:
     """The time that servers have for one document; it runs only during waits for them.
 
     Neither pauses between requests count, nor the time that a reader takes.
+
+    Attributes:
+        waited: how long it has run.
+        tried_at: how long it had, when the last try began.
     """
 
     def __init__(self, total_seconds: float) -> None:
-        self.waited = 0.0
+        self.waited = self.tried_at = 0.0
         self._total = total_seconds
 
     @property
@@ -83,9 +87,7 @@ class HttpResponse:
         answer: Answer,
         chain: RedirectChain,
         slot: Slot,
-        *,
         clock: DeadlineClock,
-        began: float,
         options: FetchOptions,
         max_bytes: int,
     ) -> None:
@@ -100,7 +102,6 @@ class HttpResponse:
         self._answer = answer
         self._slot = slot
         self._clock = clock
-        self._began = began
         self._waited_before = clock.waited
         self._options = options
         self._left = max_bytes
@@ -112,7 +113,7 @@ class HttpResponse:
     @property
     def wait_seconds(self) -> float:
         """The seconds of waiting for the server in the last try, redirects included."""
-        return self._clock.waited - self._began
+        return self._clock.waited - self._clock.tried_at
 
     async def chunks(self) -> AsyncIterator[bytes]:
         """Yield the body as it arrives, never decompressed; iterate once only.

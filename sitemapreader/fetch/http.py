@@ -284,23 +284,20 @@ class Exchange:
 
     async def _fetch(self) -> HttpResponse:
         """Make one attempt: follow redirects to the document."""
-        start, began, options = (
-            parse_request_url(self._url),
-            self._clock.waited,
-            self._fetcher.options,
-        )
+        self._clock.tried_at = self._clock.waited
+        start, options = parse_request_url(self._url), self._fetcher.options
         chain = RedirectChain(start, options, self._max_redirects, self._hosts)
         if start.userinfo and start.userinfo != self._trust.find_login(chain.start.origin):
             chain.issues.append(make_issue(IssueCode.USERINFO_REMOVED, url=str(start)))
         try:
-            return await self._follow(chain, began)
+            return await self._follow(chain)
         except FetchError as error:
             error.url = chain.find_name(error.url)
             error.redirects = tuple(chain.redirects)
             raise
 
-    async def _follow(self, chain: RedirectChain, began: float) -> HttpResponse:
-        fetcher = self._fetcher
+    async def _follow(self, chain: RedirectChain) -> HttpResponse:
+        options, most = self._fetcher.options, self._fetcher.limits.raw_bytes
         while True:
             with ExitStack() as held:
                 slot = Slot(self._requester)
@@ -310,15 +307,7 @@ class Exchange:
                 held.callback(answer.close)  # unread: the body of a redirect can be endless
                 location = self._find_redirect(answer, chain)
                 if location is None:
-                    response = HttpResponse(
-                        answer,
-                        chain,
-                        slot,
-                        clock=self._clock,
-                        began=began,
-                        options=fetcher.options,
-                        max_bytes=fetcher.limits.raw_bytes,
-                    )
+                    response = HttpResponse(answer, chain, slot, self._clock, options, most)
                     held.pop_all()
                     return response
             sets_cookie = "set-cookie" in answer.fields

@@ -63,7 +63,7 @@ class _Server(MCPServer):
             match error.__cause__:
                 case ValidationError() as cause:
                     said = await self._explain(name, cause)
-                case ToolError() | StateError() as cause:
+                case ToolError() | StateError() | ModuleNotFoundError() as cause:
                     said = cause
                 case OSError() as cause:  # the disk: the network's errors are outcomes
                     said = f"the folder of the server: {cause.strerror or cause}"

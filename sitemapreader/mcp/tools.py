@@ -19,7 +19,6 @@ from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import AfterValidator, BaseModel, Field
 
 from sitemapreader.dates import parse_since
-from sitemapreader.errors import advise_extra
 from sitemapreader.fetch.http import HttpFetcher
 from sitemapreader.issues import IssueCode, excerpt
 from sitemapreader.many.sources import check_task
@@ -277,10 +276,8 @@ class SiteTools:
         Rows: rule, severity, what is wrong, count out of how many (of), advice, and examples, up to
         three URLs or documents.
         """
-        try:
-            from sitemapreader.audit import audit  # noqa: PLC0415 (another extra)
-        except ModuleNotFoundError as error:
-            raise ToolError(f"an audit needs {error.name}; {advise_extra('audit')}") from None
+        from sitemapreader.audit import audit  # noqa: PLC0415 (another extra)
+
         with await audit(site, fetcher=self._fetcher, trusted=False) as result:
             rows = (
                 {
