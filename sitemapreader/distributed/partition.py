@@ -43,14 +43,7 @@ from sitemapreader.distributed.runs import (
     create_commit,
     load_commit,
 )
-from sitemapreader.distributed.storage import (
-    PARTITION,
-    STATE,
-    TRIES,
-    URLS,
-    OutputError,
-    Storage,
-)
+from sitemapreader.distributed.storage import PARTITION, STATE, TRIES, URLS, OutputError, Storage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -25,12 +25,7 @@ from typing import TYPE_CHECKING, Self, TypeVar, Unpack
 import attrs
 
 from sitemapreader.errors import FetchError
-from sitemapreader.fetch.answers import (
-    DeadlineClock,
-    HttpResponse,
-    make_refusal,
-    may_pass,
-)
+from sitemapreader.fetch.answers import DeadlineClock, HttpResponse, make_refusal, may_pass
 from sitemapreader.fetch.client import Client, Trust
 from sitemapreader.fetch.hosts import Hosts, Slot
 from sitemapreader.fetch.urls import (

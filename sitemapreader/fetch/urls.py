@@ -273,11 +273,7 @@ _MAX_DATE_CHARS = 64
 
 
 def make_headers(
-    options: FetchOptions,
-    extra: Mapping[str, str],
-    *,
-    same_origin: bool,
-    authorization: str = "",
+    options: FetchOptions, extra: Mapping[str, str], *, same_origin: bool, authorization: str = ""
 ) -> CIMultiDict[str]:
     """Build the headers of a request."""
     from multidict import CIMultiDict  # noqa: PLC0415 (an extension; a folder needs none)

@@ -20,14 +20,7 @@ from typing import TYPE_CHECKING, Any
 import aiohttp
 import attrs
 
-from sitemapreader import (
-    FetchError,
-    FetchOptions,
-    HttpFetcher,
-    SitemapReaderError,
-    State,
-    walk,
-)
+from sitemapreader import FetchError, FetchOptions, HttpFetcher, SitemapReaderError, State, walk
 from sitemapreader.fetch import read_body
 from sitemapreader.urls import origin_of, url_key
 
