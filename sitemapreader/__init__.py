@@ -41,10 +41,11 @@ if TYPE_CHECKING:
     from sitemapreader.many import (
         SiteRun,
         SiteTask,
+        Watch,
         walk_many,
         walk_many_sync,
+        watch,
     )
-    from sitemapreader.many.watch import Watch, watch
     from sitemapreader.models import (
         Alternate,
         Change,
@@ -140,7 +141,7 @@ _EXPORTS_BY_MODULE = {
     "errors": "FetchError SitemapReaderError StateError",
     "fetch.http": "HttpFetcher",
     "tables": "IncompleteWarning read_batches to_dataframe",
-    "many": "SiteRun SiteTask walk_many walk_many_sync",
+    "many": "SiteRun SiteTask Watch walk_many walk_many_sync watch",
     "issues": "Issue IssueCode Severity",
     "models": "Alternate Change DateSource Event Extra Format Image News SitemapEntry UrlEntry Via "
     "Video",
@@ -152,7 +153,6 @@ _EXPORTS_BY_MODULE = {
     "report": "Report",
     "state": "State",
     "walker": "Discovery Walk WalkArguments discover discover_sync walk walk_sync",
-    "many.watch": "Watch watch",
     "walker.newest": "Newest newest newest_sync",
 }
 _EXPORTS = {name: module for module, names in _EXPORTS_BY_MODULE.items() for name in names.split()}

@@ -1,15 +1,38 @@
-"""Many sites in one run: one fetcher, one state, one stream, many outcomes."""
+"""Many sites in one stream, by one fetcher: once, or in rounds without end."""
 
 from __future__ import annotations
 
-from typing import Unpack
+import asyncio
+from typing import TYPE_CHECKING, Any, Unpack
 
-from sitemapreader.many.run import AT_ONCE, OnSite, SiteRun
-from sitemapreader.many.sources import Sites, SiteTask, name_site
+import attrs
+
+from sitemapreader.discovery.context import UrlAllowance
+from sitemapreader.many.run import AT_ONCE, OnSite, SiteBatch, SiteRun
+from sitemapreader.many.sources import (
+    FileFetcher,
+    InvalidSiteError,
+    Sites,
+    SiteTask,
+    check_task,
+    name_site,
+)
+from sitemapreader.models import Change
 from sitemapreader.options import SITE_SECONDS
+from sitemapreader.urls import url_key
 from sitemapreader.walker.config import SharedArguments, refuse_unknown
+from sitemapreader.walker.stream import View
 
-__all__ = ["SiteRun", "SiteTask", "name_site", "walk_many", "walk_many_sync"]
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Collection
+    from pathlib import Path
+
+    from sitemapreader.models import UrlEntry
+    from sitemapreader.outcomes import SiteOutcome
+    from sitemapreader.rows import Rows
+    from sitemapreader.state import State
+
+__all__ = ["SiteRun", "SiteTask", "Watch", "name_site", "walk_many", "walk_many_sync", "watch"]
 
 
 def walk_many(
@@ -64,3 +87,179 @@ def walk_many(
 
 walk_many_sync = walk_many
 """The same function: what it returns is entered with `with` or with `async with`."""
+
+
+# -- in rounds
+
+HOUR = 3600.0
+MOST_AN_HOUR = 3600
+_USER = "watch"
+_OWN = {"changes", "unlisted", "gone", "revisit"}
+"""Arguments of `walk_many` that a watch chooses itself."""
+_REQUESTS_A_PAGE = 3
+"""At most: a control page is asked before and after it."""
+
+
+def watch(
+    sites: Collection[str | SiteTask],
+    *,
+    state: str | Path | State,
+    pace: float = 6.0,
+    tick_seconds: float = 60.0,
+    kinds: Collection[str] = ("new", "gone"),
+    initial: bool = False,
+    **arguments: Any,
+) -> Watch:
+    """Watch sites: deliver what is new or gone as it is found, until you leave.
+
+    ```python
+    async with watch(["example.org"], state="all.db") as changes:
+        async for entry in changes:
+            print(entry.change, entry.loc)
+    ```
+
+    Args:
+        sites: URLs, names of hosts or objects of `SiteTask`, as of `walk_many`; no single files.
+        state: what remembers them; written by this watch alone while it lasts.
+        pace: requests an hour for each site, on average over all: those in which more news is
+            expected get more. What was not spent is saved for an hour at most.
+        tick_seconds: how long to wait between two rounds.
+        kinds: which changes are delivered: "new", "gone", "unlisted", "changed". Without "gone"
+            no page is asked; else they are an eighth of all requests at most.
+        initial: whether all URLs of a site are delivered when it is read for the first time.
+        arguments: those of `walk_many`, without `changes`, `unlisted`, `gone` and `revisit`;
+            `max_time` is for how long to watch, and `on_site` is called for each site of each
+            round.
+
+    Each round is a run of `walk_many` with `revisit`: a failure is no reason to wait, and what
+    failed is due again later. Asking for more acknowledges what was delivered before. Raises what
+    `walk_many` raises; StateError when it is entered and another run writes the state.
+    """
+    for name, value, most in (
+        ("pace", pace, MOST_AN_HOUR),
+        ("tick_seconds", tick_seconds, 24 * HOUR),
+    ):
+        if not 0 < value <= most:
+            raise ValueError(f"`{name}` must be above 0, and {most:g} at most, not {value!r}")
+    known = [str(each) for each in Change]
+    if isinstance(kinds, str) or not kinds or not {*kinds} <= {*known}:
+        given = kinds if isinstance(kinds, str) else ", ".join(map(str, kinds))
+        raise ValueError(f"`kinds` is a list of some of {', '.join(known)}, not {given!r}")
+    own = {"at_once", "site_seconds", "on_site"}
+    refuse_unknown("watch", arguments.keys() - SharedArguments.__annotations__.keys() - own)
+    if named := arguments.keys() & _OWN:
+        raise TypeError(f"watch has no argument {min(named)!r}: see `kinds` and `pace`")
+    return Watch(
+        _name_sites(sites),
+        pace=pace,
+        tick_seconds=tick_seconds,
+        kinds=frozenset(map(str, kinds)),
+        initial=initial,
+        state=state,
+        **arguments,
+    )
+
+
+def _name_sites(sites: Collection[str | SiteTask]) -> dict[str, str | SiteTask]:
+    """Return name in the state -> the site; raise ValueError for what is none."""
+    if isinstance(sites, str | bytes):
+        raise TypeError("sites must be several: write watch([url], ...), not watch(url, ...)")
+    named = {}
+    for given in sites:
+        try:
+            checked = check_task(given)
+        except InvalidSiteError as error:
+            raise ValueError(f"{str(error)!r} is neither an http(s) URL nor a host") from None
+        if isinstance(checked.task.fetcher, FileFetcher):
+            said = f"{checked.name} is a single file: name its site, or the folder that holds it"
+            raise ValueError(said)  # noqa: TRY004 (it is what the name stands for)
+        named[url_key(checked.url)] = given
+    if not named:
+        raise ValueError("there is nothing to watch: name a site")
+    return named
+
+
+_ENTRIES: View[SiteBatch, UrlEntry] = View(
+    lambda batches: (entry for batch in batches for entry in batch.rows)
+)
+
+
+class Watch(SiteRun):
+    """The changes of sites as they are found; made by `watch`, entered once.
+
+    It is a run over many sites that makes its rounds without end. Iterate it for the entries; or
+    `batches` gives them by site.
+    """
+
+    noun, maker, loop = "watch", "watch(...)", "changes: async for entry in changes"
+
+    def __init__(
+        self,
+        sites: dict[str, str | SiteTask],
+        *,
+        pace: float,
+        tick_seconds: float,
+        kinds: frozenset[str],
+        initial: bool,
+        **arguments: Any,
+    ) -> None:
+        chosen = {"changes": True, "unlisted": Change.UNLISTED in kinds, "revisit": 1}
+        chosen["gone"] = int(Change.GONE in kinds)
+        super().__init__(sites.values(), **{"unique": True, **arguments, **chosen})
+        self._user = _USER
+        self._listeners.append(self._count)
+        self._named = sites
+        self._tick_seconds, self._kinds, self._initial = tick_seconds, kinds, initial
+        self._silent: set[str] = set()
+        """The sites that are read for the first time, of which nothing is delivered."""
+        self._most = pace * len(sites)
+        self._left = self._most
+        """Requests that may be made now; below 0 if more were made."""
+        self._pages_left = 0.0
+        """Requests for pages that may be made now."""
+        self._counted_at = self._clock()
+
+    def __aiter__(self) -> AsyncIterator[UrlEntry]:
+        return self._read(_ENTRIES)
+
+    # -- the watch's side
+
+    def _clock(self) -> float:
+        assert self._config.state is not None  # noqa: S101 (the argument of `watch`)
+        return self._config.state.clock()
+
+    async def _walk_all(self) -> None:
+        loop = asyncio.get_running_loop()
+        while self._end - loop.time() >= 1e-6:  # less is a timedelta of nothing
+            await self._make_round()
+            await asyncio.sleep(min(self._tick_seconds, max(0.0, self._end - loop.time())))
+
+    async def _make_round(self) -> None:
+        """Walk over the sites of which something is due, or nothing is known."""
+        now = self._clock()
+        earned = max(0.0, now - self._counted_at) / HOUR * self._most  # a clock may be set back
+        self._counted_at = now
+        self._left = min(self._most, self._left + earned)
+        if Change.GONE in self._kinds:
+            most_pages = max(_REQUESTS_A_PAGE, self._most / 8)
+            self._pages_left = min(most_pages, self._pages_left + earned / 8)
+        pages = UrlAllowance(most := self._pages_left // _REQUESTS_A_PAGE)
+        self._config = attrs.evolve(self._config, gone=pages)
+        room = max(0, int(self._left))
+        self._plan = await self._ask("plan_sites", room, names=self._named)
+        unread = await self._ask("find_unscheduled", self._named)
+        self._silent = {
+            check_task(self._named[name]).name
+            for name, was_read in unread.items()
+            if not was_read and not self._initial
+        }
+        await self._walk_sites([self._named[name] for name in {**self._plan, **unread}])
+        self._pages_left -= _REQUESTS_A_PAGE * (most - pages.left)
+
+    def _choose(self, site: str, rows: Rows) -> Rows:
+        wanted = [] if site in self._silent else rows
+        return [entry for entry in wanted if str(entry.change) in self._kinds]
+
+    def _count(self, outcome: SiteOutcome) -> None:
+        """Count the requests for a site; no more are owed than an hour's."""
+        self._left = max(-self._most, self._left - outcome.requests)

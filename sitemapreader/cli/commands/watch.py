@@ -11,8 +11,8 @@ from sitemapreader.cli.config import get_output_path
 from sitemapreader.cli.parser import ALL_READ, NOTHING_FETCHED, PARTIAL, UsageError
 from sitemapreader.cli.process import LineWriter, opened, run_process, write_to
 from sitemapreader.cli.run import NO_SOURCE, SourceRun, find_rooted
+from sitemapreader.many import watch
 from sitemapreader.many.sources import SiteTask
-from sitemapreader.many.watch import watch
 from sitemapreader.outcomes import NOT_DUE, SiteStatus
 from sitemapreader.output import open_output
 from sitemapreader.output.text import escape_urls
