@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from each_case import for_each
-from reading import URLSET, check_ways, issues, locs, read, read_with, url
+from reading import URLSET, check_ways, issues, locs, read, read_with, url, urlset
 
 from sitemapreader.issues import Issue, IssueCode
 from sitemapreader.readers import SitemapReader
@@ -227,3 +227,11 @@ def test_end_tags_behind_an_empty_root_are_said() -> None:
     """A root that is closed at once is empty; what else ends behind it is not well-formed."""
     found = issues(read(FRAMES["entry"][0].replace(b">", b"/>") + b"</entry></feed>"))
     assert set(found) == {IssueCode.EMPTY, IssueCode.NOT_WELL_FORMED}
+
+
+@pytest.mark.parametrize("reference", [b"&#0000000000101;", b"&#x0000000000065;"])
+def test_a_reference_with_many_zeros(reference: bytes) -> None:
+    """It means the same in a record that is mended."""
+    record = b"<url><loc>https://a.example/" + reference + b"</loc>%b</url>"
+    for broken in (b"", b"&b", b"<lastmod>"):
+        assert locs(read(urlset(record % broken))) == ["https://a.example/e"]

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 XML_BASE = "{http://www.w3.org/XML/1998/namespace}base"
 _HTML_TAG = re.compile(r"</?[a-zA-Z][^<>]*+>")
-_NO_REPAIRS: frozenset[IssueCode] = frozenset()
+NO_REPAIRS: AbstractSet[IssueCode] = frozenset()
 
 
 @attrs.define
@@ -36,7 +36,7 @@ class Record:
     """Returns the line of the document, from 1, on which an element of it begins."""
     error: IssueCode | None = None
     """The limit that it broke, for which it must be dropped."""
-    repairs: AbstractSet[IssueCode] = _NO_REPAIRS
+    repairs: AbstractSet[IssueCode] = NO_REPAIRS
     cut: IssueCode | None = None
     """What has cut it, behind its last complete field."""
     cut_text: str = ""

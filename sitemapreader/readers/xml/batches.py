@@ -1,8 +1,7 @@
 """The reader of XML formats: prolog, then batches, each in the cheapest way.
 
-The pattern reads records as far as it matches. Behind that, the scanner cuts records out one by
-one for the tree builder. Of a batch that it refuses, the records are read one by one, and those
-that are broken are mended. A broken record does not affect the next one.
+The pattern reads records as far as it matches. Behind that, the scanner cuts records out for the
+tree builder, and those that it refuses are mended. A broken record does not affect the next one.
 """
 
 from __future__ import annotations
@@ -17,14 +16,14 @@ from sitemapreader.readers.records.context import Record, RecordContext
 from sitemapreader.readers.records.entries import deliver_pages, read_record
 from sitemapreader.readers.records.vocabulary import RECORD_OF, ROOTS
 from sitemapreader.readers.xml.boundaries import Scanner, count_lines, pass_nothing
-from sitemapreader.readers.xml.markup import CLOSINGS, COMMENT_END, SECTION_START
+from sitemapreader.readers.xml.markup import COMMENT_END, is_well_formed
 from sitemapreader.readers.xml.mend import Mender
 from sitemapreader.readers.xml.patterns import PatternReader, start_patterns
 from sitemapreader.readers.xml.prolog import Prolog, read_common_prolog
 from sitemapreader.readers.xml.tree import TreeReader
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from sitemapreader.models import Event, Format
     from sitemapreader.options import Limits
@@ -144,11 +143,14 @@ class XmlReader:
                 yield from self._read_gap(position)
                 if known != (self.prolog.records, self.prolog.namespaces):
                     continue  # a nested root, or a prefix that was bound again
-            run.append(record)
             position = record[1]
-            if len(run) == _MANY_RECORDS:
+            if not self._scanner.is_cut:
+                run.append(record)
+            if self._scanner.is_cut or len(run) == _MANY_RECORDS:
                 yield from self._read_run(run)
                 run = []
+            if self._scanner.is_cut and not self.finished:
+                yield from self._mend_record(record)
         yield from self._read_run(run)
 
     def _drop_read(self) -> None:
@@ -180,42 +182,33 @@ class XmlReader:
         self._position = end
 
     def _read_run(self, run: Sequence[Span]) -> Iterator[list[Event]]:
-        """Read records by the tree: all at once or, if it refuses that, one by one."""
-        if len(run) > 1 and (yield from self._read_tree(run)):
-            return
-        for start, end in run:
-            if not self.finished and not (yield from self._read_tree([(start, end)])):
-                text = self._pending[start:end]
-                # SECURITY: a parser could be made to take a lot of memory
-                is_sound = len(text) > _MANY_CHARS or self._tree.is_well_formed(text)
-                yield from self._mend(start, end, is_sound=is_sound)
+        """Read whole records by the tree; mend those that it refuses."""
+        is_odd = bool(run) and self._tree.is_odd(self._pending[run[0][0] : run[-1][1]])
+        while run and not self.finished:
+            line = self._count_lines(run[0][0])
+            records, is_refused = yield from self._tree.parse(
+                self._pending, run, line, is_odd=is_odd
+            )
+            yield from self._read_records(records)
+            self._position = run[len(records) - 1][1] if records else self._position
+            if is_refused and not self.finished:
+                yield from self._mend_record(run[len(records)])
+            run = run[len(records) + is_refused :]
 
-    def _read_tree(self, batch: Sequence[Span]) -> Generator[list[Event], None, bool]:
-        """Read records by the tree; return whether it accepts them."""
-        start, end = batch[0][0], batch[-1][1]
-        text = self._pending[start:end]
-        # A section with more beginnings than ends may be well-formed, but not as it was meant.
-        if text.count(SECTION_START) > text.count(CLOSINGS[SECTION_START]):
-            return False
-        line = self._count_lines(start)
-        records = yield from self._tree.parse(text, line)
-        if records is None:
-            starts = [begin - start for begin, _ in batch]
-            records = yield from self._tree.parse_mended(text, starts, line)
-        if records is None:
-            return False
-        yield from self._read_records(records)
-        self._position = end
-        return True
+    def _mend_record(self, span: Span) -> Iterator[list[Event]]:
+        document = self._tree.wrap(self._pending[slice(*span)])
+        # SECURITY: a parser could be made to take a lot of memory
+        is_long = len(document) > _MANY_CHARS
+        yield from self._mend(*span, is_sound=lambda: is_long or is_well_formed(document))
 
     def _read_gap(self, end: int) -> Iterator[list[Event]]:
         """Read text between two records that is neither blank nor a comment."""
         gap = self._pending[self._position : end]
         is_sound = self.prolog.closed or self._tree.is_well_formed_around(gap, is_tail=False)
-        yield from self._mend(self._position, end, is_sound=is_sound)
+        yield from self._mend(self._position, end, is_sound=lambda: is_sound)
 
     def _mend(
-        self, start: int, end: int, *, is_sound: bool, why: IssueCode | None = None
+        self, start: int, end: int, *, is_sound: Callable[[], bool], why: IssueCode | None = None
     ) -> Iterator[list[Event]]:
         """Mend a text and read its records; report at least one Issue if it is not sound.
 
@@ -233,13 +226,14 @@ class XmlReader:
             self._add_once(IssueCode.TRAILING_BYTES, mender.trailing)
         if why and not self.prolog.closed:
             self._add_once(why)
-        elif not is_sound and said == self._count_faults():
+        elif said == self._count_faults() and not is_sound():
             self._add_once(IssueCode.NOT_WELL_FORMED)
         yield self._context.take_events()
         self._position = end
 
     def _count_faults(self) -> int:
-        return sum(map(self._stats.counts.__getitem__, _OF_MARKUP))
+        counts = self._stats.counts
+        return sum(counts[code] for code in _OF_MARKUP if code in counts)
 
     def _add_once(self, code: IssueCode, value: str | None = None) -> None:
         self._stats.add_issue_once(self._context.events, code, value=value)
@@ -284,14 +278,14 @@ class XmlReader:
         is_second = self.prolog.closed or self.prolog.has_nested_root
         text = self._pending[self._position : end]
         is_sound = is_second or self._tree.is_well_formed_around(text, is_tail=True)
-        yield from self._mend(self._position, end, is_sound=is_sound, why=why)
+        yield from self._mend(self._position, end, is_sound=lambda: is_sound, why=why)
 
     # -- what is too long to be kept
 
     def _shorten(self) -> Iterator[list[Event]]:
         scanner, size = self._scanner, len(self._pending)
         if scanner.closing != COMMENT_END and (end := scanner.find_last_end(self._pending)):
-            yield from self._mend(self._position, end, is_sound=False)
+            yield from self._mend(self._position, end, is_sound=lambda: False)
             return
         if scanner.has_begun(self._pending):
             code, line = IssueCode.RECORD_TOO_LONG, self._count_lines(scanner.begin)

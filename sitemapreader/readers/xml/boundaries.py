@@ -41,6 +41,8 @@ class Scanner:
     behind what it has found open.
     """
 
+    is_cut = False
+    """Whether the record that was found lacks its end tag: it ends where the next one begins."""
     closing = ""
     """What would close the comment, CDATA section or PI that is still open, if one is."""
     name = ""
@@ -62,6 +64,7 @@ class Scanner:
         """Return the begin and end of the next complete record, or `None`."""
         tag = _write_markup_pattern(self._prolog.records)
         self.name = self.closing = ""
+        self.is_cut = False
         while match := tag.search(text, position):
             position = match.end()
             if closing := CLOSINGS.get(match[0]):
@@ -100,6 +103,7 @@ class Scanner:
             self._open.clear()
             return end * is_empty
         if not self._is_nested(text, tag.start(), is_empty=is_empty):
+            self.is_cut = True
             return tag.start()
         self._depth += not is_empty
         self.last_begin = tag.start()

@@ -51,7 +51,7 @@ _DIGITS = (
 )
 """Common references to characters; not to those that XML lacks."""
 _BEHIND_AMPERSAND = (
-    r"(?:#(?:(?P<decimal>[0-9]{1,8})|[xX](?P<hex>[0-9a-fA-F]{1,7}));"
+    r"(?:#(?:0*(?P<decimal>[0-9]{1,8})|[xX]0*(?P<hex>[0-9a-fA-F]{1,7}));"
     r"|(?P<name>[A-Za-z][A-Za-z0-9]{1,31});)?"
 )
 ODD_REFERENCE = re.compile(rf"&(?!(?:{'|'.join(_XML)}|{_DIGITS});){_BEHIND_AMPERSAND}")
@@ -109,7 +109,7 @@ def _resolve(name: str) -> str:
     return _XML.get(name) or chr(int(name[1:].replace("x", "0x"), 0))
 
 
-def is_well_formed(text: str, *, in_namespaces: bool = False) -> bool:
+def is_well_formed(text: str, *, in_namespaces: bool = True) -> bool:
     """Return whether a text is a well-formed document.
 
     A DOCTYPE may stand behind its first tag only, where it is none.
@@ -241,4 +241,4 @@ def _is_name(text: str) -> bool:
     """Return whether the parser takes a name without a prefix; XML lacks some letters."""
     if text.isascii():
         return _NAME.fullmatch(text) is not None
-    return ":" not in text and is_well_formed(f"<{text}/>")
+    return ":" not in text and is_well_formed(f"<{text}/>", in_namespaces=False)

@@ -41,7 +41,7 @@ from sitemapreader.readers.xml.grammar import (
     write_clean_pattern,
     write_record_pattern,
 )
-from sitemapreader.readers.xml.markup import are_sound, decode_many
+from sitemapreader.readers.xml.markup import are_sound, decode_many, is_well_formed
 from sitemapreader.readers.xml.tree import parse_element
 from sitemapreader.rows import EntryColumns, Events
 from sitemapreader.urls import PLAIN_URL, are_clean_urls
@@ -234,7 +234,7 @@ class PatternReader:
         return not (
             "xmlns" in text
             or max(run.count("<") for run in runs) >= self._limits.record_depth
-            or not self._tree.is_well_formed(text)
+            or not is_well_formed(self._tree.wrap(text))
             or self._tree.has_many_attributes(text)
         )
 

@@ -285,7 +285,9 @@ def _open(
     document = passed + ("<r/>" if is_rootless else tag[0] + f"</{tag[1]}>" * (not is_empty))
     # Namespaces in XML, section 4: a name has one colon at most. Prefixes are not checked here,
     # because a missing declaration has an Issue of its own.
-    if any(each.count(":") > 1 for each in attributes) or not is_well_formed(document):
+    if any(each.count(":") > 1 for each in attributes) or not is_well_formed(
+        document, in_namespaces=False
+    ):
         stats.add_issue_once(events, IssueCode.NOT_WELL_FORMED)
     if len(attributes) > MAX_NAMESPACES:
         stats.add_issue_once(events, IssueCode.TOO_MANY_ATTRIBUTES, value=f"<{name}>")

@@ -1,14 +1,15 @@
 """The reader of well-formed records by the standard library's tree builder.
 
-A batch of records is parsed behind a start tag of our making, which binds the namespaces that are
-bound where it stands: so no parser ever sees a DOCTYPE, and no state outlives a batch. What it
-refuses, the mender tells to the same tree builder.
+Records are parsed behind a start tag of our making, which binds the namespaces that are bound where
+they stand: so no parser ever sees a DOCTYPE, and no state outlives a batch. The parser is given one
+record after the other, so that it is known which one it refuses; the mender tells that to the same
+tree builder.
 """
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from contextlib import suppress
 from functools import lru_cache
 from itertools import islice, repeat
 from typing import TYPE_CHECKING
@@ -17,12 +18,14 @@ from xml.etree.ElementTree import Element, ParseError, TreeBuilder, XMLParser
 from defusedxml.ElementTree import DefusedXMLParser
 
 from sitemapreader.issues import IssueCode
-from sitemapreader.readers.records.context import Record, is_deep, make_instruction
+from sitemapreader.readers.records.context import NO_REPAIRS, Record, is_deep, make_instruction
 from sitemapreader.readers.records.vocabulary import MAX_NAMESPACE_CHARS
 from sitemapreader.readers.xml.boundaries import count_lines
 from sitemapreader.readers.xml.markup import (
+    CLOSINGS,
     HIDDEN,
     ODD_REFERENCE,
+    SECTION_START,
     declare,
     is_well_formed,
     resolve_reference,
@@ -30,9 +33,11 @@ from sitemapreader.readers.xml.markup import (
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
+    from collections.abc import Set as AbstractSet
 
     from sitemapreader.models import Event
     from sitemapreader.options import Limits
+    from sitemapreader.readers.xml.boundaries import Span
     from sitemapreader.readers.xml.prolog import Prolog
 
 _STEP_CHARS = 16_384
@@ -49,8 +54,8 @@ _MARKUP = re.compile(r"<!--.*?-->|<!\[CDATA\[.*?\]\]>|(<\?.*?\?>|<[^/])", re.DOT
 
 
 _REFERENCE = re.compile(rf"{HIDDEN}|{ODD_REFERENCE.pattern}", re.DOTALL)
-_MOST_CHARS, _MOST_REFERENCES = 131_072, 4_096
-"""Of a batch that is mended in one step, in 8 ms."""
+_MOST_REFERENCES = 4_096
+"""Of a record in which they are mended in one step, in 8 ms."""
 
 
 class TreeReader:
@@ -61,67 +66,61 @@ class TreeReader:
         self._limits = limits
         self._long_tag, self._many_attributes = _write_tag_patterns(limits.attributes)
 
-    def parse(self, text: str, line: int) -> Generator[list[Event], None, list[Record] | None]:
-        """Return the records of a batch whose first line is `line`; with pauses.
+    def parse(
+        self, text: str, run: Sequence[Span], line: int, *, is_odd: bool
+    ) -> Generator[list[Event], None, tuple[list[Record], bool]]:
+        """Return the first records of a run, and whether the next one is refused.
 
-        `None` if they are not well-formed, or too much to be built: mending reports it.
+        Refused is what is not well-formed, or too much to be built: mending reports it. `line` is
+        the run's first; where it `is_odd`, each record gets a closer look.
         """
-        if self._is_too_much(text):
-            return None
         builder = TreeBuilder(insert_pis=True, pi_factory=make_instruction)
         parser = XMLParser(target=builder)  # noqa: S314 (a DTD cannot stand behind a start tag)
-        try:
-            parser.feed(self.start_tag)
-            for start in range(0, len(text), _STEP_CHARS):
-                if start:
-                    yield []
-                parser.feed(text[start : start + _STEP_CHARS])
-            parser.feed(_END_TAG)
-            root: Element = parser.close()
-        except (ParseError, ValueError):  # ValueError: a byte that is not UTF-8
-            return None
-        find_line, depth = _LineFinder(text, line, root), self._limits.record_depth
-        if is_deep(root, depth):
-            deep = (IssueCode.TOO_DEEP if is_deep(each, depth - 1) else None for each in root)
-            return list(map(Record, root, repeat(find_line), deep))
-        return [Record(element, find_line) for element in root]
+        around = builder.start("", {})
+        parser.feed(self.start_tag)
+        begin, last, size = run[0][0], run[0][0], 0
+        repairs: list[AbstractSet[IssueCode]] = []
+        is_refused = False
+        with suppress(ParseError, ValueError):  # ValueError: a byte that is not UTF-8
+            for start, end in run:
+                size += end - start
+                if size > _STEP_CHARS and repairs:
+                    break
+                is_refused = True
+                record, codes = text[start:end], NO_REPAIRS
+                if is_odd and self._is_refused(record):
+                    break
+                if is_odd:
+                    record, codes = _mend_references(record)
+                for at in range(0, len(record), _STEP_CHARS):
+                    if at:
+                        yield []
+                    parser.feed(record[at : at + _STEP_CHARS])
+                if size > _STEP_CHARS:  # of what comes in pieces, the end may be kept back
+                    parser.feed(_END_TAG)
+                    parser.close()
+                repairs.append(codes)
+                last = end
+                is_refused = False
+        root = around[0]
+        del root[len(repairs) :]
+        find_line, depth = _LineFinder(text[begin:last], line, root), self._limits.record_depth
+        deep = (IssueCode.TOO_DEEP if is_deep(each, depth - 1) else None for each in root)
+        errors = deep if is_deep(root, depth) else repeat(None)
+        return list(map(Record, root, repeat(find_line), errors, repairs)), is_refused
 
-    def parse_mended(
-        self, text: str, starts: Sequence[int], line: int
-    ) -> Generator[list[Event], None, list[Record] | None]:
-        """Return the records that begin at `starts`, with mended references.
-
-        References that XML does not know, and each bare `&`, are written as it knows them.
-        """
-        repairs: list[set[IssueCode]] = [set() for _ in starts]
-
-        def write(match: re.Match[str]) -> str:
-            if match[0][0] == "<":
-                return match[0]
-            codes = repairs[bisect_right(starts, match.start()) - 1]
-            # The parser has to refuse what is no character, and one that is removed: it may join
-            # two parts of a tag
-            said = resolve_reference(codes, match).replace("\ufffd", "")
-            return "".join(f"&#{ord(one)};" for one in said) or match[0]
-
-        if len(text) > _MOST_CHARS or not 0 < text.count("&") <= _MOST_REFERENCES:
-            return None
-        mended = _REFERENCE.sub(write, text)
-        records = (yield from self.parse(mended, line)) if any(repairs) else None
-        if records is None or len(records) != len(starts):
-            return None
-        for record, codes in zip(records, repairs, strict=True):
-            record.repairs = codes
-        return records
+    def is_odd(self, text: str) -> bool:
+        """Return whether a record of a run may be too much, or may need to be mended."""
+        return self._is_refused(text) or ODD_REFERENCE.search(text) is not None
 
     @property
     def start_tag(self) -> str:
         """The start tag that binds the namespaces of the prolog."""
         return _write_start_tag(tuple(self._prolog.namespaces.items()))
 
-    def is_well_formed(self, text: str) -> bool:
-        """Return whether records are well-formed."""
-        return is_well_formed(f"{self.start_tag}{text}{_END_TAG}", in_namespaces=True)
+    def wrap(self, text: str) -> str:
+        """Return records as a document, behind the start tag."""
+        return f"{self.start_tag}{text}{_END_TAG}"
 
     def is_well_formed_around(self, text: str, *, is_tail: bool) -> bool:
         """Return whether text between two records, or behind the last, is well-formed.
@@ -134,7 +133,7 @@ class TreeReader:
         wrappers = "".join(f"<{name}>" for name in self._prolog.wrappers)
         start_tag = f"<{self._prolog.root}{self.start_tag.removeprefix('<r')}{wrappers}"
         if is_tail:
-            return is_well_formed(f"{start_tag}{text}", in_namespaces=True)
+            return is_well_formed(f"{start_tag}{text}")
         # A gap is any text: a whole second document with its own DOCTYPE, say. That is refused
         # behind a start tag; the armed parser refuses it regardless.
         parser = DefusedXMLParser(target=_Nothing(), forbid_dtd=True)
@@ -147,10 +146,13 @@ class TreeReader:
 
     # -- limits
 
-    def _is_too_much(self, text: str) -> bool:
+    def _is_refused(self, text: str) -> bool:
+        """Return whether a record is too much, or not as it was meant."""
         most = self._limits.record_elements
         return (
             (text.count("<") > most and text.count("<") - text.count("</") > most + 1)
+            # sections that begin more often than they end may be well-formed
+            or text.count(SECTION_START) > text.count(CLOSINGS[SECTION_START])
             or ("xmlns" in text and _LONG_NAMESPACE.search(text) is not None)
             or self.has_many_attributes(text)
         )
@@ -171,6 +173,22 @@ def _write_tag_patterns(most: int) -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Write the patterns of tags that may have, and that have, more attributes."""
     many = rf"""<[^<>"']*+(?:(?:"[^"<]*+"|'[^'<]*+')[^<>"']*+){{{most + 1}}}"""
     return re.compile(f"<[^<]{{{most * _SHORTEST_ATTRIBUTE}}}"), re.compile(many)
+
+
+def _mend_references(text: str) -> tuple[str, AbstractSet[IssueCode]]:
+    """Write references that XML lacks, and each bare `&`, as it knows them."""
+    codes = set[IssueCode]()
+
+    def write(match: re.Match[str]) -> str:
+        if match[0][0] == "<":
+            return match[0]
+        # The parser has to refuse what is no character, and one that is removed: it may join two
+        # parts of a tag
+        said = resolve_reference(codes, match).replace("\\ufffd", "")
+        return "".join(f"&#{ord(one)};" for one in said) or match[0]
+
+    is_mended = len(text) <= _STEP_CHARS and 0 < text.count("&") <= _MOST_REFERENCES
+    return _REFERENCE.sub(write, text) if is_mended else text, codes
 
 
 class _LineFinder:

@@ -173,11 +173,11 @@ def reads_alike(case: Case, reading: Reading) -> Iterator[str]:
     if by_tree != reading:
         yield "the pattern is not the tree: " + first_difference(reading, by_tree)
     # what the tree refuses is mended, with nothing around it
-    if not all(call.kwargs["is_sound"] for call in spy.call_args_list):
+    if not all(call.kwargs["is_sound"]() for call in spy.call_args_list):
         return
     with (
         without_patterns(),
-        mock.patch.object(tree.TreeReader, "_is_too_much", return_value=True),
+        mock.patch.object(tree.TreeReader, "_is_refused", return_value=True),
     ):
         mended = read(case)
     if _without(mended) != _without(by_tree) and not is_ambiguous(inflate(case.data)):
