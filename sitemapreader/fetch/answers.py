@@ -146,6 +146,7 @@ class HttpResponse:
                 return self._measure(await self._clock.wait(reading, seconds, self._time_out))
             except FetchError as error:
                 self._failure = error
+                self._answer.close()  # so that nothing more arrives
         return self._measure(piece)
 
     def _time_out(self, _: str) -> FetchError:
@@ -161,6 +162,7 @@ class HttpResponse:
                 raise self._failure
         elif self._is_too_slow() and not self._answer.is_complete():
             self._failure = self._failure or self._make_failure(IssueCode.TOO_SLOW)
+            self._left = len(piece)  # nothing more is taken
         self._left -= len(piece)
         return piece
 
