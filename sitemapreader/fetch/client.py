@@ -1,8 +1,4 @@
-"""Fetchers, responses, the clients by which walks use fetchers, and their trust.
-
-Anything that satisfies these two protocols can feed a walk: an HTTP client, a folder, a dict of
-bytes, an archive. Nothing is parsed here.
-"""
+"""Fetchers, responses, the clients by which walks use fetchers, and their trust."""
 
 from __future__ import annotations
 

@@ -38,17 +38,9 @@ class _UnansweredError(aiohttp.ClientError):
 
 
 _CODES: tuple[tuple[tuple[type[Exception], ...], IssueCode], ...] = (
-    (
-        (
-            aiohttp.ClientConnectorCertificateError,
-            aiohttp.ClientConnectorSSLError,
-            aiohttp.ServerFingerprintMismatch,
-            ssl.SSLError,
-        ),
-        IssueCode.TLS,
-    ),
+    ((ssl.SSLError,), IssueCode.TLS),
     # The resolver raises UnicodeError for a label that is empty or longer than 63 characters.
-    ((aiohttp.InvalidURL, aiohttp.NonHttpUrlClientError, UnicodeError), IssueCode.INVALID_URL),
+    ((aiohttp.InvalidURL, UnicodeError), IssueCode.INVALID_URL),
     ((aiohttp.ClientPayloadError,), IssueCode.BODY_CUT),
     ((aiohttp.ClientHttpProxyError,), IssueCode.CONNECT),
     ((aiohttp.ClientResponseError, HttpProcessingError), IssueCode.BAD_HTTP),
@@ -126,11 +118,7 @@ class Answer(aiohttp.ClientResponse):
             self.address = (connection.transport.get_extra_info("peername") or ("",))[0]
         try:
             await super().start(connection)
-        except (
-            aiohttp.ServerDisconnectedError,
-            aiohttp.ClientOSError,
-            aiohttp.ClientResponseError,
-        ) as error:
+        except (aiohttp.ClientConnectionError, aiohttp.ClientResponseError) as error:
             if not was_used:
                 raise
             raise _UnansweredError(isinstance(error, aiohttp.ClientResponseError)) from error
