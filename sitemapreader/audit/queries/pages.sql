@@ -11,7 +11,7 @@ SELECT loc FROM sample GROUP BY loc ORDER BY min(turn), loc
 SELECT loc FROM sample WHERE NOT is_old ORDER BY turn
 
 -- list_tried: URLs of any part of a large folder
-SELECT loc FROM url_row WHERE (SELECT count(*) FROM url_row) > $least ORDER BY hash(loc) LIMIT $limit
+SELECT loc FROM url_row WHERE (SELECT count(*) FROM url_row) > $least ORDER BY hash(id) LIMIT $limit
 
 -- list_old: the others
 SELECT loc FROM sample WHERE is_old AND loc NOT IN (SELECT loc FROM sample WHERE NOT is_old)

@@ -8,5 +8,5 @@
 -- search-console: Invalid date
 SELECT loc AS url, lastmod_text AS detail, document
 FROM url
-WHERE contains(lastmod_text, ':') AND NOT ends_with(lastmod_text, 'Z')
+WHERE contains(lastmod_text, ':') AND NOT ends_with(lastmod_text, 'Z') AND NOT contains(lastmod_text, '+')
   AND regexp_full_match(lastmod_text, '\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d([.,]\d+)?)?')

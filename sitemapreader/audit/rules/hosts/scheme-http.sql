@@ -8,5 +8,5 @@
 -- source: https://www.semrush.com/kb/542-site-audit-issues-list
 SELECT loc AS url, '' AS detail, document
 FROM url
-WHERE starts_with(key, 'http:')
+WHERE document IN (SELECT document FROM host WHERE scheme = 'http') AND starts_with(key, 'http:')
   AND (SELECT sum(urls) FILTER (scheme = 'https') > sum(urls) FILTER (scheme = 'http') FROM host)

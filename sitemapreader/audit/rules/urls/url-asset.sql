@@ -6,6 +6,6 @@
 -- advice: List pages.
 -- source: https://www.semrush.com/kb/542-site-audit-issues-list
 SELECT loc AS url, '' AS detail, document
-FROM url
--- a simple URL ends as its path does
-WHERE regexp_matches(CASE WHEN is_simple THEN loc ELSE path END, $assets)
+FROM url_row WHERE is_simple AND regexp_matches(loc, $assets) -- it ends as its path does
+UNION ALL
+SELECT loc AS url, '' AS detail, document FROM unusual_url WHERE regexp_matches(path, $assets)
