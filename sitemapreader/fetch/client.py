@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING, Protocol, TypedDict, Unpack, runtime_checkable
 from weakref import WeakSet
 
 from sitemapreader.errors import FetchError
 from sitemapreader.fetch.addresses import is_public, literal_address, read_address
+from sitemapreader.fetch.urls import WEB_PORTS, parse_request_url
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import FetchOptions, Limits
 
@@ -138,8 +140,6 @@ def find_settings(
 
 # -- where clients may go
 
-WEB_PORTS = frozenset({80, 443})
-
 
 class Trust:
     """Where a client may go: to what is public, allowed, or named by its caller.
@@ -177,11 +177,14 @@ class Trust:
         walk.is_selective = self.is_selective = True
         return walk
 
-    def add(self, url: RequestUrl) -> None:
+    def add(self, text: str) -> None:
         """Trust the host and the port of a URL; its origin is sent the userinfo."""
-        self.kinds.setdefault(url.host, None)
-        self.ports.add(url.port)
-        self.logins[url.origin] = url.userinfo or self.logins.get(url.origin, "")
+        self.is_selective = True
+        with suppress(FetchError):  # `open` reports why
+            url = parse_request_url(text)
+            self.kinds.setdefault(url.host, None)
+            self.ports.add(url.port)
+            self.logins[url.origin] = url.userinfo or self.logins.get(url.origin, "")
 
     @property
     def _all(self) -> tuple[Trust, ...]:

@@ -17,7 +17,6 @@ from contextlib import (
     ExitStack,
     aclosing,
     asynccontextmanager,
-    suppress,
 )
 from functools import partial
 from typing import TYPE_CHECKING, Self, TypeVar, Unpack
@@ -134,7 +133,7 @@ class HttpFetcher:
 
         What a walk trusts counts for that walk, and for requests outside of walks while it runs.
         """
-        _add(self.own_trust, url)
+        self.own_trust.add(url)
 
     def set_crawl_delay(self, host_url: str, seconds: float) -> None:
         """Keep `seconds` between two requests to a host, as its robots.txt asks.
@@ -188,12 +187,6 @@ class HttpFetcher:
             slot.release()
 
 
-def _add(trust: Trust, url: str) -> None:
-    trust.is_selective = True
-    with suppress(FetchError):  # `open` reports why
-        trust.add(parse_request_url(url))
-
-
 class WalkClient(Client):
     """A fetcher as one walk uses it: its trust, place in the queue, mapped hosts."""
 
@@ -211,7 +204,7 @@ class WalkClient(Client):
 
     def trust(self, url: str) -> None:
         """Trust the place of a URL as `HttpFetcher.trust` does, for this walk."""
-        _add(self._trust, self._hosts.find(url) or url)
+        self._trust.add(self._hosts.find(url) or url)
 
     def set_crawl_delay(self, host_url: str, seconds: float) -> None:
         """Keep the Crawl-delay of the host that is asked, for all walks."""

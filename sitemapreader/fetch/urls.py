@@ -108,7 +108,7 @@ def _invalid(url: str, reason: str) -> FetchError:
 # -- mapped hosts and redirects
 
 HostPairs: TypeAlias = "Mapping[str, str] | Iterable[tuple[str, str]]"
-_WEB_PORTS = (80, 443)
+WEB_PORTS = (80, 443)
 
 
 class HostMap:
@@ -153,7 +153,7 @@ class HostMap:
 
 
 def _key_of(url: URL) -> tuple[str, int | None]:
-    return (url.raw_host or "").lower().rstrip("."), None if url.port in _WEB_PORTS else url.port
+    return (url.raw_host or "").lower().rstrip("."), None if url.port in WEB_PORTS else url.port
 
 
 def _read_origin(text: str) -> URL:

@@ -61,7 +61,7 @@ def test_hosts_that_need_no_resolver() -> None:
 def make_trust(*urls: str, **allowed: Any) -> Trust:
     trust = Trust(**allowed)
     for url in urls:
-        trust.add(parse_request_url(url))
+        trust.add(url)
     return trust
 
 
@@ -70,7 +70,7 @@ def test_a_public_start_is_public_for_ever() -> None:
     trust = make_trust("http://site.example/")
     assert trust.allows("site.example", "8.8.8.8")
     assert not trust.allows("site.example", "10.0.0.1")
-    trust.add(parse_request_url("http://site.example/"))
+    trust.add("http://site.example/")
     assert not trust.allows("site.example", "127.0.0.1")
     assert trust.allows("site.example", "1.1.1.1")
 
@@ -88,7 +88,7 @@ def test_a_walk_has_the_trust_of_its_fetcher_and_no_other_walk_has_its_own() -> 
     """Requests outside of walks may go where those that run may."""
     own = make_trust("http://shared/")
     walk, other = own.branch(), own.branch()
-    walk.add(parse_request_url("http://intranet/"))
+    walk.add("http://intranet/")
     assert walk.allows("shared", "10.0.0.1")
     assert [trust.allows("intranet", "10.0.0.1") for trust in (walk, other, own)] == [1, 0, 1]
     del walk
