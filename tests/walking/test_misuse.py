@@ -94,6 +94,20 @@ def test_settings_are_given_once(start: Callable[..., Any], given: dict[str, obj
         start(SITE, fetcher=HttpFetcher(), **given)
 
 
+class Pooled(MemoryFetcher):
+    """A fetcher whose `limits` are another library's."""
+
+    limits = 10
+    options = FetchOptions()
+
+
+async def test_attributes_of_another_kind_are_no_settings() -> None:
+    """A fetcher of one's own may call something else `limits`: then those of the walk count."""
+    async with walk(SITE, fetcher=Pooled({}), limits=Limits(walk_seconds=1e-9)) as entries:
+        assert [entry async for entry in entries] == []
+    assert "budget-seconds" in entries.report.counts
+
+
 async def test_a_walk_has_the_limits_of_its_fetcher() -> None:
     """What is read is bounded by the limits that the fetcher was made with."""
     async with (
