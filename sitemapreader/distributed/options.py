@@ -14,15 +14,11 @@ from sitemapreader.options import FetchOptions, Limits
 
 
 def _check_fetch(_: object, field: attrs.Attribute[FetchOptions], value: FetchOptions) -> None:
-    if value.headers:
+    if value.headers or (value.proxy and "@" in value.proxy):
         raise ValueError(
-            f"{field.name}.headers cannot be given: they may hold a password, and would be written "
-            "into the output and sent to every host of the list"
-        )
-    if value.proxy and "@" in value.proxy:
-        raise ValueError(
-            f"{field.name}.proxy has a password in it, which would be written into the output: "
-            "let the proxy know its clients by their addresses"
+            f"{field.name}.headers, or a proxy with a password, cannot be given: they would be "
+            "written into the output, and headers sent to every host of the list; let the proxy "
+            "know its clients by their addresses"
         )
 
 
