@@ -75,3 +75,14 @@ async def test_an_earlier_audit_that_is_none(tmp_path: Path, content: bytes | st
             await audit(server.base, since_audit=path)
         assert not server.times
     assert (path.read_bytes() if path.exists() else None) == before
+
+
+async def test_the_earlier_audit_is_not_overwritten(tmp_path: Path) -> None:
+    """One file as the earlier audit and as the new database is refused, by any name of it."""
+    path = tmp_path / "last.duckdb"
+    site = build(tmp_path / "site", **{"sitemap.xml": list_pages("https://a.example/", "a")})
+    (await judge(site, None, database=path)).close()
+    before = path.read_bytes()
+    with pytest.raises(AuditInputError, match="give the new `database` another name"):
+        await judge(site, None, database=path, since_audit=tmp_path / "site" / ".." / path.name)
+    assert path.read_bytes() == before

@@ -9,6 +9,7 @@ import select
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 from commands import run_code
@@ -62,6 +63,17 @@ def test_what_cannot_be_written(tmp_path: Path, format: str) -> None:  # noqa: A
     ):
         with pytest.raises(OSError, match=said), open_output(path, format) as output:
             output.write(ENTRIES)
+    assert names(tmp_path) == []
+
+
+@pytest.mark.parametrize("given", ["https://a.example/", 3, [ENTRIES[0], "https://a.example/"]])
+def test_what_is_no_entry_is_refused(tmp_path: Path, given: Any) -> None:
+    """The message says what is wanted, and what came; nothing is written."""
+    with (
+        pytest.raises(TypeError, match="write takes a UrlEntry or several"),
+        open_output(str(tmp_path / "x.csv")) as output,
+    ):
+        output.write(given)
     assert names(tmp_path) == []
 
 
