@@ -11,7 +11,8 @@ import pytest
 from timing import retried
 from walking import ROBOTS, Pages, Walked, index, urlset, walk_all
 
-from sitemapreader.fetch.local import StoredResponse
+from sitemapreader import walk
+from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import FetchOptions, Limits
 from sitemapreader.outcomes import Status
@@ -139,3 +140,38 @@ async def test_urls(number: int) -> None:
     walked = await walk_top(site(), Limits(), max_urls=number)
     assert walked.report.entries == min(number, 10)
     assert bool(walked.report.counts[IssueCode.BUDGET_URLS]) is (number < 10)
+
+
+async def test_the_last_url_ends_what_is_waited_for() -> None:
+    """When `max_urls` are delivered, nobody waits for documents that do not come."""
+    pages = site()
+    for url in CHILDREN[:3]:
+        pages[url] = Stalled(url, b"")
+    async with asyncio.timeout(60):
+        walked = await walk_top(pages, Limits(), max_urls=3)
+    assert walked.report.entries == 3
+    assert walked.outcome(CHILDREN[0])[1] == "budget-urls"
+
+
+async def test_a_slow_consumer_takes_no_time_of_the_walk() -> None:
+    """The clock of a walk stands still while its consumer holds it up, also for what it awaits."""
+    pages: Pages = {TOP: index(*CHILDREN[:2])}
+    pages[CHILDREN[0]] = urlset(*(f"https://example.org/{number}" for number in range(15_000)))
+    late = asyncio.Event()
+
+    @attrs.define
+    class Late(StoredResponse):
+        async def chunks(self) -> AsyncIterator[bytes]:
+            await late.wait()
+            yield urlset("https://example.org/late")
+
+    pages[CHILDREN[1]] = Late(CHILDREN[1], b"")
+    locs = list[str]()
+    limits = Limits(walk_seconds=2)
+    async with walk(sitemaps=[TOP], fetcher=MemoryFetcher(pages), limits=limits) as entries:
+        async for batch in entries.batches():
+            if not locs:
+                await asyncio.sleep(2.2)
+                late.set()
+            locs += [entry.loc for entry in batch]
+    assert (len(locs), entries.report.complete) == (15_001, True)
