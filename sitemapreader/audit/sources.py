@@ -173,6 +173,8 @@ def load_known(database: AuditDatabase, source: Known, table: str = "known") -> 
     A file is .txt, .csv, .tsv, .jsonl or .parquet, all but the last with .gz behind it if they are
     compressed. Raises AuditInputError if it cannot be read, or has no column of URLs, or no URL.
     """
+    if isinstance(source, str) and has_web_scheme(source):
+        raise AuditInputError(f"the list of {table} URLs is a file: save {show_url(source)} as one")
     database.ask(_CREATE)
     if isinstance(source, str | PathLike):
         _read(database, Path(source), table)

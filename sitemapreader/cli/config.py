@@ -13,6 +13,7 @@ import attrs
 
 from sitemapreader.cli.parser import UsageError
 from sitemapreader.discovery.context import UrlAllowance
+from sitemapreader.errors import suggest
 from sitemapreader.fetch.client import Trust
 from sitemapreader.options import FetchOptions, Limits
 from sitemapreader.output import FILE_FORMATS, FORMATS, SUFFIXES, open_output
@@ -71,15 +72,20 @@ def _make_follow(given: dict[str, Any]) -> dict[str, Any]:
 
 def _check(arguments: argparse.Namespace, given: dict[str, Any]) -> None:
     """Raise UsageError for options that contradict each other only in the shell."""
+    missing = "--changes" if "state" in given else "--changes and --state FILE"
     told = next((f"--{name}" for name in ("unlisted", "gone") if given.get(name)), "")
     form = find_output_format(arguments) if "fields" in vars(arguments) else ""
     is_piped = form == "parquet" and get_output_path(arguments) is None
     for is_wrong, message in (
         ("seed" in given and "sample" not in given, "--seed chooses another: add --sample N"),
+        (
+            "undated" in given and not {"since", "until"} & given.keys(),
+            "--undated is about dates that are asked for: add --since or --until",
+        ),
         ("sample" in given and "count_by" in given, "--sample draws URLs: leave out --count-by"),
         (
             given.get("exit_code") and not given["changes"],
-            "--exit-code tells of changes: add --changes and --state FILE",
+            f"--exit-code tells of changes: add {missing}",
         ),
         (
             told and given["changes"] and form == "urls" and "fields" not in given,
@@ -193,10 +199,13 @@ def find_output_format(arguments: argparse.Namespace, formats: Sequence[str] = _
         )
     if chosen:
         return chosen
-    if form not in formats and suffix in _KNOWN_SUFFIXES:
+    if form in formats or suffix in ("", "txt"):
+        return form if form in formats else formats[0]
+    hint = "" if suffix in _KNOWN_SUFFIXES else suggest(suffix, formats[1:])
+    if hint or suffix in _KNOWN_SUFFIXES:
         fit = [each for each in formats[1:] if each != "atom" or arguments.changes]
         raise UsageError(
-            f"-o: .{suffix} cannot be written: end the name with .{', .'.join(fit)} "
-            "or .txt, or choose a format with --format"
+            f"-o: .{suffix} cannot be written:{f'{hint} Or' * bool(hint)} end the name with "
+            f".{', .'.join(fit)} or .txt, or choose a format with --format"
         )
-    return form if form in formats else formats[0]
+    return formats[0]

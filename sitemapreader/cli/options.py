@@ -155,8 +155,9 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                **_COUNT),
         Option("folder", "mcp", "folder for what is remembered from call to call; made if missing",
                metavar="FOLDER"),
-        Option("before", "compare", "report of an audit, made by -o report.json", **_READ),
-        Option("after", "compare", "report of a later one", **_READ),
+        Option("before", "compare", "report of an audit, made by -o report.json",
+               **_READ | {"metavar": "BEFORE"}),
+        Option("after", "compare", "report of a later one", **_READ | {"metavar": "AFTER"}),
         Option("shell", "completion", f"one of {', '.join(SHELLS)}", metavar="SHELL",
                choices=SHELLS),
     ),
@@ -223,7 +224,7 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
         Option("--all", "submit", "on the first run, submit all URLs (default: only record them)",
                "submit_all"),
         Option("--changes", "urls",
-               "with --state: print only URLs that are new, or whose record has changed"),
+               "print only what is new or changed; needs --state"),
         Option("--exit-code", "urls", "with --changes: exit with 7 if there are any, else with 0"),
         Option("--revisit", "urls", "with --changes: ask only for N of the sitemaps that are "
                "known, those in which news has waited longest", **_COUNT),
@@ -296,7 +297,7 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                rivals="workers", **_COUNT),
         Option("--parallel", "scale", "hosts that one process reads at once (default: 64)",
                **_COUNT),
-        Option("--parallel", f"{_WALK} discover watch", f"sites at once (default: {PARALLEL})",
+        Option("--parallel", "urls tree discover watch", f"sites at once (default: {PARALLEL})",
                default=PARALLEL, **_COUNT),
     ),
     "where to look": (
@@ -320,13 +321,15 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                metavar="N", type=parse_depth),
         Option("--documents", "newest", "sitemaps that are read at most (default: 20)", "most",
                default=20, **_COUNT),
-        Option("--site-timeout", _WALK, "longest time for one site; what was read until then is "
-               f"printed (default: {SITE_SECONDS:g} for each of several sites, a day for a single "
-               "one)", "walk_seconds", **_SECONDS),
+        Option("--site-timeout", "audit", "longest time for the walk and the pages; what was read "
+               "until then is judged (default: a day)", "walk_seconds", **_SECONDS),
+        Option("--site-timeout", "urls tree", "longest time for one site; what was read until then "
+               f"is printed (default: {SITE_SECONDS:g} for each of several sites, a day for a "
+               "single one)", "walk_seconds", **_SECONDS),
         Option("--max-time", _WALK, "longest time for the whole run, such as 90s, 30m or 2h; what "
                "was read until then is printed", metavar="TIME", type=parse_duration),
-        Option("--order", _WALK, "order of the sitemaps of an index: as listed (document, the "
-               "default), or the newest lastmod first, so that --limit prints new URLs",
+        Option("--order", "urls tree", "order of the sitemaps of an index: as listed (document, "
+               "the default), or the newest lastmod first, so that --limit prints new URLs",
                choices=("document", "newest")),
         Option("--hosts", _WALK,
                "read sitemaps on the same host, on the same site (the default), or on any host",
@@ -368,7 +371,7 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
     ),
     "messages": (
         Option("-q --quiet", _NOT_STATE,
-               "print nothing on standard error except the error that ends the program"),
+               "print only the error that ends the program, if any"),
         Option("-v --verbose", _NOT_STATE, "also print Issues of severity info"),
     ),
     "general": (

@@ -27,7 +27,7 @@ CLOSED_PIPE = SIGNALLED + 13
 
 MEANINGS = {
     str(ALL_READ): "everything was read",
-    str(NO_URL): "no URL was found, or what was found could not be written or submitted",
+    str(NO_URL): "no URL was found, or it could not be written or submitted",
     str(USAGE): "wrong usage; nothing was fetched",
     str(PARTIAL): "URLs were printed, and something that is listed was not read",
     str(NOTHING_FETCHED): "nothing could be fetched",
@@ -146,7 +146,7 @@ def _show_option(action: argparse.Action) -> str:
         flags = f"{names} {'WORD' if action.choices else str(value).partition('[')[0]}"
     text, width = action.help or "", _LINE_WIDTH - max(_FLAGS_WIDTH, len(flags) + 1)
     if len(text) > width:
-        cut = max(text.rfind(mark, 0, width) for mark in (":", ";", ",", " ("))
+        cut = max(text.rfind(mark, 0, width) for mark in (":", ";", ", ", " ("))
         text = text[:cut] if cut > width // 3 else f"{text[: text.rfind(' ', 0, width - 3)]} ..."
     return f"{flags:{_FLAGS_WIDTH - 1}} {text}"
 

@@ -49,6 +49,7 @@ MAX_LINE_BYTES = 65_536
 """Line of a list of sites: the longest URL that is requested."""
 _COMMENT = re.compile(r"(?:^|\s)#.*", re.DOTALL)
 _NO_URL = "is no http(s) URL; a list names nothing else"
+ONLY_FILES = "--base-url is for a folder or a file, and there is none: leave it out"
 NO_SOURCE = "is neither an http(s) URL nor a file or folder that exists"
 
 
@@ -76,7 +77,10 @@ def find_sources(arguments: argparse.Namespace, find: Find = find_rooted) -> lis
         raise UsageError("there is no source: name one, or a list of sites with -i FILE")
     if [*lists, *arguments.sources].count(STANDARD_INPUT) > 1:
         raise UsageError("standard input is either a list (-i -) or a sitemap (-), not both")
-    return [_find_task(word, arguments, find) for word in arguments.sources]
+    tasks = [_find_task(word, arguments, find) for word in arguments.sources]
+    if arguments.base_url and not any(task.fetcher for task in tasks):
+        raise UsageError(ONLY_FILES)
+    return tasks
 
 
 def _find_task(word: str, arguments: argparse.Namespace, find: Find) -> SiteTask:

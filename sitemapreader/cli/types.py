@@ -81,7 +81,9 @@ parse_delay = _number(float, lambda n: 0 <= n < math.inf, "a number of seconds, 
 
 def parse_pages(text: str) -> int | str:
     """Parse how many pages are visited: a number, or "all"."""
-    return text if text == "all" else 0 if text == "0" else parse_count(text)
+    if text == "all":
+        return text
+    return _number(int, lambda number: 0 <= number < 10**15, "a number, 0 or all")(text)
 
 
 def parse_shard(text: str) -> tuple[int, int]:

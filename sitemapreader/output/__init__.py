@@ -96,7 +96,9 @@ def open_output(
         ),
     ):
         if is_given and format not in formats:
-            raise ValueError(f"`{name}` is for {', '.join(formats)}: leave it out for {format}")
+            raise ValueError(
+                f"`{name}` is for {', '.join(formats)}: choose one, or leave it out for {format}"
+            )
     if format in FILE_FORMATS and path is None:
         raise ValueError(f"{format} is always a file: give a name that ends with .{format}")
     if format == "parquet" and path is None and sys.stdout.isatty():

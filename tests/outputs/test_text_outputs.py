@@ -160,7 +160,7 @@ def test_any_text_stays_in_its_cell(entries: list[UrlEntry]) -> None:
     ("format", "options", "said"),
     [
         ("pdf", {}, "choose from urls, jsonl"),
-        ("csv", {"null_terminated": True}, "is for urls, jsonl: leave it out"),
+        ("csv", {"null_terminated": True}, "is for urls, jsonl: choose one"),
         ("urls", {"fields": ["loc", "lastmod"]}, "is for jsonl, csv"),
         ("csv", {"fields": ["loc", "headline"]}, "no field 'headline': choose from loc, lastmod"),
         ("csv", {"fields": []}, "no field is chosen"),

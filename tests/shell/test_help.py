@@ -44,6 +44,7 @@ def test_the_whole_help(name: str) -> None:
     actions = COMMANDS[name].make_parser().list_actions()
     flags = [flag for action in actions for flag in action.option_strings]
     assert len(flags) > 2
+    assert max(map(len, done.stdout.splitlines())) <= 80
     assert all(flag in done.stdout for flag in flags)
     _, _, examples = done.stdout.partition("\nexamples:\n")
     assert re.findall(r"^  (\S.*)$", examples, re.MULTILINE) == list_examples(COMMANDS[name])

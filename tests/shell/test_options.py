@@ -60,7 +60,7 @@ TYPED: dict[Any, tuple[str, object]] = {
 CONFIGURED: dict[str, tuple[str, object]] = {
     "--since 2026-01-31": ("walk since", "2026-01-31 00:00:00+00:00"),
     "--until 2026-01-31": ("walk until", "2026-01-31 23:59:59.999999+00:00"),
-    "--undated drop": ("walk undated", "drop"),
+    "--since 7d --undated drop": ("walk undated", "drop"),
     "--include a": ("walk include", [re.compile("a")]),
     "--exclude b": ("walk exclude", [re.compile("b")]),
     "--site-timeout 90": ("limits walk_seconds", 90),

@@ -17,9 +17,10 @@ if TYPE_CHECKING:
 
 PROGRAM = "sitemapreader"
 SOURCES = """\
-A SOURCE is a site (https://example.org), the URL of a sitemap or of a page to search from,
-a folder that holds a site, or a file that is one sitemap; `-` is standard input. Without a scheme,
-as in example.org or localhost:8443/map.xml, https is assumed, unless a file has that name."""
+A SOURCE is a site (https://example.org), the URL of a sitemap or of a page to
+search from, a folder that holds a site, or a file that is one sitemap; `-` is
+standard input. Without a scheme, as in example.org or localhost:8443/map.xml,
+https is assumed, unless a file has that name."""
 
 
 _COMMANDS = r"""
@@ -44,12 +45,12 @@ discover SITE...
 newest SITE
   print the newest URLs of a site, from as few sitemaps as possible
   sitemapreader newest example.org -n 20
-      the 20 newest URLs; exits with 3 if it is not proven that there are no newer ones
+      the 20 newest URLs; exits with 3 if there may be newer ones
 watch SITE... --state FILE
   print what is new or gone on sites as it is found, until Ctrl-C
   sitemapreader watch example.org --state site.db
       moment, kind and URL of each change; the first reading is silent
-  sitemapreader watch -i sites.txt --state all.db --pace 4 --for 8h --format jsonl >> changes.jsonl
+  sitemapreader watch -i sites.txt --state all.db --pace 4 --for 8h >> new.tsv
       many sites with four requests an hour each, for a working day
 tree SOURCE...
   show the sitemaps of sites, and the outcome of each
@@ -80,9 +81,9 @@ compare BEFORE AFTER
 submit SITE --state FILE --key-file FILE
   tell search engines what has changed on your site, by IndexNow
   sitemapreader submit example.org --state s.db --key-file key.txt
-      what is new, changed or gone since the last run; the first run only records
+      what is new, changed or gone since the last run; the first only records
 scale [HOSTS] -o FOLDER
-  read the sitemaps of many hosts into Parquet files, on many cores or machines
+  read the sitemaps of many hosts into Parquet files, on many cores
   sitemapreader scale hosts.txt -o crawl/
       every URL of every host, on all cores
   sitemapreader scale -o crawl/
@@ -98,7 +99,7 @@ state FILE
   sitemapreader state site.db --unlisted
       the URLs that no sitemap lists any more
 mcp FOLDER
-  serve agents over standard input and output, by the Model Context Protocol
+  serve agents, over standard input and output, by the protocol MCP
   sitemapreader mcp ~/.sitemapreader
       what an agent's settings have as the command of a server
 completion SHELL

@@ -30,7 +30,7 @@ from sitemapreader.cli.parser import (
     name_options,
 )
 from sitemapreader.cli.process import LineWriter, opened, print_text, run_process, write_to
-from sitemapreader.cli.run import NO_SOURCE
+from sitemapreader.cli.run import NO_SOURCE, ONLY_FILES
 from sitemapreader.errors import suggest
 from sitemapreader.issues import Severity
 from sitemapreader.many.sources import (
@@ -205,6 +205,8 @@ class _AuditCommand:
         path = Path(path_of(text))
         if text == STANDARD_INPUT or path.exists():
             return path
+        if self._arguments.base_url:
+            raise UsageError(ONLY_FILES)
         try:
             checked = check_task(text)
         except InvalidSiteError as error:

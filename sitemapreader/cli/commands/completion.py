@@ -45,7 +45,7 @@ def run_completion(arguments: argparse.Namespace) -> int:
     for parser, command in parsers:
         parser.add_options(command.name)
         for action in parser.list_actions():
-            if action.metavar in ("FILE", "SOURCE"):
+            if action.metavar in ("FILE", "SOURCE", "BEFORE", "AFTER"):
                 setattr(action, "complete", _FILES)  # noqa: B010 (shtab reads it)
     script = shtab.complete(root, shell, preamble=_BASH if shell == "bash" else "")
     return print_text(script + (_FISH if shell == "fish" else "") + "\n")
