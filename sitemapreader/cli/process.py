@@ -8,7 +8,6 @@ import os
 import select
 import signal
 import stat
-import sys
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
@@ -36,18 +35,15 @@ def run_process(work: Callable[[], Coroutine[None, None, int]], name: str, conso
     try:
         return asyncio.run(_run_until_signal(work, signals))
     except asyncio.CancelledError as error:
-        abandon_standard_output()
         notes = getattr(error, "__notes__", [])
         console.print_line("; ".join([f"stopped by {signal.Signals(signals[0]).name}", *notes]))
         return SIGNALLED + signals[0]
     except BrokenPipeError:
-        abandon_standard_output()
         return CLOSED_PIPE
     except StateError as error:
         console.print_error(name_options(str(error)))
         return LOCKED if error.is_locked else NO_URL
     except OSError as error:
-        abandon_standard_output()
         console.print_error(f"cannot write to {name}: {error.strerror or error}")
         return NO_URL
 
@@ -92,13 +88,6 @@ def print_text(text: str) -> int:
         return ALL_READ
 
     return run_process(work, "standard output", Console())
-
-
-def abandon_standard_output() -> None:
-    """Redirect standard output to nowhere, so that exiting writes nothing to it."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
-    os.close(nowhere)
 
 
 async def ignore_signals() -> None:

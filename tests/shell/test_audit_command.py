@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from auditing import HOST, page, urlset
-from commands import run
+from commands import run, serving
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -162,6 +162,17 @@ def test_a_source_that_cannot_be_reached() -> None:
     done = run("audit", "http://127.0.0.1:9/", "--fail-on", "info")
     assert done.returncode == 4
     assert "error:" not in done.stdout
+
+
+def test_what_a_url_is() -> None:
+    """`--site` searches the site of a URL for sitemaps, and `--sitemap` reads it as one."""
+    map_xml = urlset(page("/c"))
+    with serving({"/map.xml": map_xml, "/sitemap.xml": map_xml, "/": "<p>start"}) as (url,):
+        for kind, names in (("--sitemap", {"map.xml"}), ("--site", {"sitemap.xml"})):
+            done = run("audit", kind, f"{url}/map.xml", "--format", "json", "-q")
+            facts = json.loads(done.stdout)["facts"]
+            read = {each["url"] for each in facts["documents"] if each["status"] == "complete"}
+            assert {each.rpartition("/")[2] for each in read if "xml" in each} == names, kind
 
 
 def test_audits_are_compared(folder: Path, tmp_path: Path) -> None:
