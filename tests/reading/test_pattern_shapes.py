@@ -22,7 +22,7 @@ MAX_GROWTH = 9.0
 """Four times the size: 4 if time is linear, 16 if it is square; what is between is the machine."""
 MAX_MS_PER_BLOCK = 400.0
 """For 32 KiB; none takes more than 144."""
-MAX_STEP_MS = 150.0
+MAX_STEP_MS = 50.0
 ROUNDS = 4
 
 

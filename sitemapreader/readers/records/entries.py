@@ -249,16 +249,16 @@ def _deliver(
 # -- the records of the protocol
 
 
-def read_record(context: RecordContext, record: Record) -> None:
-    """Add the record's entries and Issues."""
+def read_record(context: RecordContext, record: Record) -> Iterable[object]:
+    """Add the record's entries and Issues, with pauses in which they can be taken."""
     context.record = record
     if record.error:
         context.drop_record(record.error, join_texts(record.element))
-    else:
-        _READERS[context.names[record.element.tag].tag](context, record.element)
+        return ()
+    return _READERS[context.names[record.element.tag].tag](context, record.element) or ()
 
 
-def _read_protocol_record(context: RecordContext, record: Element) -> None:
+def _read_protocol_record(context: RecordContext, record: Element) -> Iterator[None]:
     """Read a `<url>` or `<sitemap>`; each of several locs gives an entry of its own.
 
     A record without a loc may have its URL as its own text, unless that may be cut.
@@ -277,6 +277,7 @@ def _read_protocol_record(context: RecordContext, record: Element) -> None:
         if url is not None:
             make = _make_url_entry if is_url else _make_sitemap_entry
             make(context, url, part)
+        yield
 
 
 def _split_by_loc(context: RecordContext, record: Element) -> tuple[list[_Part], int]:
@@ -370,7 +371,7 @@ _PARSERS: tuple[tuple[str, Callable[[str], Any], IssueCode], ...] = (
     ("priority", parse_priority, IssueCode.PRIORITY),
 )
 """Each field behind the loc, what reads it, and the code of what cannot be read."""
-_READERS: dict[str, Callable[[RecordContext, Element], None]] = {
+_READERS: dict[str, Callable[[RecordContext, Element], Iterator[None] | None]] = {
     "url": _read_protocol_record,
     "sitemap": _read_protocol_record,
     "item": _read_item,

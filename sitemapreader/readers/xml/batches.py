@@ -94,14 +94,12 @@ class XmlReader:
 
     def feed(self, data: bytes, *, final: bool = False) -> Iterator[Events]:
         """Read the next bytes; yield, in steps, the events of complete records."""
-        text = self._decoder.decode(data, final)
-        is_long = len(self._pending) > _LONGEST_TRIED
-        self._pending += text
+        self._pending += self._decoder.decode(data, final)
         if self.finished or not self._has_skipped():
             return
         if len(self._pending) < self._next_size and not final:
             return
-        if self._patterns and not is_long:
+        if self._patterns and len(self._pending) <= _LONGEST_TRIED:
             yield from self._read_common(self._patterns)
         yield from self._read_complete()
         self._position = pass_nothing(self._pending, self._position)
@@ -242,7 +240,9 @@ class XmlReader:
         work = 0
         for record in records:
             if self._accept(record):
-                read_record(self._context, record)
+                for _ in read_record(self._context, record):
+                    if len(self._context.events) > _STEP:
+                        yield self._context.take_events()
                 self._context.report_cut()
             work += 1 + len(record.element)
             if work > _STEP:
