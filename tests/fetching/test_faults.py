@@ -11,6 +11,7 @@ from faults import ANSWERS, DOCUMENT, GZIPPED, HALF, PIECES, ROUTES, FaultServer
 from timing import retried
 
 from sitemapreader.errors import FetchError
+from sitemapreader.fetch import read_body
 from sitemapreader.fetch.http import HttpFetcher
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import FetchOptions, Limits
@@ -200,6 +201,15 @@ async def test_an_endless_body_is_read_up_to_the_limit(path: str, server: FaultS
     assert error is not None
     assert error.code == IssueCode.TOO_LARGE
     assert len(delivered) == 100_001
+
+
+async def test_the_beginning_of_an_endless_body(server: FaultServer) -> None:
+    """Who asks for the first bytes of a body waits for no more of them."""
+    url = server.url("endless")
+    async with HttpFetcher(PATIENT, limits=Limits(raw_bytes=10_000_000)) as fetcher:
+        fetcher.trust(url)
+        async with fetcher.open(url) as response:
+            assert len(await read_body(response, 1_000, cut=True)) == 1_001
 
 
 async def test_a_fault_stays_a_fault(server: FaultServer) -> None:
