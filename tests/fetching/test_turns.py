@@ -149,6 +149,16 @@ def test_429_halves_the_rate_and_good_answers_restore_it(monkeypatch: pytest.Mon
         assert host.rate == rate
 
 
+async def test_a_429_is_answered_with_fewer_requests(server: FaultServer) -> None:
+    """Of many that could run, half as many do after one of them was told to slow down."""
+    async with HttpFetcher(FetchOptions(per_host=4, max_attempts=1)) as fetcher:
+        fetcher.trust(server.base)
+        with pytest.raises(FetchError):
+            await fetch(fetcher, server.url("status/429"))
+        await fetch_many(fetcher, *[server.url("slow")] * 9)
+    assert max(request.at_once for request in server.requests) == 2
+
+
 # -- slots that are lent
 
 LENT = LENT_AFTER_SECONDS + 0.05

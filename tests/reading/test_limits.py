@@ -6,6 +6,7 @@ import pytest
 from each_case import for_each
 from reading import check_ways, issues, locs, read, read_by_tree, url, urlset
 
+from sitemapreader import Limits, SitemapReader
 from sitemapreader.issues import Issue, IssueCode
 from sitemapreader.models import UrlEntry
 
@@ -105,6 +106,23 @@ def test_a_link_in_an_attribute_is_as_short_as_any() -> None:
     events = read(feed, field_chars=25)
     assert locs(events) == ["http://a.b/1"]
     assert issues(events) == [IssueCode.FIELD_TOO_LONG]
+
+
+def test_a_line_that_never_ends() -> None:
+    """It is dropped with one Issue, however it arrives; the lines around it are delivered."""
+    text = b"http://a.b/1\nhttp://a.b/" + 90_000 * b"2" + b"\nhttp://a.b/3\n"
+    for size in (len(text), 1_000):
+        reader = SitemapReader("http://a.b/s.txt", limits=Limits(field_chars=100))
+        events = [
+            event
+            for at in range(0, len(text), size)
+            for events in reader.feed_steps(text[at : at + size])
+            for event in events
+        ]
+        events += [event for events in reader.close_steps() for event in events]
+        assert locs(events) == ["http://a.b/1", "http://a.b/3"]
+        assert issues(events) == [IssueCode.FIELD_TOO_LONG]
+        assert (reader.stats.records, reader.stats.dropped) == (3, 1)
 
 
 def test_an_instruction_within_a_url() -> None:
