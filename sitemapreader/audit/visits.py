@@ -170,12 +170,12 @@ class SiteVisits:
         met = [kind for kind, need in _NEEDS.items() if need not in self.missing]
         if met:
             database.ask(_QUERIES["define_start"].format(write_literal(url_key(start))))
-            asked = len(database.ask("SELECT DISTINCT folder FROM probe"))
             done = {name: database.ask(_QUERIES[name]) for name in _JUDGING}
-            if alike := {folder for (folder,) in done["distrust_probes"]}:
+            if alike := sorted(folder for (folder,) in done["distrust_probes"]):
+                others = f" and {len(alike) - 1} more folders" if alike[1:] else ""
                 self.missing[Need.PROBES] = (
-                    f"{len(alike)} of {asked} folders answer every path with one text: a browser "
-                    "makes their pages, or all are errors"
+                    f"every path in {alike[0]}{others} has one text: a browser makes these pages, "
+                    "or all are errors"
                 )
         for kind in met:
             tally = count_pages(database, kind)

@@ -69,7 +69,6 @@ async def test_pages_that_are_made_in_the_browser() -> None:
     In another section it is, and the finding says what it does not know.
     """
     code = "page-soft-404"
-    why = "1 of 2 folders answer every path with one text: a browser makes their pages, or all"
     shell = page(text="Loading the application, one moment")
     start = {"app/help": page(text=f"{WORDS} help"), "app/about": page(text=f"{WORDS} about")}
     async with serve_pages(**FINE, **start) as server:
@@ -78,7 +77,8 @@ async def test_pages_that_are_made_in_the_browser() -> None:
         with await judge(server.base) as result:
             assert hits(result) == {}
             reasons = {each.rule.code: each.reason for each in result.facts.not_run}
-        assert reasons.pop(code) == f"{why.replace('of 2', 'of 1')} are errors"
+        why = f"every path in {server.base}app/ has one text: a browser makes these pages, or all"
+        assert reasons.pop(code) == f"{why} are errors"
         lost = page(text="Lost")
         server.default = lambda request: shell if "/app/" in request.path else lost
         publish(server, *FINE, *start, *(f"app/{number}" for number in range(6)), "fine/sold")
