@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from typing import TYPE_CHECKING
+from weakref import WeakValueDictionary
 
 from sitemapreader.discovery.download import SmallBody, fetch_body
 from sitemapreader.errors import FetchError
@@ -51,7 +52,7 @@ class RobotsRules:
         self._respect = respect
         self._agent = context.client.user_agent
         self._cache: dict[str, tuple[Robots, int]] = {}
-        self._fetching: dict[str, asyncio.Lock] = {}
+        self._fetching: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._failed: dict[str, tuple[Document, Issue | None]] = {}
         """Origin -> the outcome of its robots.txt, and why its host gave no answer."""
 
@@ -151,12 +152,8 @@ class RobotsRules:
 
     def _evict(self) -> None:
         sizes = [size for _, size in self._cache.values()]
-        while len(self._cache) > 1 and sum(sizes) > MAX_REMEMBERED_BYTES:
-            del sizes[0]
-            origin = next(iter(self._cache))
-            del self._cache[origin]
-            if not self._fetching[origin].locked():
-                del self._fetching[origin]
+        while len(sizes) > 1 and sum(sizes) > MAX_REMEMBERED_BYTES:
+            del sizes[0], self._cache[next(iter(self._cache))]
 
     async def _fetch(self, url: str, via: Via | None) -> tuple[Robots, int]:
         report = self._context.report

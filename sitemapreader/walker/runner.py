@@ -156,12 +156,12 @@ class WalkRunner:
         )
 
     async def _visit(self, job: Job) -> None:
-        visit = Visit(self._parts, job, await self._open_tracker(job))
-        refusal = None if visit.is_settled else await self._find_refusal(job)
-        if refusal is not None:
+        tracker = await self._open_tracker(job)
+        is_asked = tracker is None or tracker.settled is None
+        if is_asked and (refusal := await self._find_refusal(job)):
             self.frontier.drop_job(job, refusal)
-            return
-        await visit.run()
+        else:
+            await Visit(self._parts, job, tracker).run()
 
     async def _open_tracker(self, job: Job) -> DocumentTracker | None:
         if (writer := self._writer) is None:

@@ -98,6 +98,8 @@ class DocumentTracker:
         self._is_saved = self.settled is not None
         if not self._is_saved and self._is_current() and not job.leads_up(row.final_url):
             self.settled = Status.UNCHANGED, SAME_LASTMOD
+        self.prior = self._make_prior_version() if self._is_usable else PriorVersion()
+        """What it is compared with, if it is asked for."""
 
     def _covers(self, filters: str | None, final_url: str) -> bool:
         """Return whether earlier filters delivered all entries that pass now."""
@@ -203,11 +205,8 @@ class DocumentTracker:
             return False
         return not is_since(entry.lastmod, entry.lastmod_text, as_moment(row.read_at))
 
-    def make_prior_version(self) -> PriorVersion:
-        """Return the prior version for the visit."""
+    def _make_prior_version(self) -> PriorVersion:
         row = self.row
-        if not self._is_usable:
-            return PriorVersion()
         date = row.last_modified if parse_date(row.last_modified or "") else None
         words = {"If-None-Match": row.etag, "If-Modified-Since": date}
         is_believed = self._believes(row.validators)

@@ -88,10 +88,7 @@ class Visit:
         self._context = context = walk.context
         self._job = job
         self._tracker = tracker
-        self.is_settled = tracker is not None and tracker.settled is not None
-        self._prior = PriorVersion()
-        if tracker is not None and not self.is_settled:
-            self._prior = tracker.make_prior_version()
+        self._prior = PriorVersion() if tracker is None else tracker.prior
         self._children = Children(
             context, walk.frontier, walk.entry_filter.find_skip_reason, job, document
         )
