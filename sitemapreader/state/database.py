@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from sitemapreader.errors import StateError
 from sitemapreader.event_loop import run_in_thread
+from sitemapreader.urls import url_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -36,8 +37,9 @@ _APPLICATION_ID = 0x534D5244
 CHECKED_BYTES = 64 * 1024 * 1024
 """Larger files have only their header checked when they are opened: a full check of this size takes
 0.2 s."""
-_SMALL_BYTES = 500_000
-"""Of a file of which anything is done at once, in some milliseconds."""
+_IS_LARGE = "SELECT total(entries) > 5000 FROM site JOIN document ON site = site.id WHERE name = ?"
+"""Asks of a site whether what is done with all its URLs takes more than some milliseconds: for a
+thousand smaller ones, threads cost more than the work."""
 _CACHE_KIB = 8_192
 _PAGE_BYTES = 8_192
 """A tenth faster than 4,096 where a walk writes all its URLs."""
@@ -116,12 +118,8 @@ class StateFile:
         self._turn = threading.RLock()
         with wrap_errors(path):
             if path.exists() and not path.is_file():
-                what = (
-                    "folder: name a file in it"
-                    if path.is_dir()
-                    else "device or a pipe: name a file"
-                )
-                raise StateError(path, f"this is a {what}")
+                what = "folder" if path.is_dir() else "device or a pipe"
+                raise StateError(path, f"this is a {what}: name a file")
             _refuse_foreign(path)
             self._lock = _lock(path)
             try:
@@ -173,11 +171,11 @@ class StateFile:
         with self.guard():
             return query(self.connection)
 
-    async def work(self, change: Callable[[Connection], T]) -> T:
-        """Do work in one transaction; in a thread, unless the file is small."""
+    async def work(self, change: Callable[[Connection], T], name: str) -> T:
+        """Do work on a site in one transaction; in a thread, unless the site is small."""
         async with self.turn:
             do = partial(self.change_now, change)
-            is_large = self.path.stat().st_size > _SMALL_BYTES
+            (is_large,) = self.ask_now(lambda db: db.execute(_IS_LARGE, (name,)).fetchone())
             return await run_in_thread(do, self.connection.interrupt) if is_large else do()
 
     def change_now(self, change: Callable[[Connection], T]) -> T:
@@ -366,6 +364,8 @@ def _open_checked(path: Path) -> Connection:
         if not _check(connection, path):
             _create_tables(connection)  # before there is a log: the file itself says whose it is
         connection.create_function("inflate", 1, _inflate, deterministic=True)
+        # Once: SQLite prepares all statements anew when another one takes its place.
+        connection.create_function("url_key", 1, url_key, deterministic=True)
         connection.execute("PRAGMA journal_mode = WAL")
         # Each commit outlives the process. What a power failure takes back, since SQLite moved its
         # log into the file, is delivered again, as everything is that was not written down.

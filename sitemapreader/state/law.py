@@ -30,7 +30,6 @@ from sitemapreader.models import Format
 from sitemapreader.outcomes import ALREADY_READ, SAME_BODY, SAME_LASTMOD, Status
 from sitemapreader.state.database import read_script
 from sitemapreader.state.rows import Findings, Run, nanoseconds
-from sitemapreader.urls import url_key
 
 if TYPE_CHECKING:
     import sqlite3
@@ -167,7 +166,6 @@ def judge(
         merge(db, run.site)
     db.execute("DELETE FROM reachable")
     db.executemany("INSERT INTO reachable VALUES (?, ?)", listed.items())
-    db.create_function("url_key", 1, url_key, deterministic=True)
     db.execute(_NAMED_BEFORE, values)
     # A document that failed and was never read may name any other.
     unknown = (

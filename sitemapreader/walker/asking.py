@@ -57,7 +57,7 @@ class PageAsker:
         yield
         most = limit if isinstance(limit, int) else int(limit.left)
         sql = "SELECT key, loc FROM page WHERE site = ? AND due <= ? ORDER BY due, key LIMIT ?"
-        file, site = self._writer.file, self._writer.run.site
+        file, site, name = self._writer.file, self._writer.run.site, self._writer.run.name
         due = site, self._writer.now, most
         pages: list[tuple[bytes, str]] = await file.ask(lambda db: [*db.execute(sql, due)])
         if not isinstance(limit, int):
@@ -65,7 +65,7 @@ class PageAsker:
         folders: dict[str, list[tuple[bytes, str]]] = {}
         for page in pages:
             folders.setdefault(_find_folder(page[1]), []).append(page)
-        controls = await file.work(partial(_find_controls, site=site, folders=[*folders]))
+        controls = await file.work(partial(_find_controls, site=site, folders=[*folders]), name)
         for folder, inside in folders.items():
             for start in range(0, len(inside), _AT_ONCE):
                 batch = inside[start : start + _AT_ONCE]
@@ -81,7 +81,7 @@ class PageAsker:
                     (each, now, each in _GONE, now, _LAST_TRY, site, key)
                     for key, each in zip(keys, statuses, strict=True)
                 ]
-                await file.work(partial(_save_answers, rows=answers))
+                await file.work(partial(_save_answers, rows=answers), name)
                 yield
 
     async def _ask_batch(self, urls: Sequence[str], controls: Sequence[str]) -> list[int | None]:

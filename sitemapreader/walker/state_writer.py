@@ -71,7 +71,7 @@ class StateWriter:
 
     async def begin(self) -> None:
         """Begin a walk, or resume an interrupted one."""
-        self.run = await self.file.work(self._begin)
+        self.run = await self.file.work(self._begin, self.run.name)
 
     def _begin(self, db: Connection) -> Run:
         """Resume the walk that was interrupted within a day, or begin a new one."""
@@ -149,7 +149,7 @@ class StateWriter:
         said = answer.status, answer.url, json.dumps(headers), zlib.compress(answer.body)
         row = self.run.site, url_key(url), self.run.stamp, self.clock(), *said
         sql = "INSERT OR REPLACE INTO kept VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
-        await self.file.work(lambda db: db.execute(sql, row))
+        await self.file.work(lambda db: db.execute(sql, row), self.run.name)
 
     async def finish(
         self, *, complete: bool, listed: Mapping[str, bool], knows_all: bool
@@ -161,7 +161,7 @@ class StateWriter:
             for url in self.run.chosen:
                 self.askings.setdefault(url, schedule.Asking(self.clock(), is_failed=True))
         finish = partial(self._finish, listed=listed, complete=complete, knows_all=knows_all)
-        return await self.file.work(finish)
+        return await self.file.work(finish, self.run.name)
 
     def _finish(
         self, db: Connection, *, complete: bool, listed: Mapping[str, bool], knows_all: bool
@@ -184,7 +184,7 @@ class StateWriter:
         """Settle; let any later walk resume this one, which a limit of URLs has stopped."""
         await self.settle(batches)
         sql, values = "UPDATE site SET complete = 0 WHERE id = ?", (self.run.site,)
-        await self.file.work(lambda db: db.execute(sql, values))
+        await self.file.work(lambda db: db.execute(sql, values), self.run.name)
 
     # -- what is unlisted or gone, and was not delivered as such
 
