@@ -23,17 +23,17 @@ from sitemapreader.audit.models import AuditInputError, Row
 from sitemapreader.errors import FetchError
 from sitemapreader.fetch import FolderFetcher
 from sitemapreader.issues import excerpt, show_url
-from sitemapreader.many.sources import SiteTask, check_task
+from sitemapreader.many.sources import SiteTask
 from sitemapreader.output.arrow import make_array
 from sitemapreader.readers import read
 from sitemapreader.urls import has_web_scheme, origin_of, parse_url, path_of
-from sitemapreader.walker.config import make_config
-from sitemapreader.walker.walks import Walk
+from sitemapreader.walker import walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from sitemapreader.walker.config import WalkArguments
+    from sitemapreader.walker.walks import Walk
 
 _ROWS_AT_ONCE = 20_000
 _GZIP_MAGIC = b"\x1f\x8b"
@@ -69,8 +69,16 @@ def find_source(
 
 def open_walk(source: SiteTask, arguments: WalkArguments) -> Walk:
     """Return the walk over a source; it or `arguments` have a fetcher."""
-    config = make_config(source.url, **arguments)
-    return Walk(check_task(source).aim(config, None, config.limits))
+    is_sitemap = source.kind == "sitemap"
+    passed: WalkArguments = {
+        **arguments,
+        "fetcher": source.fetcher or arguments.get("fetcher"),
+        "sitemaps": [source.url] if is_sitemap else (),
+    }
+    entries = walk(None if is_sitemap else source.url, **passed)
+    if source.kind == "site":
+        entries.search_only()
+    return entries
 
 
 def _find_base_url(path: Path) -> str:

@@ -7,6 +7,8 @@ from functools import partial
 from types import GeneratorType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import attrs
+
 from sitemapreader.discovery.context import Batch, Budget, UrlAllowance, WalkContext, borrow_fetcher
 from sitemapreader.event_loop import contain
 from sitemapreader.fetch.client import make_client
@@ -71,6 +73,10 @@ class Walk(TaskStream[Batch]):
         self._writer: StateWriter | None = None
         self._lent = AsyncExitStack()
         super().__init__(Channel(buffered), gathers=config.state is None)
+
+    def search_only(self) -> None:
+        """Take the URL of the site for a page, not for a sitemap; call it before entering."""
+        self._config = attrs.evolve(self._config, is_page=True)
 
     def __repr__(self) -> str:
         what = show_url(self._find_name())
