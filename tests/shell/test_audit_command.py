@@ -41,6 +41,15 @@ def test_one_run_writes_several_files(folder: Path, tmp_path: Path) -> None:
     assert "cannot write to /dev/full/r.html" in done.stderr
 
 
+def test_the_urls_that_a_finding_touches(folder: Path) -> None:
+    """Of a rule about sitemaps they are all in these, of one about URLs its hits."""
+    robots = (folder / "robots.txt").read_text()
+    (folder / "robots.txt").write_text(f"{robots}\nUser-agent: *\nDisallow: /s.xml")
+    done = run("audit", str(folder), "--format", "json", "--base-url", HOST)
+    urls = {each["rule"]["code"]: each["urls"] for each in json.loads(done.stdout)["findings"]}
+    assert (urls["robots-blocked-sitemap"], urls["url-session-id"]) == (3, 1)
+
+
 def test_a_baseline_that_is_written_makes_no_failure(folder: Path, tmp_path: Path) -> None:
     """The hits are known from now on; what was not read, or not written, still makes its code."""
     words = ("audit", str(folder), "--select", "urls", "--fail-on", "info", "--baseline", "b.json")
@@ -83,6 +92,16 @@ def test_an_empty_folder_has_no_sitemap(tmp_path: Path) -> None:
     ]
     assert done.stdout.splitlines()[-1].startswith("1 error; 0 rules passed, ")
     assert done.stdout.splitlines()[-1].endswith(" not run")
+
+
+def test_what_a_folder_has_not(folder: Path) -> None:
+    """A sitemap that is named and missing is a finding, a start page that is missing is none."""
+    (folder / "s.xml").unlink()
+    done = run("audit", str(folder), "--format", "json")
+    (found,) = (
+        e for e in json.loads(done.stdout)["findings"] if e["rule"]["code"] == "http-status"
+    )
+    assert [each["document"] for each in found["places"]] == [f"{HOST}/s.xml"]
 
 
 def test_advice_names_options_of_the_shell(folder: Path, tmp_path: Path) -> None:
