@@ -199,7 +199,8 @@ async def try_all() -> dict[str, Any]:
 def report() -> Any:
     """What the script saw, in a process of its own: an audit hook cannot be taken back."""
     script = [sys.executable, "-X", "utf8", __file__]
-    environment = {**os.environ, "PYTHONPATH": str(package.TESTS / "support")}
+    places = (package.ROOT, package.TESTS / "support")
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, places))}
     run = subprocess.run(script, capture_output=True, check=False, timeout=60, env=environment)
     assert run.returncode == 0, run.stderr.decode()
     return json.loads(run.stdout)
