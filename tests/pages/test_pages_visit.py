@@ -164,6 +164,16 @@ async def test_many_faults_are_no_failure_of_the_host() -> None:
     assert {server.times[f"/{path}"] for path in bad} == {2 * 3}
 
 
+async def test_few_pages_of_a_host_that_is_down_are_asked_for() -> None:
+    """It is given up after some of them and three trials, and so are the others."""
+    async with serve_pages() as server:
+        server.pages["/robots.txt"], server.default = 404, 503
+        found = await visit(server, *map(str, range(60)))
+    assert len(server.requested) <= 20
+    reasons = Counter(each.not_judged for each in found.values())
+    assert reasons[NotJudged.ASKED_TO_WAIT] >= 45
+
+
 async def test_time_ends_before_a_second_visit() -> None:
     """A page that failed once, or was slow once, is not accused when the time is over."""
     asked: Counter[str] = Counter()
