@@ -206,6 +206,8 @@ async def load_old(database: AuditDatabase, task: SiteTask, arguments: WalkArgum
     async with open_walk(task, {**arguments, "map_hosts": {}}) as entries:
         async for batch in entries.record_batches():
             database.load(batch, [_ARRIVE])
+    if not entries.report.entries and (reason := entries.report.outcome.reason):
+        raise AuditInputError(f"no URL of the old site {task.name} was read: {reason}")
     _end_list(database, "old", f"the old site {task.name}")
     return entries.report.complete
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 import attrs
 
+from sitemapreader.errors import suggest
 from sitemapreader.models import EXTENSIONS, UrlEntry
 from sitemapreader.outcomes import SiteOutcome
 
@@ -152,7 +153,8 @@ def choose_columns(names: Sequence[str] | None, *, has_sites: bool = False) -> t
     unknown = [name for name in names if name not in known]
     if unknown or not names:
         said = f"there is no field {unknown[0]!r}" if unknown else "no field is chosen"
-        raise ValueError(f"{said}: choose from {', '.join(known)}")
+        hint = suggest(unknown[0], known) if unknown else ""
+        raise ValueError(f"{said}:{hint} choose from {', '.join(known)}")
     if len(set(names)) < len(names):
         raise ValueError(f"a field is chosen twice: write each once in {','.join(names)}")
     return tuple(attrs.evolve(known[name], always=True) for name in names)

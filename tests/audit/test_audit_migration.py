@@ -242,6 +242,7 @@ async def test_a_staging_site_answers_for_old_urls() -> None:
         ("none.xml", "neither an http"),
         ("empty.csv", "no column of URLs"),
         ("empty.xml", "the old site .*empty.xml has no URL"),
+        (".", "no URL of the old site .* was read: no-sitemap"),
         ([], "the list of old URLs has no URL"),
     ],
 )

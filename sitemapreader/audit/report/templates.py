@@ -71,7 +71,7 @@ def format_audit(
             old_columns=_OLD_COLUMNS,
         )
     )
-    if name != "markdown" or len(text) <= MAX_MARKDOWN_CHARS:
+    if name != "markdown":
         return text
     kept, *details = re.split(r"\n(?=## )", text)
     for number, detail in enumerate(details):
