@@ -111,6 +111,7 @@ class Need(StrEnum):
     COMPLETE = "complete", "a walk that read all"
     KNOWN = "urls", "`--urls`"
     PAGES = "pages", "`--pages`"  # half of those that were visited could be judged
+    VISITS = "visits", "visits of ours"  # a crawl of somebody else says less
     PROBES = "probes", "folders that answer a made-up path in another way than a page"
     HREFLANG = "hreflang", "links to other languages, in sitemaps or on visited pages"
     WAS = "was", "`--was`"  # the same of the old URLs

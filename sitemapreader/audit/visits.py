@@ -164,8 +164,7 @@ class SiteVisits:
         database = self._database
         if database.ask("SELECT 1 FROM crawled LIMIT 1"):
             if Need.PAGES in self.missing:
-                what = "a crawl does not say what a made-up path answers"
-                self.missing[Need.PROBES] = f"{what}: give a number of pages with `pages`"
+                self.missing[Need.VISITS] = "no crawl says that: visit pages with `pages`"
             self._record("listed", "")
         met = [kind for kind, need in _NEEDS.items() if need not in self.missing]
         if met:
@@ -212,10 +211,12 @@ class SiteVisits:
             trusted=tuple(trusted),
         )
         visited: list[PageVisit] = []
+        is_probed = False
         async with aclosing(visits):
             async for visit in visits:
                 if folder := probes.get(visit.url):
                     self._insert_probe(folder, visit)
+                    is_probed |= visit.not_judged is None
                 else:
                     visited.append(visit)
                     if self._on_page is not None:
@@ -224,6 +225,8 @@ class SiteVisits:
                     self._insert(visited)
                     visited.clear()
         self._insert(visited)
+        if not is_probed:
+            self.missing[Need.PROBES] = "no made-up path was answered"
 
     def _insert_probe(self, folder: str, visit: PageVisit) -> None:
         """Insert the answer to a made-up path of a folder."""

@@ -326,7 +326,7 @@ FROG += """\
 async def test_a_crawl_file_is_judged_without_a_request(tmp_path: Path) -> None:
     """What somebody else's crawl says of listed pages is judged by the same rules, exactly.
 
-    A status that is no number of three digits says nothing.
+    A status that is no number of three digits says nothing. What no crawl says has not passed.
     """
     base = "https://example.org/"
     listed = ("a", "lost", "old", "away", "hidden", "other", "wait", "blocked", "unknown", "gone")
@@ -347,3 +347,6 @@ async def test_a_crawl_file_is_judged_without_a_request(tmp_path: Path) -> None:
         }
         assert result.facts.pages.judged == 7
         assert not result.facts.pages.exact
+        left_out = {each.rule.code: each.reason for each in result.facts.not_run}
+        for code in ("page-soft-404", "page-slow", "page-hreflang-differs"):
+            assert left_out[code] == "no crawl says that: visit pages with `pages`"

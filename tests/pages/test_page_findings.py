@@ -63,6 +63,15 @@ async def test_soft_errors_of_one_section() -> None:
             assert hits(result) == {"page-soft-404": [(path, "") for path in gone]}
 
 
+async def test_a_site_that_answers_no_made_up_path() -> None:
+    """Where robots.txt forbids to ask for one, nobody knows what is there for what is not."""
+    async with serve_pages(**FINE) as server:
+        publish(server, *FINE, robots="User-agent: *\nDisallow: /fine/sitemapreader-")
+        with await judge(server.base, select=["page-soft-404"]) as result:
+            (left_out,) = result.facts.not_run
+        assert left_out.reason == "no made-up path was answered"
+
+
 async def test_pages_that_are_made_in_the_browser() -> None:
     """Where a section has the words of a made-up page, what is one error page is not known.
 

@@ -1,7 +1,7 @@
 -- title: lastmod is newer than the page
 -- severity: warning
 -- unit: pages
--- needs: pages
+-- needs: pages, visits
 -- detects: The sitemap's lastmod is more than a day newer than the date that the page itself gives; or it is
 --   of a later day than in the audit of --since-audit, and the text of the page is the same. Texts that several
 --   pages have are left out.

@@ -1,7 +1,7 @@
 -- title: Pages whose hreflang is not that of the sitemap
 -- severity: warning
 -- unit: pages
--- needs: pages
+-- needs: pages, visits
 -- detects: Page and sitemap both name versions in other languages, and pairs of code and URL differ.
 -- meaning: Search engines drop versions that contradict each other.
 -- advice: Make both from one source.

@@ -1,7 +1,7 @@
 -- title: Listed pages that answer slowly
 -- severity: info
 -- unit: pages
--- needs: pages, fetch
+-- needs: pages, visits, fetch
 -- detects: Twice, the second time after all others, the first byte comes after `slow_page_seconds`.
 -- meaning: Crawlers come less often to slow hosts.
 -- advice: Keep such pages in a cache.

@@ -1,7 +1,7 @@
 -- title: Listed pages that say in words alone that they are not found
 -- severity: warning
 -- unit: pages
--- needs: pages, probes
+-- needs: pages, visits, probes
 -- detects: The page answers 200 with the text of a made-up path of its folder, but for their names,
 --   or both redirect to one page. Where all of a folder is alike, the text has to say so. In a built folder its file is 404.html, at the top or in a language's folder.
 -- meaning: Error pages are indexed, or the page is dropped as one.
