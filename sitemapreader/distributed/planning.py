@@ -31,7 +31,6 @@ _FEWEST_PARTITIONS = 16
 MAX_PARTITIONS = 65_536
 LIST_FILES = 256
 """Most files of a list; a worker reads one of them for each partition in it."""
-_HASH_BITS = 64
 _COMMENT = re.compile(r"(?:^|\s)#.*", re.DOTALL)
 
 
@@ -42,18 +41,18 @@ def check_partitions(value: Any) -> int:
     raise ValueError(f"partitions must be a power of two up to {MAX_PARTITIONS}, not {value!r}")
 
 
-def hash_site(url: str) -> int:
-    """Return 64 bits for the registrable domain of a URL, the same on every machine."""
+def hash_site(url: str) -> str:
+    """Return 16 digits for the registrable domain of a URL, the same on every machine."""
     return _hash_text(site_of(host_of(url)) or url)
 
 
-def _hash_text(text: str) -> int:
-    return int.from_bytes(blake2b(text.encode(), digest_size=_HASH_BITS // 8).digest(), "big")
+def _hash_text(text: str) -> str:
+    return blake2b(text.encode(), digest_size=8).hexdigest()
 
 
-def choose_partition(hashed: int, partitions: int) -> int:
+def choose_partition(hashed: str, partitions: int) -> int:
     """Return the partition of a hash: its first bits, so that partitions sort by hash."""
-    return hashed >> (_HASH_BITS - (partitions.bit_length() - 1))
+    return int(hashed[:4], 16) * partitions // MAX_PARTITIONS
 
 
 def count_partitions(hosts: int) -> int:
@@ -74,7 +73,7 @@ def write_list(
         if not found:
             raise OutputError("the list of hosts is empty: write one host or URL a line")
         partitions = partitions or count_partitions(found)
-        listed = f"lists/{found}-{total:016x}-{partitions}"
+        listed = f"lists/{found}-{total % 2**64:016x}-{partitions}"
         there, files = storage.list(listed), min(partitions, LIST_FILES)
         each = LIST_FILES // files
         for number in range(files):
@@ -91,13 +90,13 @@ def read_partition_hosts(storage: Storage, run: ScaleRun, partition: int) -> lis
     path = f"{run.listed}/{partition * files // run.partitions:02x}.gz"
     try:
         lines = gzip.decompress(storage.read(path) or b"?").decode().splitlines()
-        found = [(int(hashed, 16), site) for hashed, site in (line.split("\t") for line in lines)]
+        pairs = ((hashed, site) for hashed, site in (line.split("\t") for line in lines))
+        here = sorted(p for p in pairs if choose_partition(p[0], run.partitions) == partition)
     except (OSError, EOFError, ValueError, zlib.error) as error:
         raise OutputError(
             f"{storage.output}/{path} cannot be read ({error}): run the same again, or choose "
             "another output"
         ) from None
-    here = sorted(p for p in found if choose_partition(p[0], run.partitions) == partition)
     return list({url_key(make_url(site)): site for _, site in here}.values())
 
 
@@ -132,8 +131,8 @@ def _fill_buckets(hosts: Iterable[str], buckets: list[Path]) -> tuple[int, int]:
         files = [stack.enter_context(gzip.open(each, "wt", 1, "utf-8")) for each in buckets]
         for host in hosts:
             hashed = hash_site(make_url(host))
-            files[choose_partition(hashed, LIST_FILES)].write(f"{hashed:016x}\t{host}\n")
-            found, total = found + 1, (total + _hash_text(url_key(make_url(host)))) % 2**_HASH_BITS
+            files[choose_partition(hashed, LIST_FILES)].write(f"{hashed}\t{host}\n")
+            found, total = found + 1, total + int(_hash_text(url_key(make_url(host))), 16)
     return found, total
 
 

@@ -11,6 +11,8 @@ import time
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TypeVar
 
+import attrs
+
 from sitemapreader.errors import LOGIN_STATUSES, FetchError
 from sitemapreader.fetch.urls import parse_date
 from sitemapreader.issues import IssueCode, make_issue
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
+@attrs.define
 class DeadlineClock:
     """The time that servers have for one document; it runs only during waits for them.
 
@@ -38,21 +41,21 @@ class DeadlineClock:
         tried_at: how long it had, when the last try began.
     """
 
-    def __init__(self, total_seconds: float) -> None:
-        self.waited = self.tried_at = 0.0
-        self._total = total_seconds
+    _total_seconds: float
+    waited: float = 0.0
+    tried_at: float = 0.0
 
     @property
     def is_over(self) -> bool:
         """Whether the time has run out."""
-        return self.waited >= self._total
+        return self.waited >= self._total_seconds
 
     async def wait(
         self, work: Awaitable[T], seconds: float, make_error: Callable[[str], FetchError]
     ) -> T:
         """Wait for `work` at most `seconds`, within the total; else raise an error."""
         begin = time.monotonic()
-        seconds = max(0.0, min(seconds, self._total - self.waited))
+        seconds = max(0.0, min(seconds, self._total_seconds - self.waited))
         try:
             async with asyncio.timeout(seconds):
                 return await work
@@ -64,6 +67,7 @@ class DeadlineClock:
         raise make_error(str(fault) or f"nothing for {seconds:.3g} s") from fault
 
 
+@attrs.define(eq=False, repr=False, slots=False)
 class HttpResponse:
     """A response whose headers have been read, and whose body has not.
 
@@ -77,33 +81,24 @@ class HttpResponse:
         address: the one that was connected to; "" behind a proxy.
     """
 
-    def __init__(
-        self,
-        answer: Answer,
-        chain: RedirectChain,
-        slot: Slot,
-        clock: DeadlineClock,
-        options: FetchOptions,
-        max_bytes: int,
-    ) -> None:
-        self.url = str(chain.name)
-        self.status = answer.status
-        self.headers = answer.fields
-        self.issues = chain.issues
-        self.redirects = tuple(chain.redirects)
+    _answer: Answer
+    _chain: RedirectChain
+    _slot: Slot
+    _clock: DeadlineClock
+    _options: FetchOptions
+    _left: int
+    tries: int = 1
+    _failure: FetchError | None = attrs.field(default=None, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        answer, chain = self._answer, self._chain
+        self.url, self.status, self.headers = str(chain.name), answer.status, answer.fields
+        self.issues, self.redirects = chain.issues, tuple(chain.redirects)
         self.is_permanent = chain.is_permanent
-        self.tries = 1
-        self.address = "" if options.proxy else answer.address
-        self._answer = answer
-        self._slot = slot
-        self._clock = clock
-        self._waited_before = clock.waited
-        self._options = options
-        self._left = max_bytes
-        self._received = 0
-        self._failure: FetchError | None = None
+        self.address = "" if self._options.proxy else answer.address
+        self._waited_before, self._received = self._clock.waited, 0
         self._note_surplus()
-        slot.pause()
+        self._slot.pause()
 
     @property
     def wait_seconds(self) -> float:

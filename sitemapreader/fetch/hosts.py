@@ -259,6 +259,7 @@ class _Failures:
 _NONE = _Failures()
 
 
+@attrs.define(eq=False)
 class HostBreaker:
     """What one walk knows of failures, by origin (scheme, host, port).
 
@@ -268,19 +269,12 @@ class HostBreaker:
 
     # Only origins whose last document failed have a record, so most walks keep none.
 
-    def __init__(
-        self,
-        options: FetchOptions,
-        seconds_left: Callable[[], float] = lambda: math.inf,
-        *,
-        by_document: bool = False,
-    ) -> None:
-        self._options = options
-        self._by_document = by_document
-        self._seconds_left = seconds_left
-        self._failures: dict[str, _Failures] = {}
-        self._noted: WeakSet[FetchError] = WeakSet()
-        self._guesses: set[str] = set()
+    _options: FetchOptions
+    _seconds_left: Callable[[], float] = lambda: math.inf
+    _by_document: bool = attrs.field(default=False, kw_only=True)
+    _failures: dict[str, _Failures] = attrs.field(factory=dict, init=False)
+    _noted: WeakSet[FetchError] = attrs.field(factory=WeakSet, init=False)
+    _guesses: set[str] = attrs.field(factory=set, init=False)
 
     def note_answer(self, url: str) -> None:
         """Forget the failures of a host that answered."""

@@ -230,7 +230,7 @@ class Exchange:
     _headers: Mapping[str, str] | None = None
     _check_redirect: CheckRedirect | None = None
     _requester: object = None
-    _hosts: HostMap | None = None
+    _hosts: HostMap = attrs.field(factory=HostMap)
     _breaker: HostBreaker | None = None
     _max_redirects: int | None = None
     """Those of the options if it is `None`."""

@@ -10,6 +10,7 @@ import ssl
 from typing import TYPE_CHECKING, cast
 
 import aiohttp
+import attrs
 from aiohttp.http_exceptions import HttpProcessingError
 
 from sitemapreader.errors import LOGIN_STATUSES, FetchError
@@ -157,6 +158,7 @@ _KEPT_SECONDS = 60
 """How long the addresses of a name are kept."""
 
 
+@attrs.define(eq=False)
 class HttpSession:
     """The connections of a fetcher, which are made on first use."""
 
@@ -164,15 +166,12 @@ class HttpSession:
     # waits for anything, and requests can be counted by address. aiohttp connects to what its
     # connector gives it, and to nothing else.
 
-    def __init__(
-        self, options: FetchOptions, resolver: AbstractResolver | None, keepalive_seconds: float
-    ) -> None:
-        self._options = options
-        self._resolver = resolver
-        self._keepalive_seconds = keepalive_seconds
-        self._session: aiohttp.ClientSession | None = None
-        self._is_closed = False
-        self._loop: asyncio.AbstractEventLoop | None = None
+    _options: FetchOptions
+    _resolver: AbstractResolver | None
+    _keepalive_seconds: float
+    _session: aiohttp.ClientSession | None = None
+    _is_closed: bool = False
+    _loop: asyncio.AbstractEventLoop | None = None
 
     def check(self) -> None:
         """Raise RuntimeError if it is closed, or belongs to another event loop."""

@@ -170,6 +170,7 @@ def _read_origin(text: str) -> URL:
     return parsed
 
 
+@attrs.define(eq=False, slots=False)
 class RedirectChain:
     """The redirects of one document: `most`, or as many as the options say.
 
@@ -178,23 +179,19 @@ class RedirectChain:
     there. One from elsewhere is refused: headers and logins would go where a stranger points.
     """
 
-    def __init__(
-        self,
-        start: RequestUrl,
-        options: FetchOptions,
-        most: int | None = None,
-        hosts: HostMap | None = None,
-    ) -> None:
-        self._hosts = hosts or HostMap()
-        self.name = start
-        self.start = self.place = self._find_place(start) or start
-        self.same_origin = True
-        self.is_permanent = True
-        self.issues: list[Issue] = []
-        self.redirects: list[Redirect] = []
-        self._has_strayed = self.place is start
-        self._options = options
-        self._most = options.max_redirects if most is None else most
+    name: RequestUrl
+    _options: FetchOptions
+    _most: int | None = None
+    _hosts: HostMap = attrs.field(factory=HostMap)
+    same_origin: bool = True
+    is_permanent: bool = True
+    issues: list[Issue] = attrs.field(factory=list)
+    redirects: list[Redirect] = attrs.field(factory=list)
+
+    def __attrs_post_init__(self) -> None:
+        place = self._find_place(self.name)
+        self.start = self.place = place or self.name
+        self._has_strayed = place is None
         self._seen = {self.place.key}
 
     def follow(self, location: str, *, status: int = 301, sets_cookie: bool = False) -> None:
@@ -208,7 +205,7 @@ class RedirectChain:
             self.redirects.append(Redirect(str(source), target, status, sets_cookie))
         if self.place.key in self._seen:
             raise FetchError(IssueCode.REDIRECT_LOOP, str(source), f"to {target}")
-        if len(self._seen) > self._most:
+        if len(self._seen) > (self._options.max_redirects if self._most is None else self._most):
             raise FetchError(IssueCode.TOO_MANY_REDIRECTS, str(source), f"to {target}")
         is_downgrade = (place.url.scheme, self.place.url.scheme) == ("https", "http")
         if is_downgrade and not self._options.allow_downgrade:
