@@ -253,7 +253,7 @@ class DocumentTracker:
         if not self._writer.run.is_new:
             known = await self._writer.file.ask(lambda db: find_records(db, self.row, keys))
         changes = [
-            _compare(known.get(key, {}), self.row.id or 0, record)
+            _compare(known[key], self.row.id or 0, record) if key in known else Change.NEW
             for key, record in zip(keys, records, strict=True)
         ]
         # What a record says of itself happened since some day; this, since the last walk. What it
