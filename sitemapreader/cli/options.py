@@ -326,8 +326,11 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
         Option("--site-timeout", "urls tree", "longest time for one site; what was read until then "
                f"is printed (default: {SITE_SECONDS:g} for each of several sites, a day for a "
                "single one)", "walk_seconds", **_SECONDS),
-        Option("--max-time", _WALK, "longest time for the whole run, such as 90s, 30m or 2h; what "
-               "was read until then is printed", metavar="TIME", type=parse_duration),
+        *(
+            Option("--max-time", commands, "longest time for the whole run, such as 90s, 30m or "
+                   f"2h; what was read until then is {done}", metavar="TIME", type=parse_duration)
+            for commands, done in (("audit", "judged"), ("urls tree", "printed"))
+        ),
         Option("--order", "urls tree", "order of the sitemaps of an index: as listed (document, "
                "the default), or the newest lastmod first, so that --limit prints new URLs",
                choices=("document", "newest")),

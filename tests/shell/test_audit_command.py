@@ -94,6 +94,15 @@ def test_an_empty_folder_has_no_sitemap(tmp_path: Path) -> None:
     assert done.stdout.splitlines()[-1].endswith(" not run")
 
 
+def test_where_a_file_would_be_served(folder: Path) -> None:
+    """On the host of its first URL, or where `--base-url` says."""
+    other = "https://b.example/x/"
+    for words, base in (((), f"{HOST}/"), (("--base-url", other), other)):
+        done = run("audit", str(folder / "s.xml"), *words, "--format", "json")
+        (document,) = json.loads(done.stdout)["facts"]["documents"]
+        assert document["url"] == f"{base}s.xml"
+
+
 def test_what_a_folder_has_not(folder: Path) -> None:
     """A sitemap that is named and missing is a finding, a start page that is missing is none."""
     (folder / "s.xml").unlink()
