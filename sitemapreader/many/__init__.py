@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from typing import TYPE_CHECKING, Any, Unpack
 
 import attrs
@@ -24,7 +25,7 @@ from sitemapreader.walker.config import SharedArguments, refuse_unknown
 from sitemapreader.walker.stream import View
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Collection
+    from collections.abc import AsyncIterator, Collection, Iterator
     from pathlib import Path
 
     from sitemapreader.models import UrlEntry
@@ -222,6 +223,9 @@ class Watch(SiteRun):
     def __aiter__(self) -> AsyncIterator[UrlEntry]:
         return self._read(_ENTRIES)
 
+    def __iter__(self) -> Iterator[UrlEntry]:
+        return iter(self._read(_ENTRIES))
+
     # -- the watch's side
 
     def _clock(self) -> float:
@@ -229,10 +233,11 @@ class Watch(SiteRun):
         return self._config.state.clock()
 
     async def _walk_all(self) -> None:
-        loop = asyncio.get_running_loop()
-        while self._end - loop.time() >= 1e-6:  # less is a timedelta of nothing
+        loop, most = asyncio.get_running_loop(), self._config.max_time
+        end = loop.time() + (math.inf if most is None else most.total_seconds())
+        while loop.time() < end:
             await self._make_round()
-            await asyncio.sleep(min(self._tick_seconds, max(0.0, self._end - loop.time())))
+            await asyncio.sleep(min(self._tick_seconds, max(0.0, end - loop.time())))
 
     async def _make_round(self) -> None:
         """Walk over the sites of which something is due, or nothing is known."""

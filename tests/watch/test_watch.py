@@ -91,6 +91,13 @@ async def test_changes_come_once(watched: Watched) -> None:
     assert sorted(watched.found) == [("gone", f"{SITES[1]}1"), ("new", f"{SITES[0]}3")]
 
 
+def test_a_watch_without_await(watched: Watched) -> None:
+    """It is entered with `with` as well, for `for`, and ends in time."""
+    with watched.watch(initial=True, max_time=timedelta(seconds=0.3)) as changes:
+        found = [entry.loc for entry in changes]
+    assert sorted(found) == [f"{site}{number}" for site in SITES for number in (1, 2)]
+
+
 async def test_loops_go_on_where_others_stopped(watched: Watched) -> None:
     """What a loop leaves, and a wait that is over, lose nothing; unread URLs come again."""
     watched.publish(SITES[0], *range(20))
