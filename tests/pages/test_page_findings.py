@@ -72,13 +72,16 @@ async def test_a_site_that_answers_no_made_up_path() -> None:
         assert left_out.reason == "no made-up path was answered"
 
 
-async def test_pages_that_are_made_in_the_browser() -> None:
+@pytest.mark.parametrize(
+    "said", ["Loading the application, one moment", "This is not available in your country"]
+)
+async def test_pages_that_are_made_in_the_browser(said: str) -> None:
     """Where a section has the words of a made-up page, what is one error page is not known.
 
     In another section it is, and the finding says what it does not know.
     """
     code = "page-soft-404"
-    shell = page(text="Loading the application, one moment")
+    shell = page(text=said)
     start = {"app/help": page(text=f"{WORDS} help"), "app/about": page(text=f"{WORDS} about")}
     async with serve_pages(**FINE, **start) as server:
         server.default = lambda request: shell if request.path.startswith("/app/") else None
