@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from sitemapreader.issues import IssueCode
-from sitemapreader.options import FEEDPARSER_MAX_BYTES, Limits
 from sitemapreader.readers.xml.batches import XmlReader
 from sitemapreader.readers.xml.markup import unescape
 from sitemapreader.readers.xml.prolog import read_prolog
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from sitemapreader.models import Event
+    from sitemapreader.options import Limits
     from sitemapreader.readers.stats import ReadStats
 
 WALL_SECONDS_PER_CPU_SECOND = 10
@@ -45,7 +45,8 @@ _PYTHON = re.compile(r"(?:python|pypy)", re.IGNORECASE)
 _BETWEEN_WORDS = re.compile(r"[<>\"'\s\[\]]+")
 _MAX_SEARCHES = 1_000
 """Searches through a whole feed; each takes 0.3 ms for 1 MiB."""
-_BROKEN = frozenset({IssueCode.MALFORMED, IssueCode.TRUNCATED, IssueCode.NOT_A_SITEMAP})
+BROKEN = frozenset({IssueCode.MALFORMED, IssueCode.TRUNCATED, IssueCode.NOT_A_SITEMAP})
+"""Issues of a feed that may be beyond repair."""
 
 
 class FoundEntry(NamedTuple):
@@ -66,29 +67,6 @@ class FeedparserAnswer(NamedTuple):
 def begins_like_a_feed(data: bytes) -> bool:
     """Return whether the first tag of a document is a feed's."""
     return _BEGINS_LIKE_A_FEED.match(data) is not None
-
-
-class FeedCopy:
-    """A copy of a feed, as long as it may be beyond repair."""
-
-    def __init__(self, stats: ReadStats) -> None:
-        self._stats = stats
-        self._kept = bytearray()
-        self._is_whole = True
-
-    def keep_block(self, data: bytes) -> None:
-        """Keep a block in UTF-8, unless the feed needs no feedparser or exceeds 1 MiB."""
-        self._kept += data
-        if self._stats.delivered or len(self._kept) > FEEDPARSER_MAX_BYTES:
-            self._is_whole = False
-        if not self._is_whole:
-            self._kept.clear()
-
-    def take_broken(self) -> bytes:
-        """Return the feed if it is broken, and no entry of it was delivered."""
-        is_broken = _BROKEN & self._stats.counts.keys() and not self._stats.delivered
-        data, self._kept = bytes(self._kept), bytearray()
-        return data if is_broken else b""
 
 
 # -- the process

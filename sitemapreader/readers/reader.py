@@ -16,14 +16,19 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from sitemapreader.issues import Issue, IssueCode
 from sitemapreader.models import Event, Format
-from sitemapreader.options import PROTOCOL_MAX_BYTES, PROTOCOL_MAX_ENTRIES, Limits
+from sitemapreader.options import (
+    FEEDPARSER_MAX_BYTES,
+    PROTOCOL_MAX_BYTES,
+    PROTOCOL_MAX_ENTRIES,
+    Limits,
+)
 from sitemapreader.readers.charset import (
     Transcoder,
     start_transcoder,
 )
 from sitemapreader.readers.codings import DecompressionError, Decompressor
 from sitemapreader.readers.feedparser import (
-    FeedCopy,
+    BROKEN,
     FeedparserAnswer,
     add_found,
     begins_like_a_feed,
@@ -126,7 +131,8 @@ class SitemapReader:
         self._reader: Reader | None = None
         self._refusal: list[Event] = []
         """The Issue of a document that no reader fits, and that may be a feed beyond repair."""
-        self._copy = FeedCopy(self.stats)
+        self._copy: bytearray | None = bytearray()
+        """A feed in UTF-8, as long as it may be beyond repair, and not too long for feedparser."""
         self._closed = False
 
     @property
@@ -275,7 +281,13 @@ class SitemapReader:
         else:
             yield from self._apply_limits(self._reader.feed(block))
         if self._refusal or (self.format and self.format.is_feed):
-            self._copy.keep_block(block)
+            self._keep_copy(block)
+
+    def _keep_copy(self, block: bytes) -> None:
+        if self._copy is not None:
+            self._copy += block
+            if self.stats.delivered or len(self._copy) > FEEDPARSER_MAX_BYTES:
+                self._copy = None
 
     def _choose_reader(self, events: list[Event], first: bytes) -> Reader | None:
         """Choose a reader by the first bytes; `None`, with an Issue, if none fits."""
@@ -315,7 +327,8 @@ class SitemapReader:
             self.stats.add_issue_once(last, cut, value=detail or None)
         last += self._drain_notes()
         self.finished = True
-        if data := self._copy.take_broken():
+        data, self._copy = bytes(self._copy or b""), None
+        if data and BROKEN & self.stats.counts.keys() and not self.stats.delivered:
             self.beyond_repair = data
             yield []
             add_found(last, self.stats, self.limits, data, self._answer)

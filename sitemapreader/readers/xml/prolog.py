@@ -67,7 +67,7 @@ _TOKEN = re.compile(
 )
 _MAX_CACHED_CHARS = 2_000
 _SAMPLE_CHARS = 80
-_COMMON = re.compile(r"\s{0,99}+(?>(?:<[?!][^<>]{0,400}+>\s*+){0,9})<[a-z][^<>]{2,900}+>")
+_COMMON = re.compile(r"\s{0,99}+(?>(?:<[?!][^<>]{0,1500}+>\s*+){0,9})<[a-z][^<>]{2,900}+>")
 """What stands before the records of most documents."""
 
 
