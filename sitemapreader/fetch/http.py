@@ -12,12 +12,7 @@ import asyncio
 import random
 import time
 from base64 import b64encode
-from contextlib import (
-    AbstractAsyncContextManager,
-    ExitStack,
-    aclosing,
-    asynccontextmanager,
-)
+from contextlib import AbstractAsyncContextManager, ExitStack, aclosing, asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Self, TypeVar, Unpack
 
@@ -49,13 +44,10 @@ if TYPE_CHECKING:
 
     from sitemapreader.fetch.client import Opening
     from sitemapreader.fetch.connections import Route
-    from sitemapreader.fetch.hosts import HostBreaker
     from sitemapreader.fetch.session import Answer
     from sitemapreader.fetch.urls import RequestUrl
 
 T = TypeVar("T")
-KEEPALIVE_SECONDS = 15.0
-_TOO_MANY_REQUESTS = 429
 
 
 class HttpFetcher:
@@ -91,7 +83,7 @@ class HttpFetcher:
         options: FetchOptions = FetchOptions(),  # noqa: B008 (a frozen value)
         *,
         resolver: AbstractResolver | None = None,
-        keepalive_seconds: float = KEEPALIVE_SECONDS,
+        keepalive_seconds: float = 15.0,
         limits: Limits = Limits(),  # noqa: B008 (a frozen value)
     ) -> None:
         from sitemapreader.fetch.session import HttpSession  # noqa: PLC0415 (150 ms)
@@ -160,7 +152,8 @@ class HttpFetcher:
             FetchError: there is no document; `code` says why, and `url` where.
             RuntimeError: the fetcher is closed, or belongs to another event loop.
         """
-        return Exchange(self, url, self.own_trust, headers, check_redirect).open()
+        how: Opening = {"headers": headers, "check_redirect": check_redirect}
+        return Exchange(self, url, self.own_trust, how).open()
 
     @asynccontextmanager
     async def turn(self, url: str) -> AsyncIterator[None]:
@@ -216,8 +209,7 @@ class WalkClient(Client):
         With a breaker, which counts failures, a host that is paused raises FetchError, and so does
         one that asks for a wait of more than a minute.
         """
-        trust, hosts = self._trust, self._hosts
-        return Exchange(self._http, url, trust, requester=self, hosts=hosts, **how).open()
+        return Exchange(self._http, url, self._trust, how, self, self._hosts).open()
 
 
 @attrs.define(eq=False)
@@ -227,13 +219,9 @@ class Exchange:
     _fetcher: HttpFetcher
     _url: str
     _trust: Trust
-    _headers: Mapping[str, str] | None = None
-    _check_redirect: CheckRedirect | None = None
+    _how: Opening
     _requester: object = None
     _hosts: HostMap = attrs.field(factory=HostMap)
-    _breaker: HostBreaker | None = None
-    _max_redirects: int | None = None
-    """Those of the options if it is `None`."""
     _clock: DeadlineClock = attrs.field(init=False)
     _route: Route = attrs.field(init=False)
     """Of the request that is made now."""
@@ -260,8 +248,8 @@ class Exchange:
                 error.tries = attempts
                 if not may_pass(error):
                     raise
-                if self._breaker is not None:
-                    self._breaker.note_error(self._url, error, is_last=False)
+                if (breaker := self._how.get("breaker")) is not None:
+                    breaker.note_error(self._url, error, is_last=False)
                 if attempts >= options.max_attempts:
                     raise
                 wait = error.retry_after_seconds
@@ -274,7 +262,7 @@ class Exchange:
         """Make one attempt: follow redirects to the document."""
         self._clock.tried_at = self._clock.waited
         start, options = parse_request_url(self._url), self._fetcher.options
-        chain = RedirectChain(start, options, self._max_redirects, self._hosts)
+        chain = RedirectChain(start, options, self._how.get("max_redirects"), self._hosts)
         if start.userinfo and start.userinfo != self._trust.find_login(chain.start.origin):
             chain.issues.append(make_issue(IssueCode.USERINFO_REMOVED, url=str(start)))
         try:
@@ -300,12 +288,12 @@ class Exchange:
                     return response
             sets_cookie = "set-cookie" in answer.fields
             chain.follow(location, status=answer.status, sets_cookie=sets_cookie)
-            if self._check_redirect is not None:
-                await self._check_redirect(str(chain.name))
+            if (check := self._how.get("check_redirect")) is not None:
+                await check(str(chain.name))
 
     async def _acquire(self, slot: Slot, chain: RedirectChain) -> None:
         """Wait for a slot; raise FetchError if the breaker does."""
-        fetcher, breaker, place, trust = self._fetcher, self._breaker, chain.place, self._trust
+        fetcher, trust, place = self._fetcher, self._trust, chain.place
         fetcher.session.check()
         trust.check(place)
 
@@ -316,7 +304,7 @@ class Exchange:
                 await fetcher.addresses[min(each["host"] for each in route.answers)].admit(slot)
 
         def check(wait: float = 0.0) -> None:
-            if breaker is not None:
+            if (breaker := self._how.get("breaker")) is not None:
                 breaker.check(self._url, wait)
 
         await fetcher.hosts[place.host].acquire(slot, join, check)
@@ -335,7 +323,7 @@ class Exchange:
         userinfo = trust.find_login(origin)
         headers = make_headers(
             fetcher.options,
-            self._headers or {},
+            self._how.get("headers") or {},
             same_origin=chain.same_origin and is_home,
             authorization=f"Basic {b64encode(userinfo.encode()).decode()}" if userinfo else "",
         )
@@ -358,10 +346,10 @@ class Exchange:
         host.keeps_step = host.keeps_step and not answer.has_surplus
         if not host.keeps_step:
             answer.line.force_close()
-        if status == 200 or (status == 304 and is_conditional(self._headers or {})):
+        if status == 200 or (status == 304 and is_conditional(self._how.get("headers") or {})):
             host.speed_up()
             return None
-        if status == _TOO_MANY_REQUESTS:
+        if status == 429:
             host.slow_down()
         if status in REDIRECTS and "location" in headers:
             return headers["location"]
@@ -376,5 +364,5 @@ def _choose_wait(attempts: int, options: FetchOptions) -> float:
     """Return the seconds to wait where the server asks for none: they double."""
     first = options.retry_wait_seconds
     # The random part keeps clients that failed together from coming back together.
-    wait = first * 2.0 ** min(attempts - 1, 60) + random.uniform(0, first)  # noqa: S311 (no secret)
+    wait = first * (2.0 ** min(attempts - 1, 60) + random.random())  # noqa: S311 (no secret)
     return min(wait, max(first, options.retry_after_seconds))

@@ -120,13 +120,10 @@ class FolderFetcher:
         parsed, base = parse_url(url), parse_url(self.base_url)
         if parsed is None or base is None or parsed.origin() != base.origin():
             raise _missing(url, "not part of the folder")
-        path = unquote_to_bytes(parsed.raw_path)
-        prefix = unquote_to_bytes(base.raw_path)
-        if not (path + b"/").startswith(prefix):
+        path, prefix = unquote_to_bytes(parsed.raw_path), unquote_to_bytes(base.raw_path)
+        if b"\0" in path or not (path + b"/").startswith(prefix):
             raise _missing(url, "not part of the folder")
         path = path[len(prefix) :].strip(b"/")
-        if b"\0" in path:
-            raise _missing(url, "no such file")
         query = parsed.raw_query_string.encode()
         if not query:
             return (path,)

@@ -31,9 +31,6 @@ if TYPE_CHECKING:
     from sitemapreader.options import FetchOptions
 
 
-_REQUEST_TIMEOUT = 408
-
-
 class _UnansweredError(aiohttp.ClientError):
     """A connection that was used before gave no answer, or one too many (`True`)."""
 
@@ -124,7 +121,7 @@ class Answer(aiohttp.ClientResponse):
                 raise
             raise _UnansweredError(isinstance(error, aiohttp.ClientResponseError)) from error
         # No answer to this request, or one of two: which of them is, nobody knows.
-        if was_used and (self.status == _REQUEST_TIMEOUT or line.has_surplus):
+        if was_used and (self.status == 408 or line.has_surplus):
             raise _UnansweredError(line.has_surplus)
         self.fields = read_headers(self.raw_headers)
         return self

@@ -61,11 +61,6 @@ class RequestUrl:
         """The port, written or implied."""
         return self.url.port or 0
 
-    @property
-    def key(self) -> str:
-        """The normalised form, by which two spellings of a URL are equal."""
-        return url_key(self.text)
-
 
 def parse_request_url(url: str) -> RequestUrl:
     """Check and parse a URL; raise FetchError, INVALID_URL, with the reason."""
@@ -192,7 +187,7 @@ class RedirectChain:
         place = self._find_place(self.name)
         self.start = self.place = place or self.name
         self._has_strayed = place is None
-        self._seen = {self.place.key}
+        self._seen = {url_key(self.place.text)}
 
     def follow(self, location: str, *, status: int = 301, sets_cookie: bool = False) -> None:
         """Make the `Location` of a redirect the target, or raise FetchError."""
@@ -203,7 +198,7 @@ class RedirectChain:
             target = str(self.name)
         finally:
             self.redirects.append(Redirect(str(source), target, status, sets_cookie))
-        if self.place.key in self._seen:
+        if (key := url_key(self.place.text)) in self._seen:
             raise FetchError(IssueCode.REDIRECT_LOOP, str(source), f"to {target}")
         if len(self._seen) > (self._options.max_redirects if self._most is None else self._most):
             raise FetchError(IssueCode.TOO_MANY_REDIRECTS, str(source), f"to {target}")
@@ -212,7 +207,7 @@ class RedirectChain:
             raise FetchError(IssueCode.DOWNGRADE, str(source), f"to {target}")
         if self.place.userinfo:
             self.issues.append(make_issue(IssueCode.USERINFO_REMOVED, url=target))
-        self._seen.add(self.place.key)
+        self._seen.add(key)
         self.is_permanent = self.is_permanent and status in PERMANENT
         # Never true again: another origin has chosen the URL, even one of the first origin.
         self.same_origin = self.same_origin and self.place.origin == self.start.origin
