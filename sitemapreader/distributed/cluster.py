@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-_RETRIES = 5
-"""How often a task that raised is repeated."""
-_REFILL_SECONDS = 3.0
 _SETTINGS = {
     # It looks into other threads, which has hung workers before Python 3.11.9
     # (python/cpython#106883).
@@ -86,7 +83,7 @@ def read_run(
     totals, failures, (number, shards) = status(output), {}, shard
     missing = [each for each in find_missing(output, begun) if each % shards == number]
     read = partial(run_partition, Storage(output).output, begun.folder)
-    futures = client.map(read, missing, pure=False, retries=_RETRIES)
+    futures = client.map(read, missing, pure=False, retries=5)
     partitions = dict(zip(futures, missing, strict=True))
     for future in as_completed(futures):
         if future.status == "finished":
@@ -116,9 +113,7 @@ def open_client(scheduler: str | None = None, workers: int | None = None) -> Ite
             dashboard_address="127.0.0.1:0",
         ) as cluster,
         Client(cluster) as client,
-        repeat_in_thread(
-            partial(_refill, cluster, client, len(cluster.worker_spec)), _REFILL_SECONDS
-        ),
+        repeat_in_thread(partial(_refill, cluster, client, len(cluster.worker_spec)), 3.0),
     ):
         yield client
 

@@ -166,8 +166,6 @@ class Attempt:
 MAX_WAIT_DAYS = 32
 """The longest time until a host is due again, even if it asks for more or failed often."""
 NO_SITEMAP_DAYS = 30
-_FAILED = frozenset({"failed", "error"})
-_READ = frozenset({"complete", "unchanged"})
 _REFUSED_BY_OPTIONS = {
     code for code in IssueCode if code.startswith(("blocked-", "budget-", "too-large"))
 } - {IssueCode.BLOCKED_BY_SITE, IssueCode.BUDGET_SECONDS}
@@ -179,7 +177,7 @@ def make_row(outcome: Row, before: Row | None, partition: int, now: datetime) ->
     if before and outcome["status"] == SiteStatus.UNCHANGED and not outcome["requests"]:
         return before | {name: outcome[name] for name in ("waiting", "due")} | {"read": False}
     status = outcome["status"]
-    has_failed = status in _FAILED and outcome["reason"] not in _REFUSED_BY_OPTIONS
+    has_failed = status in ("failed", "error") and outcome["reason"] not in _REFUSED_BY_OPTIONS
     failures = (before["failures"] if before else 0) + 1 if has_failed else 0
     asked = (outcome["retry_after"] or 0.0) / timedelta(days=1).total_seconds()
     failed = 2 ** (failures - 1) if failures > 1 else 0  # the first may be a moment's: one run
@@ -189,7 +187,7 @@ def make_row(outcome: Row, before: Row | None, partition: int, now: datetime) ->
         "read": True,
         "read_at": now,
         "failures": failures,
-        "last_ok": now if status in _READ else before and before["last_ok"],
+        "last_ok": now if status in ("complete", "unchanged") else before and before["last_ok"],
         "not_before": now + timedelta(days) if days else None,
     }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import re
 import tempfile
 import zlib
@@ -15,7 +16,7 @@ import attrs
 import fsspec
 
 from sitemapreader.distributed.options import ScaleOptions
-from sitemapreader.distributed.storage import RUN, SUCCESS, OutputError, Storage, write_json
+from sitemapreader.distributed.storage import RUN, SUCCESS, OutputError, Storage
 from sitemapreader.many import name_site
 from sitemapreader.options import MAX_URL_CHARS
 from sitemapreader.urls import has_web_scheme, host_of, site_of, url_key
@@ -224,7 +225,9 @@ def begin_run(
         return last
     folder = RUN.format(last.number + 1 if last else 1)
     content = listed | {"full": full, "retry": retry, "options": options.to_json()}
-    storage.create(f"{folder}/run.json", write_json(content))  # another worker may be first
+    storage.create(
+        f"{folder}/run.json", json.dumps(content, indent=1).encode()
+    )  # another worker may be first
     return load_run(storage, folder)
 
 

@@ -22,14 +22,7 @@ import pyarrow.parquet as pq
 from attrs.validators import instance_of, matches_re
 
 from sitemapreader.distributed.planning import ScaleRun, find_last
-from sitemapreader.distributed.storage import (
-    PARTITION,
-    STATUS,
-    SUCCESS,
-    OutputError,
-    Storage,
-    write_json,
-)
+from sitemapreader.distributed.storage import PARTITION, STATUS, SUCCESS, OutputError, Storage
 from sitemapreader.output.arrow import make_schema
 from sitemapreader.output.columns import OUTCOME_COLUMNS
 
@@ -55,8 +48,6 @@ _COMMIT_KEY = b"sitemapreader.commit"
 """Key in the metadata of a status file, whose value is the commit as JSON."""
 _OWN = re.compile(r"p-\d{5}(-(?P<token>[0-9a-f]{16}))?[-.].*?(?P<is_part>\.part)?", re.ASCII)
 """Names of files of attempts; some are only a part of a file."""
-_REQUESTS_AT_ONCE = 32
-"""Status files that are read at once, because an object store answers slowly."""
 
 
 @attrs.frozen(kw_only=True)
@@ -203,7 +194,7 @@ def finish(output: str, run: ScaleRun) -> Totals:
     _remove_uncommitted(storage, run, {commit.token for commit in commits})
     slowest = sorted(commits, key=lambda commit: -commit.seconds)
     success = {"slowest": [commit.partition for commit in slowest]}
-    storage.create(SUCCESS.format(run=run.folder), write_json(success))
+    storage.create(SUCCESS.format(run=run.folder), json.dumps(success).encode())
     return _sum_commits(run, commits, finished=True)
 
 
@@ -241,7 +232,7 @@ def _load_last(storage: Storage) -> ScaleRun:
 
 def _load_commits(storage: Storage, run: ScaleRun) -> list[Commit]:
     load = partial(load_commit, storage, run.folder)
-    with ThreadPoolExecutor(_REQUESTS_AT_ONCE) as pool:
+    with ThreadPoolExecutor(32) as pool:  # an object store answers slowly
         return [found[0] for found in pool.map(load, _list_committed(storage, run)) if found]
 
 

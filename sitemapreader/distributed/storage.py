@@ -120,11 +120,6 @@ class Storage:
             self._files.rm_file(f"{self._root}/{path}")
 
 
-def write_json(content: object) -> bytes:
-    """Return an object as the bytes of a small file that people may read."""
-    return json.dumps(content, indent=1).encode() + b"\n"
-
-
 def _create_local(path: Path, data: bytes | Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     aside = path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")

@@ -227,8 +227,6 @@ _PROTECTIONS = (
 
 RETRY_AFTER_STATUSES = frozenset({429, 503})
 """The statuses whose Retry-After is an order (RFC 6585, section 4; RFC 9110, section 15.6.4)."""
-_MOST_SECONDS = 9_999_999_999.0
-"""Three hundred years: what is longer means "never"."""
 
 
 def find_protection(status: int, headers: Mapping[str, str]) -> str:
@@ -265,7 +263,7 @@ def parse_retry_after(text: str, now: datetime) -> float | None:
     """
     text = text.strip(" \t")
     if text.isascii() and text.isdigit():
-        return min(float(text), _MOST_SECONDS)
+        return min(float(text), 9_999_999_999.0)  # three hundred years: never
     moment = parse_date(text)
     return None if moment is None else max(0.0, (moment - now).total_seconds())
 

@@ -48,9 +48,8 @@ _CODES: tuple[tuple[tuple[type[Exception], ...], IssueCode], ...] = (
 )
 """The Issue codes of foreign exceptions; the first row that matches counts."""
 _FOREIGN = tuple(kind for kinds, _ in _CODES for kind in kinds)
-_IN_LOOKUP = {IssueCode.CONNECT: IssueCode.DNS}
 _IN_BODY = {IssueCode.CONNECT: IssueCode.BODY_CUT, IssueCode.TIMEOUT: IssueCode.STALLED}
-"""The codes that replace others while a name is looked up, and once the headers have arrived."""
+"""The codes that replace others once the headers have arrived."""
 _OF_PROXY = (aiohttp.ClientConnectorDNSError, aiohttp.ClientProxyConnectionError)
 """There is no way to the proxy: all other names are looked up before."""
 
@@ -151,10 +150,6 @@ class Answer(aiohttp.ClientResponse):
         return self.content._read_nowait(-1)  # noqa: SLF001 (the other would raise the failure)
 
 
-_KEPT_SECONDS = 60
-"""How long the addresses of a name are kept."""
-
-
 @attrs.define(eq=False)
 class HttpSession:
     """The connections of a fetcher, which are made on first use."""
@@ -199,7 +194,7 @@ class HttpSession:
         try:
             answers = await self.connector.look_up(target.url.raw_host or "", target.port)
         except _FOREIGN as error:
-            raise _make_error(error, target.url, _IN_LOOKUP) from error
+            raise _make_error(error, target.url, {IssueCode.CONNECT: IssueCode.DNS}) from error
         if not answers:
             raise FetchError(IssueCode.DNS, str(target), "the name has no address")
         allowed = [each for each in answers if trust.allows(target.host, each["host"])]
@@ -238,7 +233,7 @@ class HttpSession:
             return self._session
         connector = CleanConnector(
             limit=0,  # or waiting for a connection would count as the server's time
-            ttl_dns_cache=_KEPT_SECONDS,
+            ttl_dns_cache=60,
             resolver=self._resolver,
             keepalive_timeout=self._keepalive_seconds,
         )

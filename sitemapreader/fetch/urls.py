@@ -261,7 +261,6 @@ APART = frozenset({"set-cookie", "x-robots-tag"})
 to the end of its line."""
 
 _ENTITY_TAG = re.compile(r'(?:W/)?"[^\x00-\x20"\x7f]*"')
-_MAX_DATE_CHARS = 64
 
 
 def make_headers(
@@ -296,7 +295,7 @@ def read_etag(headers: Mapping[str, str]) -> str | None:
 
 def parse_date(text: str) -> datetime | None:
     """Parse an HTTP date (RFC 9110, section 5.6.7), or return `None`."""
-    if not 0 < len(text) <= _MAX_DATE_CHARS:
+    if not 0 < len(text) <= 64:
         return None
     try:
         moment = parsedate_to_datetime(text)

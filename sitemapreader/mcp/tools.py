@@ -315,8 +315,8 @@ def _show_entry(entry: UrlEntry) -> dict[str, str]:
 
 
 def _show_document(document: Document) -> ToolRow:
-    why = _explain(document.reason)
-    return {"url": _show_url(document.url), "status": str(document.status), "why": why}
+    why, status = _explain(document.reason), str(document.status)
+    return {"url": _show_url(document.url), "status": status, "why": why}
 
 
 _show_url = partial(excerpt, limit=_MAX_CHARS)

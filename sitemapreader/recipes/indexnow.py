@@ -42,9 +42,7 @@ WORDS = {
 }
 """What a status of the service means, or what to do about it."""
 _PUT = "put a file there that holds the key and nothing else, and run it again"
-_AGAIN = "run it again later: these URLs come again"
 _KEY = re.compile(r"[A-Za-z0-9-]{8,128}")
-_MAX_KEY_FILE_BYTES = 4_096
 
 
 class IndexNowError(SitemapReaderError):
@@ -58,7 +56,7 @@ class IndexNowError(SitemapReaderError):
 
     def __init__(self, host: str, said: str, status: int = 0, advice: str = "") -> None:
         self.host, self.status = host, status
-        self.advice = advice or WORDS.get(status, _AGAIN)
+        self.advice = advice or WORDS.get(status, "run it again later: these URLs come again")
         super().__init__(f"{host}: {said}: {self.advice}")
 
 
@@ -111,7 +109,7 @@ class Submission:
         status, said = 0, ""
         try:
             async with self._fetcher.open(place) as response:
-                body, status = await read_body(response, _MAX_KEY_FILE_BYTES), response.status
+                body, status = await read_body(response, 4_096), response.status
         except FetchError as error:
             said = f"cannot be fetched ({f'{error.code} {error.detail}'.rstrip()})"
             status = error.http_status or 0

@@ -59,6 +59,7 @@ ENTRY = "sitemap_entry"
 
 _LEVELS = dict(zip(Severity, (logging.INFO, logging.WARNING, logging.ERROR), strict=True))
 _FAILURES = {
+    "Forbidden by robots.txt": IssueCode.ROBOTS_DISALLOWED,
     "HttpError": IssueCode.HTTP_STATUS,
     "CannotResolveHostError": IssueCode.DNS,
     "DownloadTimeoutError": IssueCode.TIMEOUT,
@@ -68,7 +69,7 @@ _FAILURES = {
     "DownloadCancelledError": IssueCode.TOO_LARGE,  # DOWNLOAD_MAXSIZE
     "UnsupportedURLSchemeError": IssueCode.INVALID_URL,
 }
-"""Issue codes of Scrapy's exceptions. Middlewares count and log their own."""
+"""Issue codes of Scrapy's exceptions, and of a message. Middlewares count and log their own."""
 _INTERVAL_SECONDS = 0.02
 """Longest time that entries which are not requested hold up the reactor."""
 _PAUSE_SECONDS = 0.001
@@ -208,10 +209,8 @@ class SitemapReaderSpider(Spider):
     def _note_failure(self, failure: Failure) -> Failure:
         """Record that a sitemap could not be fetched; Scrapy handles the failure itself."""
         error = failure.value
-        names = (kind.__name__ for kind in type(error).__mro__)
+        names = (str(error), *(kind.__name__ for kind in type(error).__mro__))
         code = next((_FAILURES[name] for name in names if name in _FAILURES), None)
-        if str(error) == "Forbidden by robots.txt":
-            code = IssueCode.ROBOTS_DISALLOWED
         if code is not None:
             said = str(error.response.status) if isinstance(error, HttpError) else str(error)
             url = getattr(failure, "request").url  # noqa: B009 (Scrapy sets it, untyped)
