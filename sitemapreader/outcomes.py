@@ -341,7 +341,8 @@ class SiteOutcome:
             not come to its end.
         gone: how many unlisted URLs were found to be gone; `None` where no page was asked.
         documents: how many sitemaps were read, or are unchanged.
-        requests: how many requests were made, redirects not counted.
+        requests: how many requests were made for documents, redirects not counted; those for pages
+            that may be gone are not among them.
         bytes: bytes that came over the wire.
         seconds: time from the beginning to the end.
         crawl_delay: seconds between two requests, as robots.txt asks for them.
