@@ -14,6 +14,7 @@ from pathlib import Path  # noqa: TC003 (attrs resolves field types at run time)
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
 
 import attrs
+from attrs.converters import optional
 
 from sitemapreader.dates import as_since, as_until
 from sitemapreader.discovery import Search
@@ -217,25 +218,6 @@ def check_count(name: str, value: object, least: int = 1) -> None:
         raise ValueError(f"{name} must be {least} or more, not {value!r}")
 
 
-def _count(least: int, *others: type) -> Callable[[object, attrs.Attribute[Any], Any], None]:
-    """Make a validator of whole numbers; `None` and what is of `others` passes."""
-
-    def check(_: object, field: attrs.Attribute[Any], value: object) -> None:
-        if value is not None and not isinstance(value, others):
-            check_count(field.name, value, least)
-
-    return check
-
-
-def _function(what: str) -> Callable[[object, attrs.Attribute[Any], Any], None]:
-    """Make a validator of functions that nobody would await."""
-
-    def check(_: object, field: attrs.Attribute[Any], value: object) -> None:
-        check_function(field.name, value, what)
-
-    return check
-
-
 @attrs.frozen(kw_only=True, eq=False)
 class WalkConfig(Search):
     """The checked arguments of a walk: see `walk`.
@@ -244,23 +226,17 @@ class WalkConfig(Search):
     """
 
     sitemaps: tuple[SitemapEntry, ...] = attrs.field(default=(), converter=_sitemaps)
-    since: datetime | None = attrs.field(
-        default=None, converter=attrs.converters.optional(as_since)
-    )
-    until: datetime | None = attrs.field(
-        default=None, converter=attrs.converters.optional(as_until)
-    )
+    since: datetime | None = attrs.field(default=None, converter=optional(as_since))
+    until: datetime | None = attrs.field(default=None, converter=optional(as_until))
     undated: Undated = attrs.field(default="keep", validator=one_of(Undated))
     prune: bool = True
-    follow: Follow | None = attrs.field(
-        default=None, validator=_function("a SitemapEntry that returns a bool")
-    )
+    follow: Follow | None = None
     order: Order = attrs.field(default="document", validator=one_of(Order))
     include: tuple[re.Pattern[str], ...] = attrs.field(default=(), converter=_patterns)
     exclude: tuple[re.Pattern[str], ...] = attrs.field(default=(), converter=_patterns)
     unique: bool = False
     language: tuple[str, ...] = attrs.field(default=(), converter=_languages)
-    sample: int | None = attrs.field(default=None, validator=_count(1))
+    sample: int | None = None
     seed: int = attrs.field(default=0, validator=attrs.validators.instance_of(int))
     hosts: Hosts = attrs.field(default="site", validator=one_of(Hosts))
     scope: Scope = attrs.field(default="keep", validator=one_of(Scope))
@@ -268,16 +244,14 @@ class WalkConfig(Search):
     state: State | None = attrs.field(default=None, converter=_state)
     changes: bool = False
     unlisted: bool = False
-    gone: int | UrlAllowance = attrs.field(default=0, validator=_count(0, UrlAllowance))
+    gone: int | UrlAllowance = 0
     """An allowance may be shared by several walks."""
-    revisit: int | frozenset[str] | None = attrs.field(default=None, validator=_count(1, frozenset))
+    revisit: int | frozenset[str] | None = None
     """How many documents are asked for of a site that the state knows; or which."""
-    max_urls: int | UrlAllowance | None = attrs.field(
-        default=None, validator=_count(1, UrlAllowance)
-    )
+    max_urls: int | UrlAllowance | None = None
     """An allowance may be shared by several walks."""
     max_time: timedelta | None = attrs.field(default=None, validator=_time)
-    on_document: OnDocument | None = attrs.field(default=None, validator=_function("a Document"))
+    on_document: OnDocument | None = None
     trusted: bool = True
     gate: Gate | None = None
     """Of what asks for the walk; its reasons are in `outcomes.ASKED_FOR`, or cost something."""
@@ -292,6 +266,16 @@ class WalkConfig(Search):
     options: FetchOptions = attrs.field(factory=FetchOptions)
 
     def __attrs_post_init__(self) -> None:
+        check_function("follow", self.follow, "a SitemapEntry that returns a bool")
+        check_function("on_document", self.on_document, "a Document")
+        for name, least in (("sample", 1), ("gone", 0), ("revisit", 1), ("max_urls", 1)):
+            value = getattr(self, name)
+            if not isinstance(value, UrlAllowance | frozenset | None):
+                check_count(name, value, least)
+        self._check_together()
+
+    def _check_together(self) -> None:
+        """Raise ValueError for arguments that contradict each other."""
         if not self.site and not self.sitemaps:
             raise ValueError(
                 "nothing to walk: give a site, as in walk('https://example.org/'), "
