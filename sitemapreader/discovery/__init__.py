@@ -23,7 +23,7 @@ from sitemapreader.issues import IssueCode, make_issue
 from sitemapreader.models import Format, SitemapEntry, Via
 from sitemapreader.options import one_of
 from sitemapreader.outcomes import REFUSALS, Document, Role, Status, issue_from_error
-from sitemapreader.readers.links import find_hints
+from sitemapreader.readers.html import find_hints
 from sitemapreader.readers.records.vocabulary import check_formats
 from sitemapreader.urls import (
     check_url,

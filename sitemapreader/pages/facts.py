@@ -20,14 +20,16 @@ from sitemapreader.readers.charset import (
     charset_of,
     page_type_of,
 )
-from sitemapreader.readers.links import (
+from sitemapreader.readers.html import (
     MAX_PAGE_BYTES,
+    Token,
     decode_page,
+    decode_text,
     parse_links,
     resolve_base,
     resolve_link,
+    scan_page,
 )
-from sitemapreader.readers.markup import Token, decode_text, scan_page
 from sitemapreader.urls import url_key
 
 if TYPE_CHECKING:

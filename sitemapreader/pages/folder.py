@@ -19,7 +19,7 @@ from sitemapreader.fetch.local import FolderFetcher
 from sitemapreader.fetch.urls import read_headers
 from sitemapreader.pages.facts import read_page
 from sitemapreader.pages.visit import MAX_REDIRECTS, PageVisit
-from sitemapreader.readers.links import MAX_PAGE_BYTES
+from sitemapreader.readers.html import MAX_PAGE_BYTES
 from sitemapreader.urls import origin_of, parse_url, resolve
 
 if TYPE_CHECKING:

@@ -2,14 +2,14 @@
 
 ```text
 bytes ─► codings ─► reader ────────────────────────────► records ─► values
-         charset    chooses xml | text | links           entries    UrlEntry, SitemapEntry, Issue
+         charset    chooses xml | text | html            entries    UrlEntry, SitemapEntry, Issue
                     by the first bytes                   media
 ```
 `codings` removes compression, and `charset` transcodes to UTF-8. `reader` chooses by the first
-bytes: `xml` (sitemaps, feeds), `text` or `links` (HTML). The XML reader cuts the document
-into records, and `records` turns each into the values of `sitemapreader.models`. `stats` counts
-records and Issues on the way. `robots` parses robots.txt, which is not a sitemap, and `feedparser`
-reads feeds beyond repair in a child process.
+bytes: `xml` (sitemaps, feeds), `text` or `html` (site maps for people). The XML reader cuts the
+document into records, and `records` turns each into the values of `sitemapreader.models`. `stats`
+counts records and Issues on the way. `robots` parses robots.txt, which is not a sitemap, and
+`feedparser` reads feeds beyond repair in a child process.
 
 Nothing here opens a file or a connection, nor awaits; only that child process is outside this
 process. A caller feeds a `SitemapReader`, or lets `read` pull from a source.

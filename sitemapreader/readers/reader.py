@@ -34,7 +34,7 @@ from sitemapreader.readers.feedparser import (
     begins_like_a_feed,
     run_feedparser,
 )
-from sitemapreader.readers.links import HtmlReader, find_meta_charset
+from sitemapreader.readers.html import HtmlReader, find_meta_charset
 from sitemapreader.readers.records.vocabulary import ROOTLESS, ROOTS, ExtraFormats, check_formats
 from sitemapreader.readers.stats import ReadStats
 from sitemapreader.readers.text import TextReader

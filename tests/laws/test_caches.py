@@ -30,7 +30,7 @@ SHORT_KEYS = {
     "output.arrow.make_schema": "columns of ours, those of 16 outputs",
     "urls._load": "has no key",
     "urls._parse": "only URLs of ordinary length, see `parse_url`",
-    "readers.markup.write_opening": "names of elements that we look for",
+    "readers.html.write_opening": "names of elements that we look for",
     "readers.records.vocabulary._known_key": "URIs of up to 200 characters",
     "walker.stream.view_records": "one of a walk, one of a run",
     "state.database.read_script": "names of our files",

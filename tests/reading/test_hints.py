@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from timing import is_linear
 
 from sitemapreader.models import SitemapEntry, Via
-from sitemapreader.readers.links import MAX_HINTS, find_hints
+from sitemapreader.readers.html import MAX_HINTS, find_hints
 
 PAGE = "https://example.org/blog/"
 RSS = '<link rel=alternate type="application/rss+xml" href=/rss>'

@@ -138,7 +138,7 @@ class XmlReader:
                 yield from self._read_run(run)
                 run, position = [], record[0]
                 known = self.prolog.records, self.prolog.namespaces
-                yield from self._read_gap(position)
+                yield from self._read_outside(position)
                 if known != (self.prolog.records, self.prolog.namespaces):
                     continue  # a nested root, or a prefix that was bound again
             position = record[1]
@@ -199,11 +199,12 @@ class XmlReader:
         is_long = len(document) > _MANY_CHARS
         yield from self._mend(*span, is_sound=lambda: is_long or is_well_formed(document))
 
-    def _read_gap(self, end: int) -> Iterator[list[Event]]:
-        """Read text between two records that is neither blank nor a comment."""
-        gap = self._pending[self._position : end]
-        is_sound = self.prolog.closed or self._tree.is_well_formed_around(gap, is_tail=False)
-        yield from self._mend(self._position, end, is_sound=lambda: is_sound)
+    def _read_outside(self, end: int, why: IssueCode | None = None) -> Iterator[list[Event]]:
+        """Read text outside of whole records, up to a place; with `why`, what was cut."""
+        text = self._pending[self._position : end]
+        is_second = self.prolog.closed or (why and self.prolog.has_nested_root)
+        is_sound = is_second or self._tree.is_well_formed_around(text, is_tail=why is not None)
+        yield from self._mend(self._position, end, is_sound=lambda: bool(is_sound), why=why)
 
     def _mend(
         self, start: int, end: int, *, is_sound: Callable[[], bool], why: IssueCode | None = None
@@ -275,10 +276,7 @@ class XmlReader:
         last = self._pending.rfind("<", self._position)
         if self._scanner.name and last >= 0 and _PARTIAL_TAG.match(self._pending, last):
             end = last
-        is_second = self.prolog.closed or self.prolog.has_nested_root
-        text = self._pending[self._position : end]
-        is_sound = is_second or self._tree.is_well_formed_around(text, is_tail=True)
-        yield from self._mend(self._position, end, is_sound=lambda: is_sound, why=why)
+        yield from self._read_outside(end, why)
 
     # -- what is too long to be kept
 
