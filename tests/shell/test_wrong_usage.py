@@ -28,6 +28,8 @@ WRONG = [
     ("[::1", "'[::1' is neither"),
     ("a.b:99999", "'a.b:99999' is neither"),
     ("s:map.xml", "'s:map.xml' is neither"),
+    ("audit s:map.xml", "'s:map.xml' is neither"),
+    ("audit discovr", "'discovr' is neither"),
     ("discovr", "; did you mean discover?"),
     ("sumbit", "; did you mean submit?"),
     ("walkabout", f"; the commands are {', '.join(COMMANDS)}"),

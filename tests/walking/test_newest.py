@@ -241,6 +241,13 @@ def test_in_the_shell(tmp_path: Path) -> None:
     assert run("newest", str(tmp_path), "-n", "0").returncode == 2
     shown = run("newest", str(tmp_path), "--include", "nothing")
     assert (shown.returncode, "newest" in shown.stderr) == (0, False)
+    file = tmp_path / "new.csv"
+    assert run("newest", str(tmp_path), "--include", "nothing", "-o", str(file)).returncode == 0
+    assert file.read_text().startswith("loc,")
+    (tmp_path / "empty").mkdir()
+    failed = run("newest", str(tmp_path / "empty"), "-o", str(file))
+    assert "new.csv was not written, because nothing was found" in failed.stderr
+    assert (failed.returncode, file.read_text().startswith("loc,")) == (1, True)
 
 
 STAMP = [(page(f"a/{n}"), "2024-05-01") for n in range(12)]

@@ -197,9 +197,9 @@ def run_newest(arguments: argparse.Namespace) -> int:
         run.summary.printed = len(found.entries)
         async with opened(output):
             await write_to(output, partial(output.write, list(found.entries)))
-            if not found.entries and output.is_replaced:
-                output.discard()
-        code = run.finish_alone(found.report)
+            code = run.finish_alone(found.report)
+            if not found.entries:
+                run.keep_file(output)
         if found.entries:
             run.console.print_line(_judge(found))
         return PARTIAL if code == ALL_READ and not found.proven else code
