@@ -182,7 +182,8 @@ def _leave_out_name(text: str, url: str) -> str:
 _BEGINNING = 500
 """Characters in which a page says that it is none."""
 _MISSING = re.compile(
-    r"\b(?:404|(?:\w*(?:not|n\Wt)|no longer) (?:be )?(?:found|find|exist)|no longer available"
+    r"\b(?:404|(?:\w*(?:not|n\Wt)|no longer) (?:be |seem to |appear to )?(?:found|find|exist)"
+    r"|no longer available|(?:is|was|been) (?:gone|removed|deleted)"
     r"|no such page|nicht (?:gefunden|mehr verfügbar)|existiert nicht|introuvable"
     r"|n\Wexiste (?:pas|plus)|no (?:se )?(?:encontr|existe)|não (?:encontrad|existe)"
     r"|non (?:trovat|esiste)|niet gevonden|bestaat niet|nie (?:znaleziono|istnieje)"

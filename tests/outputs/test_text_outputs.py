@@ -110,6 +110,12 @@ def test_headers(tmp_path: Path, format: str) -> None:  # noqa: A002 (as above)
     assert begun + written(tmp_path, [BARE, FORMULA], format, header=False) == whole
 
 
+def test_a_quote_is_quoted(tmp_path: Path) -> None:
+    """A cell of CSV with nothing but a quote in it stands in quotes (RFC 4180)."""
+    text = written(tmp_path, [FULL], "csv", fields=["title"])
+    assert text == 'title\n"An ""avocet"""\n'
+
+
 @pytest.mark.parametrize("format", FORMATS[:4])
 def test_a_record_is_a_line(tmp_path: Path, format: str) -> None:  # noqa: A002 (as in open_output)
     """Whatever stands in a record, a line is a record, and has nothing that a terminal acts on."""

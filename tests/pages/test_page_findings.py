@@ -104,6 +104,8 @@ async def test_pages_that_are_made_in_the_browser(said: str) -> None:
     [
         "Sorry, this page was not found",
         "There is no product {path} here: it does not\nexist",
+        "We can\u2019t seem to find {name}",
+        "{path} has been removed",
         "Die Seite {name} wurde nicht gefunden",
         "404",
     ],
