@@ -37,9 +37,6 @@ _APPLICATION_ID = 0x534D5244
 CHECKED_BYTES = 64 * 1024 * 1024
 """Larger files have only their header checked when they are opened: a full check of this size takes
 0.2 s."""
-_IS_LARGE = "SELECT total(entries) > 5000 FROM site JOIN document ON site = site.id WHERE name = ?"
-"""Asks of a site whether what is done with all its URLs takes more than some milliseconds: for a
-thousand smaller ones, threads cost more than the work."""
 _CACHE_KIB = 8_192
 _PAGE_BYTES = 8_192
 """A tenth faster than 4,096 where a walk writes all its URLs."""
@@ -175,7 +172,8 @@ class StateFile:
         """Do work on a site in one transaction; in a thread, unless the site is small."""
         async with self.turn:
             do = partial(self.change_now, change)
-            (is_large,) = self.ask_now(lambda db: db.execute(_IS_LARGE, (name,)).fetchone())
+            sql = read_script("large.sql")
+            (is_large,) = self.ask_now(lambda db: db.execute(sql, (name,)).fetchone())
             return await run_in_thread(do, self.connection.interrupt) if is_large else do()
 
     def change_now(self, change: Callable[[Connection], T]) -> T:
