@@ -6,6 +6,7 @@ import pytest
 from each_case import for_each
 from reading import URLSET, check_ways, issues, locs, read, read_by_tree, read_with, urlset
 
+from sitemapreader import SitemapReader
 from sitemapreader.issues import Issue, IssueCode
 from sitemapreader.models import Alternate, UrlEntry
 
@@ -331,3 +332,14 @@ def test_an_item_that_is_cut(start: bytes, record: bytes, loc: bool) -> None:
     events = check_ways(start + record)
     assert locs(events) == ["https://a.example/2"] * loc
     assert IssueCode.TRUNCATED in issues(events)
+
+
+def test_a_reader_that_was_closed() -> None:
+    """Closing it again gives nothing, and feeding it is refused with what to do."""
+    for document in (urlset(b"<url><loc>https://a.b/1</loc></url>"), b"https://a.b/1\n", b"<html>"):
+        reader = SitemapReader("https://a.b/s")
+        first = [*reader.feed(document), *reader.close()]
+        assert first
+        assert reader.close() == []
+        with pytest.raises(ValueError, match="make a new SitemapReader"):
+            reader.feed(document)
