@@ -155,7 +155,7 @@ class StateWriter:
         self, *, complete: bool, listed: Mapping[str, bool], knows_all: bool
     ) -> Findings | None:
         """Wait until the consumer has all; then end the run, and return what is missing."""
-        await self.settle(await self._channel.wait_until_dry())
+        await self._channel.wait_until_dry()
         if self.run.chosen and not self.run.is_resumed:  # else it may have been asked before
             # What is not named or not wanted any more rests as if it had failed.
             for url in self.run.chosen:
@@ -180,9 +180,9 @@ class StateWriter:
             schedule.learn(db, self.run, self.askings, found.missed, now)
         return found
 
-    async def stop(self, batches: int) -> None:
-        """Settle; let any later walk resume this one, which a limit of URLs has stopped."""
-        await self.settle(batches)
+    async def stop(self) -> None:
+        """Let any later walk resume this one, which a limit of URLs has stopped."""
+        await self._channel.wait_until_dry()
         sql, values = "UPDATE site SET complete = 0 WHERE id = ?", (self.run.site,)
         await self.file.work(lambda db: db.execute(sql, values), self.run.name)
 

@@ -90,10 +90,9 @@ class Channel(Generic[B]):
             self._room.set()
         return batch
 
-    async def wait_until_dry(self) -> int:
-        """Wait until the consumer asks for a batch while there is none; return `taken`."""
+    async def wait_until_dry(self) -> None:
+        """Wait until the consumer has acknowledged all, and asks for more."""
         await self._starved.wait()
-        return self.taken
 
     def close(self) -> None:
         """Let no more batches in; the consumer can still read the batches inside."""

@@ -266,7 +266,7 @@ class Walk(TaskStream[Batch]):
             )
         await runner.run()
         if context.budget.exhausted is IssueCode.BUDGET_URLS:  # the next walk resumes this one
-            await writer.stop(await self._channel.wait_until_dry())
+            await writer.stop()
             return
         found = await writer.finish(
             complete=report.complete, listed=runner.frontier.listed(), knows_all=runner.knows_all()
@@ -295,7 +295,7 @@ class Walk(TaskStream[Batch]):
         await context.emit(
             [UrlEntry(row.loc, sitemap=row.document, change=change) for _, row in rows]
         )
-        await writer.settle(await self._channel.wait_until_dry())
+        await self._channel.wait_until_dry()
         writer.tell_now(what, [key for key, _ in rows])
 
     def _open(self) -> None:
