@@ -235,3 +235,11 @@ def test_a_reference_with_many_zeros(reference: bytes) -> None:
     record = b"<url><loc>https://a.example/" + reference + b"</loc>%b</url>"
     for broken in (b"", b"&b", b"<lastmod>"):
         assert locs(read(urlset(record % broken))) == ["https://a.example/e"]
+
+
+@pytest.mark.parametrize("reference", [b"&#xD800;", b"&#xFFFE;", b"&#x110000;", b"&#0;"])
+def test_a_reference_to_no_character_is_said(reference: bytes) -> None:
+    """XML has no such reference."""
+    events = read(urlset(url(b"<x>" + reference + b"</x>")))
+    assert locs(events) == ["http://a.b/1"]
+    assert issues(events)

@@ -78,9 +78,8 @@ class TreeReader:
         parser = XMLParser(target=builder)  # noqa: S314 (a DTD cannot stand behind a start tag)
         around = builder.start("", {})
         parser.feed(self.start_tag)
-        begin, last, size = run[0][0], run[0][0], 0
         repairs: list[AbstractSet[IssueCode]] = []
-        is_refused = False
+        size, is_refused = 0, False
         with suppress(ParseError, ValueError):  # ValueError: a byte that is not UTF-8
             for start, end in run:
                 size += end - start
@@ -100,11 +99,10 @@ class TreeReader:
                     parser.feed(_END_TAG)
                     parser.close()
                 repairs.append(codes)
-                last = end
                 is_refused = False
-        root = around[0]
+        root, depth = around[0], self._limits.record_depth
         del root[len(repairs) :]
-        find_line, depth = _LineFinder(text[begin:last], line, root), self._limits.record_depth
+        find_line = _LineFinder(text[run[0][0] : run[len(root) - 1][1]], line, root)
         deep = (IssueCode.TOO_DEEP if is_deep(each, depth - 1) else None for each in root)
         errors = deep if is_deep(root, depth) else repeat(None)
         return list(map(Record, root, repeat(find_line), errors, repairs)), is_refused
@@ -184,7 +182,7 @@ def _mend_references(text: str) -> tuple[str, AbstractSet[IssueCode]]:
             return match[0]
         # The parser has to refuse what is no character, and one that is removed: it may join two
         # parts of a tag
-        said = resolve_reference(codes, match).replace("\\ufffd", "")
+        said = resolve_reference(codes, match).replace("\ufffd", "")
         return "".join(f"&#{ord(one)};" for one in said) or match[0]
 
     is_mended = len(text) <= _STEP_CHARS and 0 < text.count("&") <= _MOST_REFERENCES
