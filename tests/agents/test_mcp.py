@@ -144,6 +144,8 @@ async def test_what_the_tools_say_of_themselves(tmp_path: Path) -> None:
             assert len(field["description"]) > 20, name
             assert field["type"] == "boolean" or bounds & field.keys(), name
         assert tool.input_schema["required"] == ["site"]
+        defaults = {n: field.get("default") for n, field in tool.input_schema["properties"].items()}
+        assert (defaults["limit"], defaults["offset"]) == (100, 0)
         assert tool.output_schema
         fields = tool.output_schema["properties"]
         assert {"rows", "complete", "reason", "next_offset", "not_read"} <= fields.keys()
