@@ -191,6 +191,13 @@ TASKS: list[tuple[str, str, dict[str, Any], Callable[[Any], object], object]] = 
         [TODAY],
     ),
     (
+        "Has the blog changed since the year 2099?",
+        "urls",
+        {"since": "2099", "include": ["/blog/"]},
+        lambda a: a["rows"],
+        [],
+    ),
+    (
         "What are the titles of the feed's posts?",
         "urls",
         {"include": ["post"]},
