@@ -345,6 +345,7 @@ HOSTILE: tuple[tuple[str, dict[str, Any]], ...] = (
     ("urls", {"include": ["a"] * 1_000}),
     ("urls", {"since": "9" * 100_000}),
     ("changes", {"site": "../../../etc/hosts"}),
+    ("changes", {"offset": 5}),
     ("audit", {"limit": "../../rules"}),
     ("urls", {"site": ["http://site.test/"]}),
     ("urls", {"allow_networks": "127.0.0.0/8", "trusted": True, "site": PRIVATE[0]}),
