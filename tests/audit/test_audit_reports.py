@@ -110,6 +110,17 @@ def test_every_format_is_made_of_the_json_alone(result: Audit, tmp_path: Path) -
     assert {*SUFFIXES.values()} == {*FORMATS}
 
 
+def test_a_log_of_very_many_results(result: Audit, tmp_path: Path) -> None:
+    """SARIF has 5,000 of them, which is what its readers take, and says how many it leaves out."""
+    result.write(tmp_path / "audit.json")
+    audit = json.loads((tmp_path / "audit.json").read_text(), object_hook=Row)
+    audit["findings"] *= 2_600
+    (run,) = json.loads(format_audit("sarif", audit, None))["runs"]
+    said = [each["message"]["text"] for each in run["invocations"][0]["toolExecutionNotifications"]]
+    assert len(run["results"]) == 5_000
+    assert any(text.endswith("results are left out") for text in said)
+
+
 def report(
     tmp_path: Path,
     name: str,
