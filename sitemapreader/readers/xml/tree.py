@@ -158,7 +158,8 @@ class TreeReader:
     def has_many_attributes(self, text: str) -> bool:
         """Return whether a tag has more attributes than a record may have."""
         # A long tag is found in a tenth of the time that it takes to look at attributes
-        return bool(self._long_tag.search(text) and self._many_attributes.search(text))
+        is_long = len(text) > self._limits.attributes * _SHORTEST_ATTRIBUTE
+        return is_long and bool(self._long_tag.search(text) and self._many_attributes.search(text))
 
 
 @lru_cache(maxsize=64)
