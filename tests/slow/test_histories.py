@@ -90,7 +90,8 @@ def live_through(
         is_plain = site.is_quiet and is_settled and site.is_truthful
         if is_plain and latest - last >= 23 * HOUR:
             told.chances.update(url for url, page in site.pages.items() if page.dead is not None)
-            last = latest
+        if not is_plain or latest - last >= 23 * HOUR:
+            last = latest  # a day of the state that began in trouble may end a day later
     return told
 
 
