@@ -168,9 +168,9 @@ def match_codes(rules: Mapping[str, Row], word: str) -> set[str]:
     else:
         found = {code for code, rule in rules.items() if rule.category.lower() == word.lower()}
     if not found:
-        hint = suggest(word, [*rules, *map(str.lower, Category)], _HINT)
-        if any(code.startswith(word) for code in rules):
-            hint = f" did you mean {word}*?"
+        is_prefix = any(code.startswith(word) for code in rules)
+        names = [*rules, *map(str.lower, Category)]
+        hint = f" did you mean {word}*?" if is_prefix else suggest(word, names, _HINT)
         raise AuditInputError(f"there is no rule, category or prefix {word!r}:{hint}")
     return found
 

@@ -129,7 +129,9 @@ class Answer(aiohttp.ClientResponse):
         """Return the next bytes of the body, b"" at the end; raise FetchError if cut."""
         try:
             return await self.content.readany()
-        except RuntimeError as error:  # the connection was closed while nobody was reading
+        except RuntimeError as error:
+            if self.connection is not None and not self.connection.closed:
+                raise  # a bug; else it was closed while nobody was reading
             raise FetchError(IssueCode.BODY_CUT, str(self.url), str(error)) from error
         except _FOREIGN as error:
             raise _make_error(error, self.url, _IN_BODY) from error

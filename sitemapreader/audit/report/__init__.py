@@ -135,8 +135,8 @@ _WEIGHTS = {"error": 20, "warning": 1}
 def rank_findings(findings: Iterable[Row]) -> list[Row]:
     """Return what to begin with first: severity times the URLs that it touches.
 
-    What has a cause among the findings is mended with that. Notes come last: those about pages,
-    which visitors feel, before advice; what was not read, or asked for elsewhere, behind all.
+    A finding with a cause among the others is mended with it, and left out. Notes come last: first
+    those about pages, which visitors feel, then advice, then what was not read.
     """
 
     def urgency(finding: Row) -> tuple[Any, ...]:

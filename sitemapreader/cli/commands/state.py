@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from functools import partial
 from itertools import groupby, islice
 from typing import TYPE_CHECKING
-
-import attrs
 
 from sitemapreader.cli.console import Console
 from sitemapreader.cli.parser import ALL_READ, PARTIAL, UsageError
 from sitemapreader.cli.process import LineWriter, opened, run_process, write_to
 from sitemapreader.issues import excerpt
-from sitemapreader.output.text import escape_urls
+from sitemapreader.output.text import escape_urls, to_json
 from sitemapreader.state import DocumentState, SiteState, State
 from sitemapreader.state.rows import as_moment
 
@@ -62,7 +59,7 @@ def _format_loc(row: UnlistedUrl | GonePage) -> str:
 
 
 def _format_row(row: UnlistedUrl | GonePage) -> str:
-    return json.dumps(attrs.asdict(row), default=lambda moment: moment.isoformat()) + "\n"
+    return f"{to_json(row)}\n"
 
 
 def format_plan(planned: Iterable[PlannedDocument], now: datetime) -> Iterator[str]:
