@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
 
-# https://www.iana.org/assignments/iana-ipv4-special-registry, and three networks that it lacks.
+# https://www.iana.org/assignments/iana-ipv4-special-registry, and three networks that it lacks; of
+# its twin for IPv6 what lies inside 2000::/3.
 # `ipaddress.is_global` is no substitute: for Python 3.11, 224.0.0.1, 192.0.0.192, 2002:7f00:1:: and
 # 64:ff9b::7f00:1 are global.
-_NOT_PUBLIC_4 = tuple(
+_NOT_PUBLIC = tuple(
     map(
-        IPv4Network,
+        ip_network,
         (
             "0.0.0.0/8",  # this network (RFC 791); Linux connects 0.0.0.0 to loopback
             "10.0.0.0/8",  # private (RFC 1918)
@@ -28,22 +29,14 @@ _NOT_PUBLIC_4 = tuple(
             "203.0.113.0/24",  # documentation (RFC 5737)
             "224.0.0.0/4",  # multicast (RFC 5771)
             "240.0.0.0/4",  # reserved (RFC 1112), and broadcast
-        ),
-    )
-)
-_GLOBAL_UNICAST_6 = IPv6Network("2000::/3")
-"""All that IANA has assigned to the public internet (RFC 4291, section 2.4)."""
-# https://www.iana.org/assignments/iana-ipv6-special-registry: its networks inside 2000::/3
-_NOT_PUBLIC_6 = tuple(
-    map(
-        IPv6Network,
-        (
             "2001::/23",  # protocol assignments (RFC 2928): Teredo, benchmarks, ORCHID
             "2001:db8::/32",  # documentation (RFC 3849)
             "3fff::/20",  # documentation (RFC 9637)
         ),
     )
 )
+_GLOBAL_UNICAST_6 = IPv6Network("2000::/3")
+"""All that IANA has assigned to the public internet (RFC 4291, section 2.4)."""
 _MOST_CHARS = 45
 """The longest literal address is an IPv6 address that ends as an IPv4 address does."""
 # IPv6 networks that embed an IPv4 address, and the number of bits to the right of that
@@ -82,9 +75,8 @@ def _parse_address(text: str) -> IPv4Address | IPv6Address | None:
 @lru_cache(maxsize=1_024)
 def is_public(address: IPv4Address | IPv6Address) -> bool:
     """Return whether an address from `read_address` belongs to the public internet."""
-    if isinstance(address, IPv4Address):
-        return not any(address in network for network in _NOT_PUBLIC_4)
-    return address in _GLOBAL_UNICAST_6 and not any(address in network for network in _NOT_PUBLIC_6)
+    is_assigned = isinstance(address, IPv4Address) or address in _GLOBAL_UNICAST_6
+    return is_assigned and not any(address in network for network in _NOT_PUBLIC)
 
 
 def literal_address(host: str) -> str | None:
