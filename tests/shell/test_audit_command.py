@@ -25,13 +25,15 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_one_run_writes_several_files(folder: Path, tmp_path: Path) -> None:
-    """The suffix of a file is its format, wherever it lies; one that cannot be written is named."""
+    """The suffix of a file is its format; a line says what is found, and what cannot be written."""
     names = (tmp_path / "r.html", tmp_path / "r.json", tmp_path / "r.sarif", folder / "j.xml")
     files = [word for name in names for word in ("-o", str(name))]
     more = ("--hits", str(tmp_path / "h.jsonl"), "--database", str(tmp_path / "d.duckdb"))
     few = ("--select", "urls")
     done = run("audit", str(folder), *files, *more, *few)
     assert (done.returncode, done.stdout) == (5, "")
+    assert "1 error, 1 warning; 6 rules passed" in done.stderr
+    assert run("audit", str(folder), "-q", *files[:2], *few).stderr == ""
     assert len((tmp_path / "h.jsonl").read_text().splitlines()) == 2
     assert (tmp_path / "r.html").read_text().startswith("<!doctype html>")
     assert json.loads((tmp_path / "r.json").read_text())["facts"]["urls"] == 3
