@@ -116,52 +116,40 @@ async def read_patiently(
     reopen: Callable[[], AbstractAsyncContextManager[Response]],
 ) -> AsyncGenerator[bytes, None]:
     """Yield a body; if it broke off while its consumer was slow, fetch the rest."""
-    # Servers close a connection from which nothing is read for a while: nginx after 60 s.
-    budget, url, fault = context.budget, response.url, None
-    size = checksum = 0
+    # Servers close a connection from which nothing is read for a while: nginx after 60 s. Another
+    # answer has `seen` bytes so far, and begins as the `size` bytes that were yielded, or it is of
+    # no use.
+    budget, url, size, checksum = context.budget, response.url, 0, 0
+    fault = FetchError(IssueCode.BODY_CUT, url)
     async with AsyncExitStack() as stack:
         while True:
-            held, before = budget.held_seconds, size
+            held, before, seen, begin = budget.held_seconds, size, 0, 0
             try:
-                chunks = read_chunks(response, budget)
-                if fault is not None:
-                    chunks = _skip(chunks, size, checksum, fault)
-                async with aclosing(chunks):
+                async with aclosing(read_chunks(response, budget)) as chunks:
                     async for chunk in chunks:
-                        size, checksum = size + len(chunk), crc32(chunk, checksum)
-                        yield chunk
+                        old, new = chunk[: size - seen], chunk[size - seen :]
+                        seen, begin = seen + len(chunk), crc32(old, begin)
+                        if new and begin == checksum:
+                            size, begin = seen, crc32(new, begin)
+                            checksum = begin
+                            yield new
+                        elif new:
+                            break
             except FetchError as error:
                 is_slow = budget.held_seconds - held > _HELD_UP_SECONDS
                 if error.code is not IssueCode.BODY_CUT or not is_slow or size == before:
                     raise
                 fault = error
             else:
-                return
+                if (seen, begin) == (size, checksum):
+                    return
+                raise fault  # it has changed meanwhile
             if close := getattr(response, "aclose", None):  # its slot is needed
                 await close()
             await stack.aclose()
             budget.take_document(url)
             response = await stack.enter_async_context(reopen())
             document.tries += getattr(response, "tries", 1)
-            if response.url != url:
-                raise fault
-
-
-async def _skip(
-    chunks: AsyncGenerator[bytes, None], size: int, checksum: int, fault: FetchError
-) -> AsyncGenerator[bytes, None]:
-    """Yield what comes after `size` bytes; raise the fault if those differ."""
-    seen = 0
-    async with aclosing(chunks):
-        async for chunk in chunks:
-            seen = crc32(chunk[:size], seen)
-            rest, size = chunk[size:], max(0, size - len(chunk))
-            if not size and seen != checksum:
-                raise fault
-            if rest:
-                yield rest
-        if size:
-            raise fault
 
 
 async def read_events(
