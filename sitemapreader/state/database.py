@@ -177,9 +177,26 @@ class StateFile:
             return await run_in_thread(do, self.connection.interrupt) if is_large else do()
 
     def change_now(self, change: Callable[[Connection], T]) -> T:
-        """Change the file in a transaction, without waiting for other walks."""
-        with self.transaction():
-            return change(self.connection)
+        """Do the same now: commit all that it changes, or nothing if it raises."""
+        self._check_held()
+        # SQLite would go on writing to a file that is not there any more.
+        if _identify(self.path) != self._identity:
+            raise StateError(
+                self.path,
+                "it was replaced or removed during the walk, so nothing more is remembered: "
+                "walk again",
+            )
+        with self.guard():
+            self.connection.execute("SAVEPOINT part")
+            try:
+                result = change(self.connection)
+                self.connection.execute("RELEASE part")
+            except BaseException:
+                if self.connection.in_transaction:
+                    self.connection.execute("ROLLBACK TO part")
+                    self.connection.execute("RELEASE part")
+                raise
+            return result
 
     def close(self) -> None:
         """Close the file and release its lock."""
@@ -207,28 +224,6 @@ class StateFile:
         except StateError as error:
             self._is_damaged |= is_damage(error)
             raise
-
-    @contextmanager
-    def transaction(self) -> Iterator[None]:
-        """Commit all changes of the block, or none if it raises."""
-        self._check_held()
-        # SQLite would go on writing to a file that is not there any more.
-        if _identify(self.path) != self._identity:
-            raise StateError(
-                self.path,
-                "it was replaced or removed during the walk, so nothing more is remembered: "
-                "walk again",
-            )
-        with self.guard():
-            self.connection.execute("SAVEPOINT part")
-            try:
-                yield
-                self.connection.execute("RELEASE part")
-            except BaseException:
-                if self.connection.in_transaction:
-                    self.connection.execute("ROLLBACK TO part")
-                    self.connection.execute("RELEASE part")
-                raise
 
     def hold(self) -> None:
         """Hold back all changes from now on, until `commit_held`; closing drops them.

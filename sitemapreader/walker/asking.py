@@ -34,34 +34,22 @@ _CONTROLS = 3
 
 
 class PageAsker:
-    """Asks pages by the fetcher, the rules and the limits of a walk.
+    """Asks pages by the fetcher, the rules of robots.txt, the limits and the state of a walk."""
 
-    Args:
-        context: of the walk.
-        rules: of robots.txt.
-        writer: of the walk's state.
-        seconds: for how long to ask.
-    """
-
-    def __init__(
-        self, context: WalkContext, rules: RobotsRules, writer: StateWriter, seconds: float
-    ) -> None:
+    def __init__(self, context: WalkContext, rules: RobotsRules, writer: StateWriter) -> None:
         self._context = context
         self._rules = rules
         self._writer = writer
-        self._end = asyncio.get_running_loop().time() + seconds
         self._room = asyncio.Semaphore(context.options.concurrency)
 
-    async def ask(self, limit: int | UrlAllowance) -> AsyncGenerator[None, None]:
-        """Ask up to `limit` pages that are due; yield at first and between them."""
+    async def ask(self, allowance: UrlAllowance) -> AsyncGenerator[None, None]:
+        """Ask pages that are due; yield at first and between them."""
         yield
-        most = limit if isinstance(limit, int) else int(limit.left)
         sql = "SELECT key, loc FROM page WHERE site = ? AND due <= ? ORDER BY due, key LIMIT ?"
         file, site, name = self._writer.file, self._writer.run.site, self._writer.run.name
-        due = site, self._writer.now, most
+        due = site, self._writer.now, int(allowance.left)
         pages: list[tuple[bytes, str]] = await file.ask(lambda db: [*db.execute(sql, due)])
-        if not isinstance(limit, int):
-            pages = pages[: limit.take(len(pages))]
+        pages = pages[: allowance.take(len(pages))]
         folders: dict[str, list[tuple[bytes, str]]] = {}
         for page in pages:
             folders.setdefault(_find_folder(page[1]), []).append(page)
@@ -69,17 +57,15 @@ class PageAsker:
         for folder, inside in folders.items():
             for start in range(0, len(inside), _AT_ONCE):
                 batch = inside[start : start + _AT_ONCE]
+                asking = self._ask_batch([loc for _, loc in batch], controls[folder])
                 try:
-                    async with asyncio.timeout_at(self._end):
-                        statuses = await self._ask_batch(
-                            [loc for _, loc in batch], controls[folder]
-                        )
-                except TimeoutError:
+                    statuses = await self._context.budget.within(asking, folder)
+                except FetchError:  # the time is over
                     return
-                keys, now = [key for key, _ in batch], self._writer.now
+                now = self._writer.now
                 answers = [
                     (each, now, each in _GONE, now, _LAST_TRY, site, key)
-                    for key, each in zip(keys, statuses, strict=True)
+                    for (key, _), each in zip(batch, statuses, strict=True)
                 ]
                 await file.work(partial(_save_answers, rows=answers), name)
                 yield

@@ -182,9 +182,9 @@ class Walk(TaskStream[Batch]):
 
         writer, runner = self._writer, self._runner
         assert writer is not None and runner is not None  # noqa: S101, PT018 (the walk has ended)
-        context = runner.context
-        asker = PageAsker(context, runner.rules, writer, context.budget.seconds_left())
-        async with aclosing(asker.ask(limit)) as asking:
+        allowance = UrlAllowance(limit) if isinstance(limit, int) else limit
+        asker = PageAsker(runner.context, runner.rules, writer)
+        async with aclosing(asker.ask(allowance)) as asking:
             async for _ in asking:
                 while rows := await writer.find_untold("gone"):
                     yield rows
