@@ -60,7 +60,7 @@ class Run:
     looked: int = 0  # the last run before it that asked all that names documents
     looks: tuple[int, int] = (0, 0)  # of these, the candidate and the proven one
     chosen: frozenset[str] | None = None  # what is due, by keys of URLs, if only that is asked for
-    idle: frozenset[str] = frozenset()  # lists as they were, if their index is not asked either
+    idle: frozenset[str] = frozenset()  # not due, and not to be read for what they list either
     kept: int = 0  # the oldest run of which it uses an answer; 0 if it has asked for all
 
 

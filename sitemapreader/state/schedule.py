@@ -38,6 +38,9 @@ _SILENT_HOURS = 24.0
 _LEAST_REST, _LONGEST_REST, _LONGEST_RETRY_AFTER = HOUR / 2, DAY, 32 * DAY
 LEAST_SECONDS = 600
 """Nothing is asked sooner than that after the last time."""
+_HAS_TURNS = "EXISTS (SELECT 1 FROM document WHERE site = site.id AND rate > 0)"
+"""SQL condition: something of a site is due at some time."""
+_IS_RESTING = "ended + rest > :now AND ended + rest <= :far"
 
 
 @attrs.frozen
@@ -126,10 +129,9 @@ def _find_rest(since: float, now: float, retry_after: float) -> float:
 
 def _rest_site(db: sqlite3.Connection, site: int, *, is_down: bool) -> None:
     """Let a site rest in which nothing has a turn, for a day at most."""
-    longest = 0.0 if _has_turns(db, site) else _LONGEST_REST
-    least = _LEAST_REST if is_down else longest
-    sql = "UPDATE site SET rest = min(max(?, 2 * rest), ?) WHERE id = ?"
-    db.execute(sql, (least, longest, site))
+    least = _LEAST_REST if is_down else _LONGEST_REST
+    rest = f"iif({_HAS_TURNS}, 0, min(max(?, 2 * rest), ?))"
+    db.execute(f"UPDATE site SET rest = {rest} WHERE id = ?", (least, _LONGEST_REST, site))
 
 
 # -- planning
@@ -218,9 +220,12 @@ def plan_sites(
 
 def find_turn(db: sqlite3.Connection, name: str, now: float) -> dict[str, Any]:
     """Return when a site has its next turn, as fields of `SiteOutcome`."""
-    turns = _find_turns(db, now, [name])
-    due = min((each.due for each in turns), default=None) or as_moment(_find_rested(db, name, now))
-    return {"due": due, "waiting": max((each.waiting for each in turns), default=0.0)}
+    if turns := _find_turns(db, now, [name]):
+        return {"due": min(t.due for t in turns), "waiting": max(t.waiting for t in turns)}
+    sql = f"SELECT ended + rest FROM site WHERE name = :name AND {_IS_RESTING}"
+    values = {"name": name, "now": now, "far": now + _LONGEST_RETRY_AFTER}
+    (due,) = db.execute(sql, values).fetchone() or (now,)
+    return {"due": as_moment(due), "waiting": 0.0}
 
 
 def find_due(
@@ -231,28 +236,16 @@ def find_due(
     return None if is_unknown else plan.get(name, frozenset())
 
 
-def _find_rested(db: sqlite3.Connection, name: str, now: float) -> float:
-    """Return until when a site rests, or now."""
-    sql = "SELECT ended + rest FROM site WHERE name = ?"
-    (rested,) = db.execute(sql, (name,)).fetchone() or (None,)
-    return rested if rested and now < rested <= now + _LONGEST_RETRY_AFTER else now
-
-
-def _has_turns(db: sqlite3.Connection, site: int) -> bool:
-    sql = "SELECT EXISTS (SELECT 1 FROM document WHERE site = ? AND rate > 0)"
-    return bool(db.execute(sql, (site,)).fetchone()[0])
-
-
 def find_unscheduled(db: sqlite3.Connection, names: Iterable[str], now: float) -> dict[str, bool]:
     """Return the sites of which nothing is ever due -> whether they were read before."""
     unscheduled = (
         "SELECT value, ended IS NOT NULL"
         " AND EXISTS (SELECT 1 FROM document WHERE site = site.id AND read_run > 0)"
-        " FROM json_each(?) LEFT JOIN site ON name = value"
-        " WHERE NOT EXISTS (SELECT 1 FROM document WHERE site = site.id AND rate > 0)"
+        " FROM json_each(:names) LEFT JOIN site ON name = value"
+        f" WHERE NOT {_HAS_TURNS} AND NOT ifnull({_IS_RESTING}, FALSE)"
     )
-    found = db.execute(unscheduled, (json.dumps([*names]),)).fetchall()
-    return {name: bool(read) for name, read in found if _find_rested(db, name, now) <= now}
+    values = {"names": json.dumps([*names]), "now": now, "far": now + _LONGEST_RETRY_AFTER}
+    return {name: bool(was_read) for name, was_read in db.execute(unscheduled, values)}
 
 
 # -- one walk
@@ -286,5 +279,6 @@ def choose(db: sqlite3.Connection, run: Run, revisit: int | Collection[str], now
         " AND filters IS NULL AND final_url = url",
         values,
     )
-    found = frozenset(url for (url,) in idle)
+    # What a resumed walk has read before is not among those that are not due.
+    found = frozenset() if run.is_resumed else frozenset(url for (url,) in idle)
     return attrs.evolve(run, chosen=frozenset(chosen), idle=found - chosen)

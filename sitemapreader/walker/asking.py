@@ -34,7 +34,7 @@ _CONTROLS = 3
 
 
 class PageAsker:
-    """Asks pages by the fetcher, the rules of robots.txt, the limits and the state of a walk."""
+    """Asks pages by the fetcher, the rules, the limits and the state of a walk."""
 
     def __init__(self, context: WalkContext, rules: RobotsRules, writer: StateWriter) -> None:
         self._context = context

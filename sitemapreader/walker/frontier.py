@@ -143,6 +143,8 @@ class Frontier:
         self.skipped_unnamed: Counter[str] = Counter()
         self.digests: set[bytes] = set()
         """Of the bytes of the indexes that were read."""
+        self.idle: frozenset[str] = frozenset()
+        """Keys of URLs of children that this walk has nothing to do with."""
         self._capacity = capacity
         self.order = order
         self._bytes_left = capacity * FRONTIER_BYTES_PER_DOCUMENT
@@ -342,8 +344,6 @@ class Children:
         job: Job,
         document: Document,
     ) -> None:
-        self.idle: frozenset[str] = frozenset()
-        """Keys of URLs that this walk has nothing to do with."""
         self._context, self._frontier = context, frontier
         self._find_skip_reason = find_skip_reason
         self._job = job
@@ -423,7 +423,7 @@ class Children:
             await self.report(IssueCode.FEED_HAS_MORE, entry.loc)
         elif reason := self._find_skip_reason(entry):
             frontier.skip(entry, reason)
-        elif self.idle and url_key(entry.loc) in self.idle:
+        elif frontier.idle and url_key(entry.loc) in frontier.idle:
             frontier.skip(entry, NOT_DUE)
         else:
             frontier.add_child(entry, job)

@@ -79,8 +79,10 @@ class WalkRunner:
 
     async def run(self) -> None:
         """Walk to the end; `get_result` unpacks a bug, here or in the caller's functions."""
-        if self._writer is not None and self._writer.run.is_resumed and self._config.unique:
-            await self._writer.remember_delivered(self._filter.remember)
+        if (writer := self._writer) is not None:
+            self.frontier.idle = writer.run.idle
+            if writer.run.is_resumed and self._config.unique:
+                await writer.remember_delivered(self._filter.remember)
         try:
             async with self._tasks:
                 await self._add_roots(self._config.sitemaps)

@@ -158,13 +158,6 @@ class DocumentTracker:
 
     # -- before the visit
 
-    @property
-    def idle(self) -> frozenset[str]:
-        """The children with which nothing is to be done, if the document is not asked."""
-        run = self._writer.run
-        is_postponed = self.settled is not None and self.settled[0] is Status.SKIPPED
-        return run.idle if is_postponed and not run.is_resumed else frozenset()
-
     def _is_current(self) -> bool:
         """Return whether its index shows that it is unchanged."""
         age = self._writer.clock() - (self.row.read_at or 0)
@@ -213,26 +206,23 @@ class DocumentTracker:
         headers = {name: value for name, value in words.items() if value and is_believed}
         return PriorVersion(headers, row.final_url, row.body)
 
-    def restore(self, document: Document) -> None:
-        """Fill in a document that is not fetched, from its last reading."""
+    def restore(self, document: Document) -> list[SitemapEntry]:
+        """Fill in a document that is not read, from its last reading; return its children."""
         row = self.row
         document.final_url = row.final_url
         document.format = row.format
         document.etag, document.last_modified = row.etag, row.last_modified
         document.listed = row.entries if row.read_run == self._writer.run.id else 0
-
-    def list_children(self) -> list[SitemapEntry]:
-        """Return the children that the document had."""
-        via = Via.PAGE if self.row.format is not None and self.row.format.is_feed else Via.INDEX
+        via = Via.PAGE if row.format is not None and row.format.is_feed else Via.INDEX
         return [
             SitemapEntry(
                 loc,
                 None if lastmod is None else parse_lastmod(lastmod),
                 via,
-                self.row.final_url,
+                row.final_url,
                 lastmod_text=lastmod,
             )
-            for loc, lastmod in self.row.list_children()
+            for loc, lastmod in row.list_children()
         ]
 
     # -- during the visit
@@ -273,25 +263,22 @@ class DocumentTracker:
         """
         entries, offered = compared.entries, compared.offered
         self._news += [entry.change for entry in sent].count(Change.NEW)
-        is_withheld = len(sent) < len(offered)
-        self._withheld |= is_withheld
+        self._withheld |= len(sent) < len(offered)
         if not self._config.changes:
             batch = pack(entry.loc for entry in sent)
             await self._writer.commit_on_ack(lambda db: save_batch(db, self.row, batch))
             return
+        met = {*map(id, passed)}
+        held = {*map(id, offered)}.difference(map(id, sent))
         marks = ["S" if entry.news else "s" for entry in entries]
         for n, entry in enumerate(entries):
+            is_new = compared.changes[n] is Change.NEW
             if entry.change is Change.UNLISTED:
-                marks[n] = "n" if compared.changes[n] is Change.NEW else "d"
-        if is_withheld:
-            given, met = set(map(id, sent)), set(map(id, passed))
-            held = set(map(id, offered)) - given
-            for n, entry in enumerate(entries):
+                marks[n] = "n" if is_new else "d"
+            elif id(entry) in held:
                 # What `unique` drops was handed over by another document, so its URL is known.
-                if id(entry) in held:
-                    is_known = compared.changes[n] is not Change.NEW or id(entry) in met
-                    mark = "o" if is_known else "u"
-                    marks[n] = mark.upper() if entry.news else mark
+                mark = "u" if is_new and id(entry) not in met else "o"
+                marks[n] = mark.upper() if entry.news else mark
         locs = pack(entry.loc for entry in entries)
         columns = b"".join(compared.keys), b"".join(compared.records), locs, "".join(marks)
         stamp = self._writer.run.stamp

@@ -197,27 +197,23 @@ class Visit:
 
     async def _settle(self, tracker: DocumentTracker, status: Status, reason: str) -> None:
         """Take what the state knows of a document that need not be fetched."""
-        self._children.idle = tracker.idle
         final_url = tracker.row.final_url
         if not final_url or not self._is_read_elsewhere(final_url):
             await self._take_over(status, reason)
 
     async def _take_over(self, status: Status, reason: str) -> None:
         """Take format and children of the last reading, which still holds."""
-        self._outcome = status, reason
+        self._outcome, document = (status, reason), self.document
         if self._tracker is None:
             return
         row = self._tracker.row
-        if row.format is not None:
-            self.document.format = row.format
-            await self._accept_format(row.format)
         self._job.last_read = row.read_run
-        self._tracker.restore(self.document)
-        children = self._tracker.list_children()
-        self.document.children = len(children)
+        children = self._tracker.restore(document)
+        if document.format is not None:
+            await self._accept_format(document.format)
         if children:
             await self._deliver_sitemaps(children)
-        await self._end_listed(row.digest if row.format is Format.INDEX else None)
+        await self._end_listed(row.digest if document.format is Format.INDEX else None)
 
     # -- the body
 
@@ -290,15 +286,14 @@ class Visit:
                 if not await self._entries.deliver(cast("list[UrlEntry]", list(run))):
                     return False
             elif kind is SitemapEntry:
-                children = cast("list[SitemapEntry]", list(run))
-                self.document.children += len(children)
-                await self._deliver_sitemaps(children)
+                await self._deliver_sitemaps(cast("list[SitemapEntry]", list(run)))
             else:
                 for issue in cast("Iterator[Issue]", run):
                     await self._context.report_issue(issue, self.document)
         return True
 
     async def _deliver_sitemaps(self, entries: list[SitemapEntry]) -> None:
+        self.document.children += len(entries)
         told = tuple(entry for entry in entries if len(entry.loc) <= MAX_URL_CHARS)
         if self._tracker is not None:
             self._tracker.add_children(told)
