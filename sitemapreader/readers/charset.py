@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import codecs
 import re
-from encodings import normalize_encoding
 from encodings.aliases import aliases
 from typing import TYPE_CHECKING
 
@@ -24,36 +23,31 @@ if TYPE_CHECKING:
     from sitemapreader.readers.stats import ReadStats
 
 UTF8 = "utf-8"
-_BOMS = (
-    (codecs.BOM_UTF8, UTF8),
+_BOMS = {
+    codecs.BOM_UTF8: UTF8,
     # "" means unsupported. UTF-32 stands before UTF-16, whose mark begins the mark of UTF-32.
-    (codecs.BOM_UTF32_LE, ""),
-    (codecs.BOM_UTF32_BE, ""),
-    (codecs.BOM_UTF16_LE, "utf-16-le"),
-    (codecs.BOM_UTF16_BE, "utf-16-be"),
-)
-# UTF-16 without a byte order mark: XML begins with `<` or white space, a list of URLs with `h`.
-_UTF16_STARTS = tuple(
-    (f"{char}".encode(name), name) for name in ("utf-16-le", "utf-16-be") for char in "<h\n\r\t "
-)
+    codecs.BOM_UTF32_LE: "",
+    codecs.BOM_UTF32_BE: "",
+    codecs.BOM_UTF16_LE: "utf-16-le",
+    codecs.BOM_UTF16_BE: "utf-16-be",
+}
+_BOM = re.compile(b"|".join(_BOMS))
+_UTF16_START = re.compile(rb"(\0)?[<h\s](?(1)|\0)")
+"""UTF-16 without a byte order mark: XML begins with `<` or white space, a list of URLs with `h`."""
 _DECLARATION = re.compile(
     rb"""<\?xml[^>]{0,200}?\sencoding\s*=\s*["']([^"'>]{0,80})["']""", re.IGNORECASE
 )
-DECLARATION_BYTES = 1024
+_DECLARATION_BYTES = 1024
 
 # SECURITY: some of Python's codecs are not character encodings (zlib, base64), and some hide
 # markup from a scan of bytes (utf-7). So a name must be an alias of one of these. GB 2312 and GBK
 # are read as their superset.
 _ALLOWED = {
-    "ascii": UTF8,
-    "utf_8": UTF8,
-    "utf_16": "utf-16-le",
-    "utf_16_le": "utf-16-le",
+    **dict.fromkeys(("ascii", "utf_8"), UTF8),
+    **dict.fromkeys(("utf_16", "utf_16_le"), "utf-16-le"),
     "utf_16_be": "utf-16-be",
     "latin_1": "cp1252",  # as the WHATWG reads it, for pages that say Latin-1 are windows-1252
-    "gb2312": "gb18030",
-    "gbk": "gb18030",
-    "gb18030": "gb18030",
+    **dict.fromkeys(("gb2312", "gbk", "gb18030"), "gb18030"),
 } | {
     name: name
     for name in (
@@ -63,6 +57,17 @@ _ALLOWED = {
         *("shift_jis", "cp932", "euc_jp", "iso2022_jp", "big5", "cp950", "euc_kr", "cp949"),
     )
 }  # fmt: skip
+_MARKS_IN_NAMES = re.compile(r"[^0-9a-z\0]+")  # a NUL is damage
+_CODECS = {
+    _MARKS_IN_NAMES.sub("_", name): _ALLOWED[codec]
+    for name, codec in (*aliases.items(), *zip(_ALLOWED, _ALLOWED, strict=True))
+    if codec in _ALLOWED
+}
+"""Name of an encoding, in lower case and with single marks -> the codec that reads it.
+
+SECURITY: not by `codecs.lookup`, for strangers choose the names. It caches every name that it was
+ever asked for, so a crawler would grow, and it tries to import a module of that name.
+"""
 
 
 @attrs.define
@@ -96,11 +101,14 @@ def start_transcoder(
     """
     names = [name for name in (charset, _declaration(first)) if name and name.strip()]
     known = [codec for codec in map(_codec, names) if codec]
-    mark, codec = next(((m, c) for m, c in _BOMS if first.startswith(m)), (b"", None))
-    if mark == codecs.BOM_UTF8:
+    found = _BOM.match(first)
+    mark = found[0] if found else b""
+    codec = _BOMS.get(mark)
+    if codec == UTF8:
         stats.add_issue_once(events, IssueCode.LEADING_BYTES, value="\ufeff")
     if codec is None:
-        codec = next((c for start, c in _UTF16_STARTS if first.startswith(start)), None)
+        start = _UTF16_START.match(first)
+        codec = start and ("utf-16-be" if start[1] else "utf-16-le")
     if codec is None and (known or not names):
         is_only = len(set(known)) == 1
         codec = next((each for each in known if _fits(each, first, is_only=is_only)), UTF8)
@@ -131,23 +139,15 @@ def _fits(codec: str, first: bytes, *, is_only: bool) -> bool:
 
 def _codec(name: str) -> str | None:
     """Return the codec of an encoding's name; `None` if it is not supported."""
-    if "\0" in name:  # damage, which normalising would hide
-        return None
-    # SECURITY: not by `codecs.lookup`, for strangers choose the names. It caches every name it was
-    # ever asked for, so a crawler would grow, and it tries to import a module of that name.
-    name = normalize_encoding(name.lower())
-    # Some aliases have dots, which the table of the standard library spells either way.
-    flat = name.replace(".", "_")
-    return _ALLOWED.get(aliases.get(name) or aliases.get(flat, flat))
+    return _CODECS.get(_MARKS_IN_NAMES.sub("_", name.lower()).strip("_"))
 
 
 def _declaration(first: bytes) -> str | None:
-    start = first[:DECLARATION_BYTES]
     # A text sitemap has no declaration, even where a URL in it holds one.
-    if begins_as_url(start.lstrip()):
+    if begins_as_url(first[:_DECLARATION_BYTES].lstrip()):
         return None
     # Searched, not matched: warnings of a script may stand before the declaration.
-    match = _DECLARATION.search(start)
+    match = _DECLARATION.search(first, 0, _DECLARATION_BYTES)
     return match[1].decode("latin-1") if match else None
 
 

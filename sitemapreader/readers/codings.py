@@ -245,15 +245,15 @@ class Decompressor:
         return self._layer is not None
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        """Decode `data`; yield pieces of at most 128 KiB, or raise DecompressionError.
+        """Decode `data` into pieces of at most 128 KiB, or raise DecompressionError.
 
         An empty piece stands for work without output, so that the caller can pause between steps.
         """
-        yield from self._decode(data, final=False)
+        return self._decode(data, final=False)
 
     def close(self) -> Iterator[bytes]:
-        """Yield the remaining output; raise DecompressionError if data is missing."""
-        yield from self._decode(b"", final=True)
+        """Give the remaining output; raise DecompressionError if data is missing."""
+        return self._decode(b"", final=True)
 
     def _decode(self, data: bytes, *, final: bool) -> Iterator[bytes]:
         if not self._is_judged:

@@ -297,8 +297,9 @@ class HtmlReader:
             self.finished = True
             yield events
 
-    def close(self, cut: IssueCode | None) -> Iterator[list[Event]]:
-        """Read the page; `cut` is why it was cut."""
+    def close(self, cut: IssueCode | None, data: bytes = b"") -> Iterator[list[Event]]:
+        """Read the page with its last bytes; `cut` is why it was cut."""
+        yield from self.feed(data)
         yield from self._read()
         events: list[Event] = []
         if cut is None and not self._stats.records:

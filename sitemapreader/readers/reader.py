@@ -29,7 +29,6 @@ from sitemapreader.readers.charset import (
 from sitemapreader.readers.codings import DecompressionError, Decompressor
 from sitemapreader.readers.feedparser import (
     BROKEN,
-    FeedparserAnswer,
     add_found,
     begins_like_a_feed,
     run_feedparser,
@@ -45,6 +44,7 @@ from sitemapreader.urls import begins_as_url
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from sitemapreader.readers.feedparser import FeedparserAnswer
     from sitemapreader.rows import Events
 
 Reader: TypeAlias = XmlReader | TextReader | HtmlReader
@@ -59,23 +59,12 @@ does, a program has written a line of JSON before its sitemap."""
 _SAMPLE_LINES = 20
 
 
-def is_html(first: bytes) -> bool:
-    """Return whether a document is an HTML page, by the rules of the XML reader."""
-    try:
-        read_prolog([], ReadStats(), first)
-    except NotXmlError as error:
-        return error.code is IssueCode.HTML_NOT_SITEMAP
-    return False
-
-
 def _is_text(start: bytes) -> bool:
     lines = [line.strip(b"\"' \t") for line in start[:65_536].splitlines() if line.strip()]
     sample = [begins_as_url(line) for line in lines[:_SAMPLE_LINES]]
     return sample[0] or (b"\0" not in start and sum(sample) * 2 > len(sample))
 
 
-_SMALL_BYTES = 65_535
-"""Of a document that is read at once, if it comes at once."""
 BLOCK_BYTES = PROLOG_BYTES
 """Fast, since the values of a block stay in the processor's cache; blocks a loop for 1-2 ms."""
 
@@ -94,10 +83,9 @@ class SitemapReader:
         extra_formats: formats besides sitemaps and feeds: "html" (a page, whose links to the same
             site are the entries).
 
-    Events come in document order, a block of 32 KiB at a time, the last with `close`. A first
-    chunk below 64 KiB waits for the next call: it may be the whole document, which is then read at
-    once. How the document is cut into chunks changes no event. `feed` and `close` never raise for
-    the content of a document.
+    Events come in document order, a block of 32 KiB at a time, the last with `close`. How the
+    document is cut into chunks changes no event. `feed` and `close` never raise for the content of
+    a document.
     """
 
     def __init__(
@@ -116,19 +104,15 @@ class SitemapReader:
         """A feed without a readable entry, in UTF-8, of which the end waits for `salvage`."""
         self.on_block: Callable[[bytes], object] = bytes
         """Called with each block of the document, decompressed."""
-        self._answer = FeedparserAnswer()
         self.limits = limits or _DEFAULT_LIMITS
         self._charset = charset
         self._extra_formats = check_formats(extra_formats)
         self._notes: list[IssueCode] = []
-        self._codings = codings
-        self._unread = b""
-        """The document so far, while it may be a small one of which nothing was read."""
-        self._whole_format: Format | None = None
-        self._decompressor: Decompressor | None = None
+        self._decompressor = Decompressor(self.limits, self._notes, codings=codings)
         self._block = bytearray()
         self._transcoder: Transcoder | None = None
         self._reader: Reader | None = None
+        self._whole_format: Format | None = None
         self._refusal: list[Event] = []
         """The Issue of a document that no reader fits, and that may be a feed beyond repair."""
         self._copy: bytearray | None = bytearray()
@@ -178,92 +162,71 @@ class SitemapReader:
         if self._closed:
             raise ValueError("the reader is closed: make a new SitemapReader for each document")
         self.stats.raw_bytes += len(data)
-        if self.finished:
-            return
-        if self._decompressor is None:
-            most = BLOCK_BYTES - 1 if self._unread else _SMALL_BYTES
-            data = self._unread + data
-            if len(data) <= most and data[:1] in (b"", b"<") and not self._codings:
-                self._unread = data
-                return
-        yield from self._decompress(data)
-
-    def close_steps(self, *, cut: bool = False) -> Iterator[Events]:
-        """Do the work of `close` in steps; the last may wait seconds for feedparser."""
-        for events in self.close_unsalvaged(cut=cut):
-            if self.beyond_repair:
-                seconds = self.limits.feedparser_seconds
-                self.salvage(run_feedparser(self.beyond_repair, seconds))
-            yield events
-
-    def close_unsalvaged(self, *, cut: bool = False) -> Iterator[Events]:
-        """Do the work of `close_steps`, but for feedparser's.
-
-        A feed that is `beyond_repair` after a step is an Issue, unless the caller has feedparser
-        read it and gives the answer to `salvage` before the next step.
-        """
-        if self._closed:
-            return
-        self._closed = True
-        if self._decompressor is None:
-            is_usual = not cut and self._charset in (None, "utf-8") and not self._extra_formats
-            if is_usual and (whole := read_whole(self._unread, self.stats, self.limits)):
-                self.on_block(self._unread)
-                self._whole_format, events = whole
-                self.finished = True
-                yield events
-                return
-            yield from self._decompress(self._unread)
-        if self._decompressor and not self.finished:
-            yield from self._read_pieces(self._decompressor.close())
-        if not self.finished:
-            yield from self._finish(IssueCode.TRUNCATED if cut else None)
-
-    def salvage(self, answer: FeedparserAnswer) -> None:
-        """Take what feedparser has found in the feed that is `beyond_repair`."""
-        self._answer, self.beyond_repair = answer, b""
-
-    # -- the pipeline
-
-    def _decompress(self, data: bytes) -> Iterator[Events]:
-        if self._decompressor is None:
-            self._decompressor = Decompressor(self.limits, self._notes, codings=self._codings)
         for start in range(0, len(data), BLOCK_BYTES):
             if not self.finished:
                 piece = bytes(data[start : start + BLOCK_BYTES])
                 yield from self._read_pieces(self._decompressor.feed(piece))
 
+    def close_steps(self, *, cut: bool = False) -> Iterator[Events]:
+        """Do the work of `close` in steps.
+
+        The one behind that with which a feed is `beyond_repair` waits seconds for feedparser,
+        unless the caller has it read the feed meanwhile, and gives its answer to `salvage`.
+        """
+        if self._closed:
+            return
+        self._closed = True
+        if not self.finished:
+            yield from self._read_pieces(self._decompressor.close())
+        if not self.finished:
+            yield from self._finish(IssueCode.TRUNCATED if cut else None)
+        stats, events = self.stats, list[Event]()
+        if stats.inflated_bytes > PROTOCOL_MAX_BYTES or stats.delivered > PROTOCOL_MAX_ENTRIES:
+            stats.add_issue(events, IssueCode.OVER_PROTOCOL_LIMIT)
+        yield events
+
+    def salvage(self, answer: FeedparserAnswer) -> None:
+        """Add what feedparser has found in the feed that is `beyond_repair`."""
+        add_found(self._refusal, self.stats, self.limits, self.beyond_repair, answer)
+        self.beyond_repair = b""
+
+    # -- the pipeline
+
     def _read_pieces(self, pieces: Iterator[bytes]) -> Iterator[Events]:
         """Read decompressed pieces; damaged data ends the reading."""
         try:
             for piece in pieces:
-                yield from self._read_piece(piece)
+                allowed = self.limits.inflated_bytes - self.stats.inflated_bytes - len(self._block)
+                self._block += piece[:allowed]
+                while len(self._block) >= BLOCK_BYTES and not self.finished:
+                    block = bytes(self._block[:BLOCK_BYTES])
+                    del self._block[:BLOCK_BYTES]
+                    yield from self._read_block(block)
+                if len(piece) > allowed and not self.finished:
+                    yield from self._finish(IssueCode.TOO_LARGE, "inflated_bytes")
                 if self.finished:  # before more is decompressed, which may be damaged
                     return
+                if not piece:
+                    yield []
         except DecompressionError as error:
             yield from self._finish(error.code, error.detail)
 
-    def _read_piece(self, piece: bytes) -> Iterator[Events]:
-        allowed = self.limits.inflated_bytes - self.stats.inflated_bytes - len(self._block)
-        self._block += piece[:allowed]
-        while len(self._block) >= BLOCK_BYTES and not self.finished:
-            block = bytes(self._block[:BLOCK_BYTES])
-            del self._block[:BLOCK_BYTES]
-            yield from self._read_block(block, final=False)
-        if len(piece) > allowed and not self.finished:
-            yield from self._finish(IssueCode.TOO_LARGE, "inflated_bytes")
-        if not piece:
-            yield []
-
-    def _read_block(self, block: bytes, *, final: bool) -> Iterator[Events]:
+    def _read_block(
+        self, block: bytes, *, final: bool = False, cut: IssueCode | None = None
+    ) -> Iterator[Events]:
+        """Read a block, perhaps the last one; `cut` is why nothing follows."""
         self.stats.inflated_bytes += len(block)
         self.on_block(block)
         events = self._drain_notes()
-        if self.stats.inflated_bytes > PROTOCOL_MAX_BYTES:
-            self.stats.add_issue_once(events, IssueCode.OVER_PROTOCOL_LIMIT)
         if self._transcoder is None:
+            is_whole = final and not cut and self._charset in (None, "utf-8")
+            if is_whole and (whole := read_whole(block, self.stats, self.limits)):
+                self._whole_format, entries = whole
+                yield events
+                yield entries
+                return
             charset = self._charset
-            if not charset and Format.HTML in self._extra_formats and is_html(block):
+            if not charset and Format.HTML in self._extra_formats:
                 charset = find_meta_charset(block)
             started = start_transcoder(events, self.stats, block, charset)
             if started is None:
@@ -279,12 +242,15 @@ class SitemapReader:
         if self._reader is None:
             self.finished = not self._refusal
         else:
-            yield from self._apply_limits(self._reader.feed(block))
-        if self._refusal or (self.format and self.format.is_feed):
-            self._keep_copy(block)
-
-    def _keep_copy(self, block: bytes) -> None:
-        if self._copy is not None:
+            reader = self._reader
+            steps = reader.close(cut, block) if final else reader.feed(block)
+            for given in steps:
+                yield self._check_limit(given)
+                self.finished |= reader.finished
+                if self.finished:
+                    break
+        may_be_broken = self._refusal or (self.format and self.format.is_feed)
+        if may_be_broken and self._copy is not None:
             self._copy += block
             if self.stats.delivered or len(self._copy) > FEEDPARSER_MAX_BYTES:
                 self._copy = None
@@ -293,13 +259,14 @@ class SitemapReader:
         """Choose a reader by the first bytes; `None`, with an Issue, if none fits."""
         start, both = first.lstrip(), (self.stats, self.limits)
         is_markup = start.startswith(b"<")
-        if start and not is_markup and _is_text(start):
-            return TextReader(*both)
-        is_json = _JSON.match(start) and not _TAG_ON_A_LINE.search(start)
-        if not is_markup and (is_json or not _XML_BEGINS.search(first)):
-            code = IssueCode.NOT_A_SITEMAP if start else IssueCode.EMPTY
-            self.stats.add_issue(events, code, value=start[:40].decode("latin-1") or None)
-            return None
+        if not is_markup:
+            if start and _is_text(start):
+                return TextReader(*both)
+            is_json = _JSON.match(start) and not _TAG_ON_A_LINE.search(start)
+            if is_json or not _XML_BEGINS.search(start):
+                code = IssueCode.NOT_A_SITEMAP if start else IssueCode.EMPTY
+                self.stats.add_issue(events, code, value=start[:40].decode("latin-1") or None)
+                return None
         try:
             return XmlReader(*both, *read_prolog(events, self.stats, first))
         except NotXmlError as error:
@@ -316,24 +283,18 @@ class SitemapReader:
         """Read the remaining bytes and close the reader; `cut` is why it was cut."""
         block, self._block = bytes(self._block), bytearray()
         if block or self._transcoder or cut is None:
-            yield from self._read_block(block, final=True)
-        # The last events wait for feedparser, which may prove their Issues wrong.
-        last = self._refusal
-        if self._reader and not self.finished:
-            for events in self._apply_limits(self._reader.close(cut)):
-                yield last
-                last = list(events)
+            yield from self._read_block(block, final=True, cut=cut)
         if cut:
-            self.stats.add_issue_once(last, cut, value=detail or None)
-        last += self._drain_notes()
+            self.stats.add_issue_once(self._refusal, cut, value=detail or None)
+        self._refusal += self._drain_notes()
         self.finished = True
-        data, self._copy = bytes(self._copy or b""), None
-        if data and BROKEN & self.stats.counts.keys() and not self.stats.delivered:
-            self.beyond_repair = data
+        if self._copy and BROKEN & self.stats.counts.keys() and not self.stats.delivered:
+            self.beyond_repair = bytes(self._copy)
             yield []
-            add_found(last, self.stats, self.limits, data, self._answer)
-            self.beyond_repair = b""
-        yield last
+            if self.beyond_repair:
+                seconds = self.limits.feedparser_seconds
+                self.salvage(run_feedparser(self.beyond_repair, seconds))
+        yield self._refusal
 
     def _drain_notes(self) -> list[Event]:
         events: list[Event] = []
@@ -341,38 +302,18 @@ class SitemapReader:
             self.stats.add_issue_once(events, self._notes.pop(0))
         return events
 
-    def _apply_limits(self, steps: Iterator[Events]) -> Iterator[Events]:
-        for events in steps:
-            yield self._check_limits(events)
-            if self.finished:
-                return
-
-    def _check_limits(self, given: Events) -> Events:
-        """Cut the events at the limit of entries; report the protocol's limit."""
-        stats = self.stats
-        beyond = stats.delivered - PROTOCOL_MAX_ENTRIES
-        if self._reader and self._reader.finished:
-            self.finished = True
-        is_over_protocol = beyond > 0 and not stats.counts[IssueCode.OVER_PROTOCOL_LIMIT]
-        if not is_over_protocol and max(stats.delivered, stats.dropped) <= self.limits.entries:
+    def _check_limit(self, given: Events) -> Events:
+        """Cut the events at the limit of entries."""
+        stats, most = self.stats, self.limits.entries
+        if max(stats.delivered, stats.dropped) <= most:
             return given
         events = list(given)
-        if is_over_protocol:
-            issues: list[Event] = []
-            stats.add_issue_once(issues, IssueCode.OVER_PROTOCOL_LIMIT)
-            behind = _entry_positions(events)[-beyond] + 1
-            events[behind:behind] = issues
-        surplus = stats.delivered - self.limits.entries
-        if surplus > 0:
-            for position in reversed(_entry_positions(events)[-surplus:]):
-                del events[position]
-            stats.delivered -= surplus
-            stats.records -= surplus
-        if surplus > 0 or stats.dropped > self.limits.entries:
-            stats.add_issue(events, IssueCode.TOO_LARGE, value="entries")
-            self.finished = True
+        surplus = max(stats.delivered - most, 0)
+        places = [place for place, each in enumerate(events) if not isinstance(each, Issue)]
+        for place in reversed(places[len(places) - surplus :]):
+            del events[place]
+        stats.delivered -= surplus
+        stats.records -= surplus
+        stats.add_issue(events, IssueCode.TOO_LARGE, value="entries")
+        self.finished = True
         return events
-
-
-def _entry_positions(events: list[Event]) -> list[int]:
-    return [position for position, event in enumerate(events) if not isinstance(event, Issue)]

@@ -96,11 +96,12 @@ class TextReader:
             self._is_too_long, self._pending = True, b""
             yield events
 
-    def close(self, cut: IssueCode | None) -> Iterator[list[Event]]:
-        """Yield the event of a last line without a line end.
+    def close(self, cut: IssueCode | None, data: bytes = b"") -> Iterator[list[Event]]:
+        """Read the last bytes, and a last line without a line end.
 
         If the document was cut, that line may be half a URL and is dropped; `cut` is the reason.
         """
+        yield from self.feed(data)
         events: list[Event] = []
         last = "" if self._is_too_long else self._pending.decode("utf-8", "replace").strip()
         if cut and last:

@@ -339,7 +339,7 @@ class Visit:
         self, reader: SitemapReader, fault: FetchError | None
     ) -> FetchError | None:
         """Deliver what the reader still holds; return the fault, if there is one."""
-        steps = reader.close_unsalvaged(cut=fault is not None)
+        steps = reader.close_steps(cut=fault is not None)
         while (events := await next_step(reader, steps, self._context)) is not None:
             if fault is not None and isinstance(events, list):
                 events = [each for each in events if _code_of(each) not in _CONSEQUENCES]

@@ -110,12 +110,12 @@ class XmlReader:
         size = len(self._pending)
         self._next_size = min(2 * size, self._limits.record_bytes) * (size > _LONGEST_TRIED)
 
-    def close(self, cut: IssueCode | None) -> Iterator[Events]:
-        """Yield the last events: complete records, and what the document lacks.
+    def close(self, cut: IssueCode | None, data: bytes = b"") -> Iterator[Events]:
+        """Read the last bytes, and say what the document lacks.
 
         The markup shows whether the document was cut; `cut` is the cause.
         """
-        yield from self.feed(b"", final=True)
+        yield from self.feed(data, final=True)
         if self.finished:
             return
         if not self._has_skipped():
@@ -124,7 +124,6 @@ class XmlReader:
             yield from self._read_tail(cut or IssueCode.TRUNCATED)
         if not self._stats.records and not self._stats.has_errors:
             self._add_once(IssueCode.EMPTY)
-        yield self._context.take_events()
         deliver_pages(self._context.events, self._stats, self.prolog.pages)
         yield self._context.take_events()
 
@@ -320,7 +319,7 @@ def read_whole(data: bytes, stats: ReadStats, limits: Limits) -> tuple[Format, E
     except UnicodeDecodeError:
         return None
     found = read_common_prolog(text)
-    if not found or len(data) > min(limits.inflated_bytes, limits.record_bytes):
+    if not found or len(data) > limits.record_bytes:
         return None
     prolog, start = found
     if "encoding" in text[:start].lower().replace('encoding="utf-8"', ""):
@@ -332,6 +331,5 @@ def read_whole(data: bytes, stats: ReadStats, limits: Limits) -> tuple[Format, E
     entries = parts[0][0]
     if len(entries) > limits.entries:
         return None
-    stats.inflated_bytes = len(data)
     stats.deliver(len(entries))
     return prolog.format, entries
