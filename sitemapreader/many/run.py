@@ -417,7 +417,7 @@ class SiteRun(TaskStream[SiteBatch]):
                 batch = SiteBatch(site.name, self._choose(site.name, rows))
                 if not batch:
                     continue
-                await self._channel.put(batch, len(batch))
+                await self._channel.put(batch)
                 if self._config.state is not None:
                     await batch.handled.wait()
 

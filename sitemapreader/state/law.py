@@ -77,11 +77,10 @@ def prove(
 ) -> dict[str, int]:
     """Return the columns of `document` that say what its outcome proves.
 
-    `read` has those that a request gave, if there was one; if it `was_dated`, its index said that
-    it had not changed.
+    `read` has the others; if it `was_dated`, its index said that it had not changed.
     """
     found = {}
-    is_whole = bool(read) and outcome.status is Status.COMPLETE
+    is_whole = outcome.status is Status.COMPLETE
     if is_whole or _is_confirmed(row, outcome):
         if is_whole or outcome.reason == SAME_BODY:
             found["body_run"] = run.stamp

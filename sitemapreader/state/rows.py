@@ -15,7 +15,6 @@ import attrs
 
 from sitemapreader.dates import parse_lastmod
 from sitemapreader.models import PARTS, Format
-from sitemapreader.outcomes import BodyDigest
 from sitemapreader.state.database import DamageError
 
 if TYPE_CHECKING:
@@ -120,18 +119,6 @@ class DocumentRow:
     hours: float = 0.0
     rate: float = 0.0
     not_before: float = 0.0
-
-    @property
-    def body(self) -> BodyDigest | None:
-        """The bytes of the last reading."""
-        return (
-            None if self.digest is None or self.size is None else BodyDigest(self.size, self.digest)
-        )
-
-    @property
-    def is_settled(self) -> bool:
-        """Whether it was read on two days."""
-        return self.proven_run >= self.first_run
 
     def list_children(self) -> list[tuple[str, str | None]]:
         """Return loc and lastmod of each child of an index, in its order."""

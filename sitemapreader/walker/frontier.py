@@ -104,9 +104,8 @@ class Job:
     @property
     def is_wanted(self) -> bool:
         """Whether the site has a sitemap at this address."""
-        document = self.document
-        is_guess = document is not None and document.via is Via.WELL_KNOWN
-        is_wrong = is_guess and document is not None and document.status is Status.SKIPPED
+        is_skipped = self.document is not None and self.document.status is Status.SKIPPED
+        is_wrong = is_skipped and self.entry.via is Via.WELL_KNOWN
         return not self.is_moved and (self.duplicate_of is not None or not is_wrong)
 
 

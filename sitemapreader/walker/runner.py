@@ -82,7 +82,7 @@ class WalkRunner:
         if (writer := self._writer) is not None:
             self.frontier.idle = writer.run.idle
             if writer.run.is_resumed and self._config.unique:
-                await writer.remember_delivered(self._filter.remember)
+                await writer.file.ask(lambda db: self._filter.remember(writer.list_delivered(db)))
         try:
             async with self._tasks:
                 await self._add_roots(self._config.sitemaps)

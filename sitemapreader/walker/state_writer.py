@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import zlib
 from collections import deque
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -111,11 +110,8 @@ class StateWriter:
         db.execute("DELETE FROM kept WHERE site = ?", (site,))  # what it is answered now is newer
         return run
 
-    async def remember_delivered(self, remember: Callable[[Iterator[str]], None]) -> None:
-        """Give the URLs that were delivered before the walk was interrupted."""
-        await self.file.ask(lambda db: remember(self._list_delivered(db)))
-
-    def _list_delivered(self, db: Connection) -> Iterator[str]:
+    def list_delivered(self, db: Connection) -> Iterator[str]:
+        """Yield the URLs that were delivered before the walk was interrupted."""
         for (locs,) in db.execute("SELECT locs FROM batch WHERE site = ?", (self.run.site,)):
             yield from unpack(locs)
         sent = "SELECT loc FROM url WHERE site = ? AND seen_run >= ? AND length(record) > 0"
@@ -154,31 +150,31 @@ class StateWriter:
     async def finish(
         self, *, complete: bool, listed: Mapping[str, bool], knows_all: bool
     ) -> Findings | None:
-        """Wait until the consumer has all; then end the run, and return what is missing."""
+        """Wait until the consumer has all; end the run, and learn when to come back.
+
+        Return what is missing, as `law.judge` does.
+        """
         await self._channel.wait_until_dry()
         if self.run.chosen and not self.run.is_resumed:  # else it may have been asked before
             # What is not named or not wanted any more rests as if it had failed.
             for url in self.run.chosen:
                 self.askings.setdefault(url, schedule.Asking(self.clock(), is_failed=True))
-        finish = partial(self._finish, listed=listed, complete=complete, knows_all=knows_all)
-        return await self.file.work(finish, self.run.name)
 
-    def _finish(
-        self, db: Connection, *, complete: bool, listed: Mapping[str, bool], knows_all: bool
-    ) -> Findings | None:
-        """End the walk, learn when to come back; return what is missing: see `law.judge`."""
-        site, now = self.run.site, self.clock()
-        db.execute("DELETE FROM batch WHERE site = ?", (site,))
-        found = law.judge(db, self.run, listed, knows_all=knows_all)
-        unlisted, waiting = (found.unlisted, found.waiting) if found else (None, None)
-        db.execute(
-            "UPDATE site SET ended = ?, complete = ?, unlisted = ?, waiting = ?, lost_run = ?"
-            " WHERE id = ?",
-            (now, complete, unlisted, waiting, law.has_pending(db, site), site),
-        )
-        if found:
-            schedule.learn(db, self.run, self.askings, found.missed, now)
-        return found
+        def end(db: Connection) -> Findings | None:
+            site, now = self.run.site, self.clock()
+            db.execute("DELETE FROM batch WHERE site = ?", (site,))
+            found = law.judge(db, self.run, listed, knows_all=knows_all)
+            unlisted, waiting = (found.unlisted, found.waiting) if found else (None, None)
+            db.execute(
+                "UPDATE site SET ended = ?, complete = ?, unlisted = ?, waiting = ?, lost_run = ?"
+                " WHERE id = ?",
+                (now, complete, unlisted, waiting, law.has_pending(db, site), site),
+            )
+            if found:
+                schedule.learn(db, self.run, self.askings, found.missed, now)
+            return found
+
+        return await self.file.work(end, self.run.name)
 
     async def stop(self) -> None:
         """Let any later walk resume this one, which a limit of URLs has stopped."""
@@ -216,16 +212,14 @@ class StateWriter:
         self._acknowledged = max(batches, self._acknowledged)
         if self._is_due():
             async with self.file.turn:
-                if self._is_due():  # no other task has written it meanwhile
-                    self.file.change_now(self._write)
+                self.file.change_now(self._write)
 
     async def commit_on_ack(self, change: Callable[[Connection], object]) -> None:
         """Change the file when all batches that were emitted until now are acknowledged."""
         # Batches that wait for room in the channel count as well: `unique` may have dropped a URL
         # from this document because it is in one of them.
         self._due.append((self._channel.offered, change))
-        if self._channel.offered <= self._acknowledged:
-            await self.settle(self._acknowledged)
+        await self.settle(self._acknowledged)
 
     def _write(self, db: Connection) -> None:
         while self._is_due():

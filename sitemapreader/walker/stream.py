@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from sitemapreader.output.columns import Column
     from sitemapreader.state.database import StateFile
 
+_BYTES_PER_EVENT = 256
+"""Markup of an ordinary event; a larger one counts as several, as it takes more memory."""
+
 B = TypeVar("B", bound="Sized")
 T = TypeVar("T")
 
@@ -54,9 +57,13 @@ class Channel(Generic[B]):
         self.filled = asyncio.Event()
         self._starved = asyncio.Event()
 
-    async def put(self, batch: B, weight: int) -> None:
-        """Add a batch; wait while the channel is full. After `close`, batches are dropped."""
+    async def put(self, batch: B, size: int = 0) -> None:
+        """Add a batch that came from so many bytes of markup; wait while the channel is full.
+
+        After `close`, batches are dropped.
+        """
         self.offered += 1
+        weight = max(len(batch), size // _BYTES_PER_EVENT)
         async with self._producers:
             while self._weight >= self._capacity and not self._closed:
                 self._room.clear()

@@ -21,6 +21,7 @@ from sitemapreader.outcomes import (
     FINISHED_BEFORE,
     NOT_DUE,
     SAME_LASTMOD,
+    BodyDigest,
     Document,
     Status,
 )
@@ -44,7 +45,6 @@ from sitemapreader.walker.config import covers
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from sitemapreader.outcomes import BodyDigest
     from sitemapreader.state.database import Connection
     from sitemapreader.walker.frontier import Job
     from sitemapreader.walker.state_writer import StateWriter
@@ -182,7 +182,8 @@ class DocumentTracker:
             return False
         if self._has_lost:  # only its bytes tell whether that was a fault
             return False
-        return (proof > 0 and row.is_settled) if run.has_pending else proof >= 0
+        was_read_on_two_days = row.proven_run >= row.first_run
+        return (proof > 0 and was_read_on_two_days) if run.has_pending else proof >= 0
 
     def _compare_lastmod(self) -> bool:
         """Return whether the lastmod in an index says that a child is unchanged."""
@@ -204,7 +205,9 @@ class DocumentTracker:
         words = {"If-None-Match": row.etag, "If-Modified-Since": date}
         is_believed = self._believes(row.validators)
         headers = {name: value for name, value in words.items() if value and is_believed}
-        return PriorVersion(headers, row.final_url, row.body)
+        if row.size is None or row.digest is None:
+            return PriorVersion(headers, row.final_url)
+        return PriorVersion(headers, row.final_url, BodyDigest(row.size, row.digest))
 
     def restore(self, document: Document) -> list[SitemapEntry]:
         """Fill in a document that is not read, from its last reading; return its children."""
@@ -229,8 +232,7 @@ class DocumentTracker:
 
     def add_children(self, entries: Iterable[SitemapEntry]) -> None:
         """Remember children of the document, without passwords."""
-        for entry in entries:
-            self._children.append((without_userinfo(entry.loc), _lastmod_of(entry)))
+        self._children += [(without_userinfo(each.loc), _lastmod_of(each)) for each in entries]
 
     async def compare(self, entries: list[UrlEntry]) -> Compared:
         """Compare entries with what was delivered; with `changes`, set their `change`."""
@@ -297,49 +299,48 @@ class DocumentTracker:
             return
         if body is not None or document.status is Status.FAILED:
             self._note_asking(document)
-        read: dict[str, Any] = {}
-        if body is not None:
-            is_same = document.status is Status.UNCHANGED
-            read = {
-                "etag": _text(document.etag) or (self.row.etag if is_same else None),
-                "last_modified": _text(document.last_modified)
-                or (self.row.last_modified if is_same else None),
-                "lastmod": _lastmod_of(self._entry),
-                "read_at": self._asked_at,
-                "size": body.size,
-                "digest": body.digest,
-                "filters": self._mark(document.final_url) if self._withheld else None,
-                "window": int(is_window),
-            }
-        await self._writer.commit_on_ack(lambda db: self._save_outcome(db, document, read))
+        found = self._list_columns(document, body, is_window=is_window)
+        await self._writer.commit_on_ack(lambda db: update_document(db, self.row, found))
 
-    def _save_outcome(self, db: Connection, document: Document, read: dict[str, Any]) -> None:
-        """Save how the document ended, and the columns that a request for it gave."""
+    def _list_columns(
+        self, document: Document, body: BodyDigest | None, *, is_window: bool
+    ) -> dict[str, Any]:
+        """Return how the document ended, and what a request for it gave."""
         status, row, run = document.status, self.row, self._writer.run
-        found = {
+        found: dict[str, Any] = {
             "status": str(status),
             "reason": str(document.reason),
             "http_status": document.http_status,
             "seen_run": run.id,
-        } | prove(run, row, document, read, was_dated=self._is_dated)
-        if read and status is Status.UNCHANGED:
-            found |= {name: read[name] for name in ("lastmod", "read_at", "etag", "last_modified")}
-        if read and status in _READ:
+        }
+        if body is not None and status in _FINISHED:
+            is_same = status is Status.UNCHANGED
+            found |= {
+                "etag": _text(document.etag) or (row.etag if is_same else None),
+                "last_modified": _text(document.last_modified)
+                or (row.last_modified if is_same else None),
+                "lastmod": _lastmod_of(self._entry),
+                "read_at": self._asked_at,
+            }
+        if body is not None and status in _READ:
             children = self._children
             if status is not Status.COMPLETE:  # children behind the error are still listed
                 children = list({**dict(row.list_children()), **dict(children)}.items())
-            found |= read
             found |= {
                 "read_run": run.id,
                 "complete": int(status is Status.COMPLETE),
                 "is_saved": int(run.saves or not document.listed),
                 "final_url": document.final_url,
                 "format": _text(document.format),
+                "size": body.size,
+                "digest": body.digest,
                 "entries": document.listed,
                 "children": document.children,
                 "child_list": json.dumps(children) if children else None,
+                "filters": self._mark(document.final_url) if self._withheld else None,
+                "window": int(is_window),
             }
-        update_document(db, row, found)
+        return found | prove(run, row, document, found, was_dated=self._is_dated)
 
 
 def _lastmod_of(entry: SitemapEntry) -> str | None:

@@ -97,6 +97,7 @@ class Visit:
         self._reader: SitemapReader | None = None
         self._held: list[Event] = []
         self._outcome: tuple[Status, str] | None = None
+        self._fault: FetchError | None = None
         self._response: Response | None = None
         self._guessed = bool(document.via and document.via.is_guess)
         if self._guessed:
@@ -112,7 +113,6 @@ class Visit:
         """Fetch and read the document, hand over what it lists, and record its outcome."""
         document, report, job = self.document, self._context.report, self._job
         job.document = document
-        fault = None
         with report.ensure_outcome(document):
             try:
                 if self._tracker is not None and self._tracker.settled is not None:
@@ -125,8 +125,8 @@ class Visit:
                     job.document = None
                     self._walk.frontier.postpone(job)
                     return
-                fault = error
-            report.end_document(document, *await self._close(fault))
+                self._fault = error
+            report.end_document(document, *await self._close())
         await self._save()
 
     async def _save(self) -> None:
@@ -307,20 +307,20 @@ class Visit:
 
     # -- the end
 
-    async def _close(self, fault: FetchError | None) -> tuple[Status, str]:
+    async def _close(self) -> tuple[Status, str]:
         """Deliver what the reader holds, and only then report what went wrong."""
-        document, reader = self.document, self._reader
+        document = self.document
         for issue in getattr(self._response, "issues", ()):  # all of them: the body has ended
             issue.sitemap = document.url
             await self._context.report_issue(issue, document)
-        if reader is not None:
+        if self._reader is not None:
             if self._outcome is None:
-                fault = await self._finish_reading(reader, fault)
-            self._record_sizes(reader)
+                await self._finish_reading(self._reader)
+            self._record_sizes(self._reader)
         document.wait_seconds = getattr(self._response, "wait_seconds", None)
-        if fault is not None:
+        if (fault := self._fault) is not None:
             document.add_error(fault)
-        if self._is_wrong_guess(fault):
+        if self._is_wrong_guess():
             codes = self._held_codes()
             gravest = max(codes, key=lambda code: code.severity, default=IssueCode.EMPTY)
             return Status.SKIPPED, str(fault.code if fault is not None else gravest)
@@ -335,37 +335,34 @@ class Visit:
             status, reason = Status.FAILED, str(IssueCode.EMPTY)
         return status, str(fault.code) if fault is not None else reason
 
-    async def _finish_reading(
-        self, reader: SitemapReader, fault: FetchError | None
-    ) -> FetchError | None:
-        """Deliver what the reader still holds; return the fault, if there is one."""
-        steps = reader.close_steps(cut=fault is not None)
+    async def _finish_reading(self, reader: SitemapReader) -> None:
+        """Deliver what the reader still holds."""
+        steps = reader.close_steps(cut=self._fault is not None)
         while (events := await next_step(reader, steps, self._context)) is not None:
-            if fault is not None and isinstance(events, list):
+            if self._fault is not None and isinstance(events, list):
                 events = [each for each in events if _code_of(each) not in _CONSEQUENCES]
             if not await self._handle_events(events):
-                return fault
+                return
             await self._context.loop_share.yield_if_due()
         if self.document.format is None and self._response is not None:
-            fault = fault or find_blocking_page(self._response)
-        is_blocked = fault is not None and fault.code is IssueCode.BLOCKED_BY_SITE
-        if not self._is_wrong_guess(fault) and not is_blocked:
+            self._fault = self._fault or find_blocking_page(self._response)
+        is_blocked = self._fault is not None and self._fault.code is IssueCode.BLOCKED_BY_SITE
+        if not self._is_wrong_guess() and not is_blocked:
             await self._deliver(self._held)
             counts = reader.stats.counts.copy()
-            for code in _CONSEQUENCES if fault else ():
+            for code in _CONSEQUENCES if self._fault else ():
                 del counts[code]
             self._context.report.add_counts(counts, self.document)
         is_index = self.document.format is Format.INDEX
         await self._end_listed(self._hasher.snapshot().digest if is_index else None)
-        return fault
 
-    def _is_wrong_guess(self, fault: FetchError | None) -> bool:
+    def _is_wrong_guess(self) -> bool:
         if not self._guessed or self.document.format is not None or self._outcome:
             return False
         if self.document.via is Via.SITE:
-            return self._is_page(fault)
-        if fault is not None:
-            return fault.is_absent
+            return self._is_page(self._fault)
+        if self._fault is not None:
+            return self._fault.is_absent
         # A body that cannot be decoded may be a sitemap.
         return IssueCode.CONTENT_ENCODING not in self._held_codes()
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import AsyncExitStack, aclosing
-from functools import partial
 from types import GeneratorType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -45,8 +44,6 @@ Found: TypeAlias = "list[tuple[bytes, Any]]"
 """Rows of URLs that became unlisted or gone, by their keys in the state."""
 BUFFERED_EVENTS = 8_192
 """Events that wait for the consumer before the readers must wait; about 3 MB."""
-_BYTES_PER_EVENT = 256
-"""Markup of an ordinary event; a larger one counts as several, as it takes more memory."""
 
 
 class Walk(TaskStream[Batch]):
@@ -239,7 +236,7 @@ class Walk(TaskStream[Batch]):
                 limits=limits,
                 budget=budget,
                 report=self.report,
-                emit=partial(_put_batch, self._channel),
+                emit=self._channel.put,
                 kept=None if config.revisit is None else self._writer,
             )
             for url in (*config.named, *config.logins) if config.trusted else ():
@@ -319,7 +316,3 @@ class Walk(TaskStream[Batch]):
     async def _acknowledge(self) -> None:
         if self._writer is not None:
             await self._writer.settle(self._channel.taken)
-
-
-async def _put_batch(channel: Channel[Batch], batch: Batch, size: int = 0) -> None:
-    await channel.put(batch, max(len(batch), size // _BYTES_PER_EVENT))
