@@ -269,7 +269,7 @@ class SiteSearch:
         """
         search, context = self.search, self.context
         start = SitemapEntry(search.site, via=Via.GIVEN)
-        check = partial(self.rules.check_redirect, start, (), "any")
+        check = partial(self.rules.check_redirect, start, ())
         document = Document(search.site, role=Role.PAGE, via=Via.GIVEN)
         with context.report.ensure_outcome(document):
             try:

@@ -97,11 +97,14 @@ def _read_kept(answer: StoredResponse, url: str) -> Response:
     raise error
 
 
-async def read_chunks(response: Response, budget: Budget) -> AsyncGenerator[bytes, None]:
+async def read_chunks(
+    response: Response, budget: Budget, document: Document
+) -> AsyncGenerator[bytes, None]:
     """Yield the body as it arrives; raise FetchError if it or the budget ends early."""
     chunks = response.chunks()
     try:
         while (chunk := await budget.within(anext(chunks, None), response.url)) is not None:
+            document.bytes_raw += len(chunk)
             budget.spend_bytes(response.url, len(chunk))
             yield chunk
     finally:
@@ -125,7 +128,7 @@ async def read_patiently(
         while True:
             held, before, seen, begin = budget.held_seconds, size, 0, 0
             try:
-                async with aclosing(read_chunks(response, budget)) as chunks:
+                async with aclosing(read_chunks(response, budget, document)) as chunks:
                     async for chunk in chunks:
                         old, new = chunk[: size - seen], chunk[size - seen :]
                         seen, begin = seen + len(chunk), crc32(old, begin)
@@ -247,9 +250,8 @@ async def _read_small(
     data, fault = bytearray(), None
     decompressor = Decompressor(context.limits, [], codings=read_codings(response.headers))
     try:
-        async with aclosing(read_chunks(response, context.budget)) as chunks:
+        async with aclosing(read_chunks(response, context.budget, document)) as chunks:
             async for chunk in chunks:
-                document.bytes_raw += len(chunk)
                 if not fill(data, decompressor.feed(chunk), max_bytes):
                     break
             else:
@@ -340,7 +342,6 @@ async def open_changed(
     chunks: AsyncGenerator[bytes, None],
     known: BodyDigest,
     headers: Mapping[str, str],
-    document: Document,
 ) -> AsyncIterator[AsyncGenerator[bytes, None] | None]:
     """Give a body from its first byte; `None` if it is the one that is known.
 
@@ -353,7 +354,6 @@ async def open_changed(
         except FetchError as error:  # raised again, after what arrived before it
             fault = error
         if is_same:
-            document.bytes_raw = buffer.tell()
             yield None
             return
 

@@ -47,8 +47,9 @@ class RobotsRules:
     count.
     """
 
-    def __init__(self, context: WalkContext, *, respect: bool) -> None:
+    def __init__(self, context: WalkContext, hosts: Hosts, *, respect: bool) -> None:
         self._context = context
+        self._hosts = hosts
         self._respect = respect
         self._agent = context.client.user_agent
         self._cache: dict[str, tuple[Robots, int]] = {}
@@ -56,33 +57,29 @@ class RobotsRules:
         self._failed: dict[str, tuple[Document, Issue | None]] = {}
         """Origin -> the outcome of its robots.txt, and why its host gave no answer."""
 
-    async def check_fetch(
-        self, entry: SitemapEntry, referrers: Sequence[str], hosts: Hosts
-    ) -> IssueCode | None:
+    async def check_fetch(self, entry: SitemapEntry, referrers: Sequence[str]) -> IssueCode | None:
         """Return why a sitemap must not be fetched; raise FetchError without budget."""
         if entry.via in _NAMED:
             return None
-        return await self._check(entry, entry.loc, referrers, hosts)
+        return await self._check(entry, entry.loc, referrers)
 
-    async def check_redirect(
-        self, entry: SitemapEntry, referrers: Sequence[str], hosts: Hosts, url: str
-    ) -> None:
+    async def check_redirect(self, entry: SitemapEntry, referrers: Sequence[str], url: str) -> None:
         """Raise FetchError if the redirect of a sitemap to `url` must not be followed.
 
         Who names a sitemap does not name what another origin has at the end of its redirects.
         """
         if entry.via in (Via.GIVEN, Via.SITE) and origin_of(url) == origin_of(entry.loc):
             return
-        if code := await self._check(entry, url, (entry.loc, *referrers), hosts):
+        if code := await self._check(entry, url, (entry.loc, *referrers)):
             raise FetchError(code, url, "by a redirect")
 
     async def _check(
-        self, entry: SitemapEntry, url: str, referrers: Sequence[str], hosts: Hosts
+        self, entry: SitemapEntry, url: str, referrers: Sequence[str]
     ) -> IssueCode | None:
         if (
             entry.via not in (*_NAMED, Via.WELL_KNOWN)
             and referrers
-            and not await belongs_to_any(hosts, referrers, url)
+            and not await belongs_to_any(self._hosts, referrers, url)
             and not await self._is_listed(referrers[-1], url)
             and not await self._is_listed(url, url)
         ):

@@ -72,7 +72,7 @@ class WalkRunner:
         )
         self._tasks = asyncio.TaskGroup()
         self._idle_workers = 0
-        self.rules = RobotsRules(context, respect=config.respect_robots)
+        self.rules = RobotsRules(context, config.hosts, respect=config.respect_robots)
         self._outcomes = self._end_skipped()
         self._filter = EntryFilter(config)
         self._parts = WalkParts(context, config, self.frontier, self.rules, self._filter)
@@ -180,7 +180,7 @@ class WalkRunner:
             return reason
         try:
             budget.check(entry.loc)
-            code = await self.rules.check_fetch(entry, job.referrers, self._config.hosts)
+            code = await self.rules.check_fetch(entry, job.referrers)
             if code is None:
                 budget.take_document(entry.loc)
         except FetchError as error:  # of the budget, which is reported at the end

@@ -88,7 +88,8 @@ class DocumentTracker:
         self._news = 0
         self._withheld = False
         self._children: list[tuple[str, str | None]] = []
-        is_covered = self._covers(row.filters, row.final_url)
+        # whether earlier filters delivered all entries that pass now
+        is_covered = row.filters is None or covers(row.filters, self._mark(row.final_url))
         if self._config.changes:  # one without them has not saved what it delivered
             is_covered &= bool(row.is_saved) or row.read_run is None
         self._is_usable = bool(row.complete) and is_covered
@@ -100,10 +101,6 @@ class DocumentTracker:
             self.settled = Status.UNCHANGED, SAME_LASTMOD
         self.prior = self._make_prior_version() if self._is_usable else PriorVersion()
         """What it is compared with, if it is asked for."""
-
-    def _covers(self, filters: str | None, final_url: str) -> bool:
-        """Return whether earlier filters delivered all entries that pass now."""
-        return filters is None or covers(filters, self._mark(final_url))
 
     def _mark(self, final_url: str) -> str:
         folders = (*self._scope, folder_of(self._entry.loc), folder_of(final_url))

@@ -99,11 +99,10 @@ class Visit:
         self._outcome: tuple[Status, str] | None = None
         self._fault: FetchError | None = None
         self._response: Response | None = None
-        self._guessed = bool(document.via and document.via.is_guess)
-        if self._guessed:
+        if job.entry.via.is_guess:
             context.breaker.note_guess(document.url)
         # Not of this visit, which must leave no circle: see `Frontier.end`.
-        check = partial(walk.rules.check_redirect, job.entry, job.referrers, walk.config.hosts)
+        check = partial(walk.rules.check_redirect, job.entry, job.referrers)
         breaker = context.breaker if walk.config.reads else None  # a search tries few documents
         self._open = partial(
             open_document, context, document.url, check_redirect=check, breaker=breaker
@@ -157,9 +156,7 @@ class Visit:
                 if prior.body is None or prior.final_url != response.url:
                     await self._read(response, chunks)
                     return True
-                opened = open_changed(
-                    self._context, chunks, prior.body, response.headers, self.document
-                )
+                opened = open_changed(self._context, chunks, prior.body, response.headers)
                 async with opened as body:
                     if body is not None:
                         await self._read(response, body)
@@ -231,7 +228,7 @@ class Visit:
         stream = read_events(chunks, reader, self._context.loop_share)
         async with aclosing(stream):
             async for events in stream:
-                self._record_sizes(reader)
+                self.document.bytes_inflated = reader.stats.inflated_bytes
                 if not await self._handle_events(events):
                     return
 
@@ -244,10 +241,6 @@ class Visit:
         if formats and not has_suffixes():  # they tell which links stay on the site
             await asyncio.to_thread(load_suffixes)
         return formats
-
-    def _record_sizes(self, reader: SitemapReader) -> None:
-        self.document.bytes_raw = reader.stats.raw_bytes
-        self.document.bytes_inflated = reader.stats.inflated_bytes
 
     async def _handle_events(self, events: Events) -> bool:
         """Hand over events; return whether more are wanted."""
@@ -316,7 +309,7 @@ class Visit:
         if self._reader is not None:
             if self._outcome is None:
                 await self._finish_reading(self._reader)
-            self._record_sizes(self._reader)
+            document.bytes_inflated = self._reader.stats.inflated_bytes
         document.wait_seconds = getattr(self._response, "wait_seconds", None)
         if (fault := self._fault) is not None:
             document.add_error(fault)
@@ -357,7 +350,8 @@ class Visit:
         await self._end_listed(self._hasher.snapshot().digest if is_index else None)
 
     def _is_wrong_guess(self) -> bool:
-        if not self._guessed or self.document.format is not None or self._outcome:
+        is_guess = self._job.entry.via.is_guess
+        if not is_guess or self.document.format is not None or self._outcome:
             return False
         if self.document.via is Via.SITE:
             return self._is_page(self._fault)
