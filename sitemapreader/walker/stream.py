@@ -58,7 +58,7 @@ class Channel(Generic[B]):
         self._starved = asyncio.Event()
 
     async def put(self, batch: B, size: int = 0) -> None:
-        """Add a batch that came from so many bytes of markup; wait while the channel is full.
+        """Add a batch, of so many bytes of markup; wait while the channel is full.
 
         After `close`, batches are dropped.
         """
