@@ -40,8 +40,8 @@ Hosts = Literal["host", "site", "any"]
 _SCHEMES = ("http://", "https://")
 _LOADING = Lock()
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
-_FOREIGN_SCHEME = re.compile(r"(?!https?:)[a-z][a-z0-9+-]*:(?!\d)", re.ASCII | re.IGNORECASE)
-"""What begins as no URL of the web; `host:8080` has no scheme."""
+_FOREIGN_SCHEME = re.compile(r"(?!https?:)[a-z][a-z0-9+-]*:", re.ASCII | re.IGNORECASE)
+"""What begins as no URL of the web; `example.org:8080` has no scheme."""
 
 # What a normaliser would leave as it is, but for dot segments: lower-case host with no user, no
 # port or one of a test server, a path, no percent-encoding, no fragment. Nine of ten are like that.

@@ -177,7 +177,7 @@ class RobotsRules:
         def parse() -> Robots:
             robots = parse_robots(body.body, body.url, complete=body.fault is None)
             if self._respect and not is_small:
-                robots.prepare(self._agent)
+                robots.crawl_delay(self._agent)  # compiles its rules
             return robots
 
         is_small = len(body.body) <= _PARSED_AT_ONCE_BYTES

@@ -17,7 +17,7 @@ from html import unescape
 from html.entities import html5
 from typing import TYPE_CHECKING, NamedTuple
 
-from sitemapreader.issues import IssueCode
+from sitemapreader.issues import IssueCode, without_userinfo
 from sitemapreader.models import Event, Format, SitemapEntry, UrlEntry, Via
 from sitemapreader.options import PROTOCOL_MAX_LOC_CHARS
 from sitemapreader.readers.charset import charset_of, media_type_of, start_transcoder
@@ -166,10 +166,9 @@ _META_BYTES = 1_024  # where HTML requires the declaration
 
 _NO_BASE = "about:invalid"
 """Has relative links dropped."""
-_LINK_TARGET = re.compile(r"<([^<>]*)>")
-_LINK_PARAMETER = re.compile(
-    r"""\s*;\s*([\w!#$&+^`|~.*-]+)\s*(?:=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;,"]*)))?""", re.ASCII
-)
+_PARAMETER = r"""\s*+;\s*+([\w!#$&+^`|~.*-]++)(?:\s*+=\s*+(?:"((?:[^"\\]|\\.)*+)"|([^\s;,"]*+)))?"""
+_LINK_PARAMETER = re.compile(_PARAMETER, re.ASCII)
+_LINK = re.compile(rf"<([^<>]*+)>((?:{_PARAMETER})*+)", re.ASCII)
 
 
 def find_hints(
@@ -220,15 +219,10 @@ def parse_links(value: str) -> list[dict[str, str]]:
     if len(value) > MAX_LINK_HEADER_CHARS:  # only whole links: half a URL is another URL
         value = value[: value.rfind(",", 0, MAX_LINK_HEADER_CHARS) + 1]
     links = []
-    position = 0
-    while match := _LINK_TARGET.search(value, position):
-        attributes = {"href": match[1]}
-        position = match.end()
-        while parameter := _LINK_PARAMETER.match(value, position):
-            quoted, plain = parameter[2], parameter[3]
-            text = re.sub(r"\\(.)", r"\1", quoted) if quoted is not None else plain
-            attributes.setdefault(parameter[1].lower(), text or "")
-            position = parameter.end()
+    for target, parameters, *_ in _LINK.findall(value):
+        attributes = {"href": target}
+        for name, quoted, plain in _LINK_PARAMETER.findall(parameters):
+            attributes.setdefault(name.lower(), quoted or plain)
         links.append(attributes)
     return links
 
@@ -259,10 +253,6 @@ def decode_page(data: bytes, charset: str | None) -> str:
 
 # -- HTML site maps
 
-_MAX_ORIGIN_CHARS = 300
-"""A host name has at most 253 (RFC 1035, section 2.3.4)."""
-_ORIGIN = re.compile(r"https?://([^/?#]*)", re.IGNORECASE)
-_SCHEME = re.compile(r"(?!https?://)[a-z][a-z0-9+.-]*:", re.ASCII | re.IGNORECASE)
 _MARKUP = re.compile(r'[<"]')
 _LINK_TAGS = frozenset({"a", "area", "base", UNFINISHED})
 _STEP = 200
@@ -291,71 +281,58 @@ class HtmlReader:
         """Keep the next bytes; read what there is if they are too many."""
         self._data += data
         if len(self._data) > MAX_PAGE_BYTES:
-            yield from self._read()
-            events: list[Event] = []
-            self._stats.add_issue(events, IssueCode.TOO_LARGE, value=f"{MAX_PAGE_BYTES} bytes")
-            self.finished = True
-            yield events
+            yield from self.close(None)
 
     def close(self, cut: IssueCode | None, data: bytes = b"") -> Iterator[list[Event]]:
         """Read the page with its last bytes; `cut` is why it was cut."""
-        yield from self.feed(data)
-        yield from self._read()
-        events: list[Event] = []
-        if cut is None and not self._stats.records:
-            self._stats.add_issue_once(events, IssueCode.EMPTY)
-        yield events
-
-    def _read(self) -> Iterator[list[Event]]:
+        self._data += data
         events: list[Event] = []
         self._stats.add_issue_once(events, IssueCode.HTML_SITEMAP)
         page = self._data[:MAX_PAGE_BYTES].decode("utf-8", "replace")
-        self._data.clear()
         tokens = scan_page(page, write_opening("a", "area", "base"))
         links = (token for token in tokens if token.name in _LINK_TAGS)
         for number, token in enumerate(links, 1):
-            attributes = token.attributes
-            href = attributes.get("href", "").strip()
-            if token.name == UNFINISHED:
-                self._stats.drop_record(events, IssueCode.MALFORMED, line=token.line)
-            elif token.name == "base":
-                self._base = self._base or (resolve_base(self._stats.sitemap, href) if href else "")
-            elif href and not href.startswith("#"):
-                relations = attributes.get("rel", "").lower().split()
-                self._read_link(events, token.line, href, relations)
+            self._read_link(events, token)
             if number % _STEP == 0:
                 yield events
                 events = []
+        self.finished = len(self._data) > MAX_PAGE_BYTES
+        if self.finished:
+            self._stats.add_issue(events, IssueCode.TOO_LARGE, value=f"{MAX_PAGE_BYTES} bytes")
+        elif cut is None and not self._stats.records:
+            self._stats.add_issue_once(events, IssueCode.EMPTY)
         yield events
 
-    def _read_link(self, events: list[Event], line: int, href: str, relations: list[str]) -> None:
-        url, code = self._find_url(href)
-        if url and ("nofollow" in relations or not self._is_of_site(url)):
-            code = IssueCode.LINK_NOT_TAKEN
-        if code is not None:
-            self._stats.drop_record(events, code, line=line, value=href)
-        elif url not in self._seen:
-            self._seen.add(url)
-            for warning in url_warnings(url):
-                self._stats.add_issue(events, warning, line=line, url=url)
-            self._stats.deliver()
-            events.append(UrlEntry(url, sitemap=self._stats.sitemap))
+    def _read_link(self, events: list[Event], token: Token) -> None:
+        attributes, stats = token.attributes, self._stats
+        href = attributes.get("href", "").strip()
+        if token.name == UNFINISHED:
+            stats.drop_record(events, IssueCode.MALFORMED, line=token.line)
+        elif token.name == "base":
+            self._base = self._base or (resolve_base(stats.sitemap, href) if href else "")
+        elif href and not href.startswith("#"):
+            relations = attributes.get("rel", "").lower().split()
+            url, codes = self._find_url(href, is_taken="nofollow" not in relations)
+            if not url:
+                stats.drop_record(events, codes[0], line=token.line, value=href)
+            elif url not in self._seen:
+                self._seen.add(url)
+                for code in codes:
+                    stats.add_issue(events, code, line=token.line, url=url)
+                stats.deliver()
+                events.append(UrlEntry(url, sitemap=stats.sitemap))
 
-    def _find_url(self, href: str) -> tuple[str, IssueCode | None]:
-        """Return the URL of the page that a link leads to, or why there is none."""
+    def _find_url(self, href: str, *, is_taken: bool) -> tuple[str, list[IssueCode]]:
+        """Return the URL of the page that a link leads to, and what is to be said of it."""
         if len(href) > self._max_chars:
-            return "", IssueCode.FIELD_TOO_LONG
-        url, codes = read_loc(href, self._base or self._stats.sitemap)
+            return "", [IssueCode.FIELD_TOO_LONG]
+        site = self._stats.sitemap
+        url, codes = read_loc(href, self._base or site)
         if url and _MARKUP.search(href):  # a quote was lost, and with it the link's end
-            return "", IssueCode.MALFORMED
-        if url:
-            return url.partition("#")[0], None
-        is_other = _SCHEME.match(href) and codes[0] is not IssueCode.TEMPLATE
-        return "", IssueCode.LINK_NOT_TAKEN if is_other else codes[0]
-
-    def _is_of_site(self, url: str) -> bool:
-        """Return whether a URL is of the page's site; without a site every URL is."""
-        origin, site = _ORIGIN.match(url), self._stats.sitemap
-        if origin is None or "@" in origin[1] or len(origin[0]) > _MAX_ORIGIN_CHARS:
-            return False
-        return not site or same_hosts("site", site, f"{origin[0]}/")
+            return "", [IssueCode.MALFORMED]
+        is_named = url != without_userinfo(url)
+        is_taken = is_taken and not is_named and (not site or same_hosts("site", site, url))
+        if IssueCode.UNSUPPORTED_SCHEME in codes or (url and not is_taken):
+            return "", [IssueCode.LINK_NOT_TAKEN]
+        url = url.partition("#")[0]
+        return url, url_warnings(url) if url else codes

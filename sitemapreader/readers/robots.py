@@ -131,7 +131,10 @@ class Robots:
         return sorted({max(parts, key=len) for parts in pieces})
 
     def crawl_delay(self, agent: str) -> float | None:
-        """Return the seconds that `agent` should wait between requests, at most 60."""
+        """Return the seconds that `agent` should wait between requests, at most 60.
+
+        The first question compiles the rules: for a large file this belongs in a thread.
+        """
         ours = self._lines_for(agent)
         delay = ours.protego.crawl_delay(_AGENT) if ours.lines else None
         return None if delay is None else min(delay, ROBOTS_MAX_CRAWL_DELAY_SECONDS)
@@ -139,10 +142,6 @@ class Robots:
     def lists(self, url: str) -> bool:
         """Return whether a Sitemap line names `url`."""
         return url_key(url) in self._keys
-
-    def prepare(self, agent: str) -> None:
-        """Compile the rules for `agent` now: for a large file this belongs in a thread."""
-        self.crawl_delay(agent)
 
     def _lines_for(self, agent: str) -> _AgentLines:
         """Return the lines for the longest of the agent's names in the file, else for `*`.
@@ -195,6 +194,8 @@ _FIELDS = {
     **dict.fromkeys(("sitemap", "sitemaps", "site-map", "site-maps"), "sitemap"),
 }
 """As generous as protego, and as Google's parser, which accepts these misspellings."""
+_FIELD = re.compile(rf"({'|'.join(_FIELDS)})(?:\s*+:|\s|\Z)\s*+(.*)", re.IGNORECASE)
+"""A known name, and a value; the colon may be missing."""
 _OTHER_FIELDS = frozenset(
     ("clean-param", "content-signal", "content-usage", "host", "license", "noindex", "request-rate")
 )
@@ -245,19 +246,6 @@ def _decode(data: bytes) -> str | None:
     return _CONTROL_CHARACTERS.sub(" ", text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
-def _split_line(line: str) -> tuple[str, str]:
-    """Split a line at the colon, or behind a known name, like protego."""
-    name, colon, value = line.partition(":")
-    name = name.strip().lower()
-    if colon and (name in _FIELDS or not value or value[0].isspace()):
-        return name, value.strip()
-    words = line.split(None, 2)
-    for count in (1, 2):
-        if (field := " ".join(words[:count]).lower()) in _FIELDS:
-            return field, " ".join(words[count:])
-    return (name, value.strip()) if colon else ("", "")
-
-
 class _RobotsParser:
     """Parser of one file, line by line."""
 
@@ -281,34 +269,28 @@ class _RobotsParser:
         """Read one line that has lost its comment."""
         if not line:
             return
-        if is_cut := len(line) >= ROBOTS_MAX_LINE_CHARS:
+        match = _FIELD.match(line)
+        name = line.partition(":")[0].strip().lower()
+        self.is_robots = self.is_robots or match is not None or name in _OTHER_FIELDS
+        if len(line) >= ROBOTS_MAX_LINE_CHARS:  # no URL that is requested is as long
             self.add_issue(IssueCode.FIELD_TOO_LONG, number, line)
-            line = line[:ROBOTS_MAX_LINE_CHARS]
-        name, value = _split_line(line)
-        field = _FIELDS.get(name)
-        self.is_robots = self.is_robots or field is not None or name in _OTHER_FIELDS
-        if is_cut:
-            # A value that is cut means something else. But the beginning of a Disallow forbids all
-            # that the whole would, so it is kept: nothing forbidden becomes allowed.
-            field = field if field == "disallow" else None
-            value = (value.rpartition("%")[0] or value).rstrip("$")
-        if field == "sitemap":
-            self._add_sitemaps(number, value)
-        elif field:
-            self._lines.append((field, _token_of(value) if field == "user-agent" else value))
+        elif match:
+            field, value = _FIELDS[match[1].lower()], match[2]
+            if field == "sitemap":
+                self._add_sitemaps(number, value)
+            else:
+                self._lines.append((field, _token_of(value) if field == "user-agent" else value))
 
     def _add_sitemaps(self, line: int, text: str) -> None:
         values = split_line(text)
         if values != [text]:
             self.add_issue(IssueCode.UNTIDY_LINE, line, text)
         for value in filter(None, values):
-            if value in self._values:
-                continue
-            if len(self._values) < ROBOTS_MAX_SITEMAPS:
+            if value not in self._values and len(self._values) == ROBOTS_MAX_SITEMAPS:
+                self._surplus += 1
+            elif value not in self._values:
                 self._values.add(value)
                 self._add_sitemap(line, value)
-            else:
-                self._surplus += 1
 
     def _add_sitemap(self, line: int, value: str) -> None:
         written, codes = read_loc(value, self._url)

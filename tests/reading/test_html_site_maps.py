@@ -147,9 +147,11 @@ def test_links_that_are_dropped() -> None:
     digits = "9" * 6_000
     body = f"{HEAD}<a href=/&#{digits};>x</a><a href=/y>&#{digits[:999]};</a>"
     body += "<a href=https://me:secret@www.example.org/x><a rel=nofollow href=//a:secret@b/>"
+    body += "<a href=tel:0123456>"
     reading = golden.read_pieces([body.encode()], PAGE)
     assert reading.locs == [golden.HOST + "y"]
-    assert reading.dropped == 3
+    assert reading.dropped == 4
+    assert reading.counts[IssueCode.LINK_NOT_TAKEN] == 3
     assert "secret" not in repr(reading.events)
     (issue,) = read(body.encode(), PAGE)
     assert isinstance(issue, Issue)

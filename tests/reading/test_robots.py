@@ -327,7 +327,7 @@ def test_the_worst_rules_take_milliseconds(name: str) -> None:
     """
     paths, piece = WORST[name]
     robots = rules_of(" ".join(f"-{path}" for path in paths))
-    robots.prepare("us")
+    robots.crawl_delay("us")
     text = piece * (MAX_URL_CHARS // len(piece))
 
     def make_url(length: int) -> str:
