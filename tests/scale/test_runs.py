@@ -274,6 +274,21 @@ def test_a_damaged_list_is_named(finished: Path, tmp_path: Path) -> None:
         read_partition_hosts(storage, run, 0)
 
 
+def test_a_partition_goes_on_where_the_run_before_ended(tmp_path: Path) -> None:
+    """It has the rows and the state of that run; `full` forgets the state, but not the rows."""
+    output, memories = str(tmp_path), []
+    run = begin_run(output, ["http://127.0.0.1/", "b.example"])
+    commit(output, run, 0)  # b.example has no sitemap: it is not due for a month
+    for full in (False, False, True):
+        finish(output, run)
+        run = begin_run(output, full=full)
+        memories.append(partitions.run_partition(output, run.folder, 0).memory)
+        read = {row["site"]: row["read"] for row in iterate_statuses(output)}
+        assert read == {"http://127.0.0.1/": True, "b.example": False}
+    assert memories[0].startswith("the state before cannot be used: it is damaged")
+    assert memories[1:] == ["kept", "none"]
+
+
 # -- when a host is due again
 
 

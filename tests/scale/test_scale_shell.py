@@ -14,7 +14,8 @@ from commands import run
 from scale_runs import WebServer, check_first_day, serve_web
 
 from sitemapreader.cli.commands.scale import describe_totals, show_progress
-from sitemapreader.distributed import Totals
+from sitemapreader.cli.parser import PARTIAL
+from sitemapreader.distributed import Totals, begin_run, run_partition
 from sitemapreader.distributed.planning import load_run
 from sitemapreader.distributed.storage import Storage
 from sitemapreader.issues import IssueCode
@@ -129,6 +130,17 @@ def test_a_run_that_goes_on_says_so(tmp_path: Path) -> None:
     assert "continuing" not in first
     assert "continuing runs/0001 with its options: 2 of 4 partitions are missing" in second
     assert "4 of 4 partitions, finished" in second
+
+
+def test_hosts_that_failed_are_listed(tmp_path: Path) -> None:
+    """`status` has a line for the run; with `--failed`, one for each host that was not read."""
+    hosts = [f"http://127.0.0.{number}/" for number in (2, 1)]
+    run_partition(str(tmp_path), begin_run(str(tmp_path), hosts).folder, 0)
+    shown = run("scale", "status", "-o", str(tmp_path))
+    assert "0 URLs of 2 hosts (2 failed); 1 of 1 partitions, not finished" in shown.stdout
+    failed = run("scale", "status", "-o", str(tmp_path), "--failed")
+    assert {*failed.stdout.splitlines()} == {f"{host}\tfailed\tblocked-address" for host in hosts}
+    assert failed.returncode == shown.returncode == PARTIAL
 
 
 @pytest.mark.parametrize(

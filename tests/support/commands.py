@@ -38,7 +38,8 @@ def run(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
     order = ("", list(arguments), str(options.get("cwd", Path.cwd())), dict(os.environ))
     if options.keys() <= {"cwd", "errors", "input", "timeout"}:
         # a cluster has processes of its own, and an event loop has this thread
-        if arguments[:1] != ("scale",) and asyncio._get_running_loop() is None:
+        has_cluster = arguments[:1] == ("scale",) and "status" not in arguments
+        if not has_cluster and asyncio._get_running_loop() is None:
             return run_here(order, options.get("input"), options.get("errors", "strict"))
         if launcher.IS_POSSIBLE and not options.get("input"):
             return launch(order)

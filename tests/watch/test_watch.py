@@ -171,6 +171,24 @@ async def test_the_pace_holds(watched: Watched) -> None:
     assert 24 < len(at) <= 25 * 1.5 * 2 + 2
 
 
+async def test_sites_share_what_may_be_asked_of_pages(watched: Watched) -> None:
+    """An eighth of the requests goes to pages of unlisted URLs, those of all sites together."""
+    await watched.meet()
+    for site in SITES:
+        watched.publish(site, 1)
+        watched.pages[f"{site}1"] = b"a page that lives"
+    asked_at: dict[str, float] = {}
+
+    def look() -> bool:
+        dead = {f"{site}2" for site in SITES}.intersection(watched.fetcher.requested)
+        asked_at.update(dict.fromkeys(dead - asked_at.keys(), watched.now))
+        return len(asked_at) == len(SITES)
+
+    await watched.until(look, pace=2)
+    first, second = sorted(asked_at.values())
+    assert second - first > 3 * HOUR
+
+
 async def test_a_failure_is_asked_again_later(watched: Watched) -> None:
     """A site that is down holds nothing up, is asked ever more seldom, and loses nothing."""
     await watched.meet()
