@@ -10,7 +10,6 @@ from bisect import bisect_left
 from collections import defaultdict
 from functools import partial
 from hashlib import blake2b
-from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from sitemapreader.dates import count_odd, is_recent, is_since
@@ -195,16 +194,15 @@ class DocumentEntries:
         for start in range(0, len(entries), ACK_ENTRIES):
             chunk = entries[start : start + ACK_ENTRIES]
             compared = await tracker.compare(chunk)
+            if self._context.budget.exhausted is IssueCode.BUDGET_URLS:
+                return await self._report_limit()
             passed = list(self._select(compared.offered))
             kept = list(self._filter.deduplicate(passed))
             most = self._context.budget.take_urls(len(kept))
-            if is_cut := most < len(kept):  # what comes behind the last one is for the next walk
-                compared = await tracker.compare(_cut(chunk, kept[most]))
-                passed, kept = _cut(passed, kept[most]), kept[:most]
-            self._document.known += len(compared.entries) - len(compared.offered)
-            await self._emit(kept, len(compared.offered) - len(kept))
-            await tracker.record(compared, passed, kept)
-            if is_cut:
+            self._document.known += len(chunk) - len(compared.offered)
+            await self._emit(kept[:most], len(compared.offered) - len(kept))
+            await tracker.record(compared, passed, kept, most)
+            if most < len(kept):  # the others are for the next walk
                 return await self._report_limit()
         return True
 
@@ -230,11 +228,6 @@ class DocumentEntries:
         issue = make_issue(IssueCode.BUDGET_URLS, self._document.final_url)
         await self._context.report_issue(issue, self._document)
         return False
-
-
-def _cut(entries: list[UrlEntry], end: UrlEntry) -> list[UrlEntry]:
-    """Return the entries before one of them."""
-    return list(takewhile(lambda entry: entry is not end, entries))
 
 
 # -- URLs that were seen, in 9 to 14 bytes each, where a set of Python's takes 150

@@ -6,7 +6,7 @@ Whether it is asked for, which of its entries were delivered before, and what it
 from __future__ import annotations
 
 import json
-from itertools import compress
+from itertools import compress, takewhile
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -254,32 +254,35 @@ class DocumentTracker:
         return Compared(entries, keys, records, changes, offered)
 
     async def record(
-        self, compared: Compared, passed: list[UrlEntry], sent: list[UrlEntry]
+        self, compared: Compared, passed: list[UrlEntry], kept: list[UrlEntry], most: int
     ) -> None:
         """Save entries when they are acknowledged.
 
-        `passed` are those that passed the filters; `unique` may have dropped some of them.
+        `passed` are those that passed the filters; `unique` has `kept` some of them, of which so
+        many were sent.
         """
-        entries, offered = compared.entries, compared.offered
+        entries, sent = compared.entries, kept[:most]
+        if most < len(kept):  # the next walk begins with this one
+            entries = list(takewhile(lambda entry: entry is not kept[most], entries))
         self._news += [entry.change for entry in sent].count(Change.NEW)
-        self._withheld |= len(sent) < len(offered)
+        self._withheld |= len(sent) < len(compared.offered)
         if not self._config.changes:
             batch = pack(entry.loc for entry in sent)
             await self._writer.commit_on_ack(lambda db: save_batch(db, self.row, batch))
             return
-        met = {*map(id, passed)}
-        held = {*map(id, offered)}.difference(map(id, sent))
+        # What `unique` drops was handed over by another document: it counts as sent.
+        held = {*map(id, compared.offered)}.difference(map(id, passed))
         marks = ["S" if entry.news else "s" for entry in entries]
         for n, entry in enumerate(entries):
             is_new = compared.changes[n] is Change.NEW
             if entry.change is Change.UNLISTED:
                 marks[n] = "n" if is_new else "d"
             elif id(entry) in held:
-                # What `unique` drops was handed over by another document, so its URL is known.
-                mark = "u" if is_new and id(entry) not in met else "o"
+                mark = "u" if is_new else "o"
                 marks[n] = mark.upper() if entry.news else mark
+        keys, records = compared.keys[: len(entries)], compared.records[: len(entries)]
         locs = pack(entry.loc for entry in entries)
-        columns = b"".join(compared.keys), b"".join(compared.records), locs, "".join(marks)
+        columns = b"".join(keys), b"".join(records), locs, "".join(marks)
         stamp = self._writer.run.stamp
         await self._writer.commit_on_ack(lambda db: log_entries(db, self.row, stamp, *columns))
 

@@ -121,6 +121,34 @@ async def test_unique_and_changes(db: Path) -> None:
     assert differences(again) == {"x": "new", "a": "changed"}
 
 
+async def test_what_changes_in_two_lists_is_told_once(db: Path) -> None:
+    """With `unique` a change is that of one list; it does not come again when the other is read."""
+    old, new = ("a", "2020-01-01"), ("a", "2020-01-02")
+    steps: list[tuple[list[Any], list[Any], dict[str, str]]] = [
+        (["b"], [old], {"a": "new", "b": "new"}),
+        (["b", old], [old], {}),
+        (["b", new], [new], {"a": "changed"}),
+        (["b", new], [new, "c"], {"c": "new"}),
+    ]
+    for one, two, told in steps:
+        assert differences(await come(site(one, two), db, unique=True)) == told
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3])
+async def test_a_limit_costs_no_change_of_what_two_lists_have(db: Path, limit: int) -> None:
+    """What a limit cuts off in one list is not taken for sent because another one has it."""
+    pages = [f"p{number}" for number in range(7)]
+    for day in ("2020-01-01", "2020-01-02"):
+        items, told = [(page, day) for page in pages], dict[str, str]()
+        while len(told) < len(pages):
+            walked = await come(site(items, items[::-1]), db, unique=True, max_urls=limit)
+            found = differences(walked)
+            assert found
+            assert found.keys().isdisjoint(told)
+            told |= found
+        assert set(told.values()) == {"new" if day.endswith("1") else "changed"}
+
+
 async def test_the_walk_lists_what_is_unlisted(db: Path) -> None:
     """`unlisted` of a walk, with and without await; it is refused where nothing is known."""
     await come(site(["a", "b"], ["c"]), db)
