@@ -1,75 +1,54 @@
-"""The last resort for feeds beyond repair: feedparser, its links verified.
+"""The last resort for feeds beyond repair: feedparser, in a process of its own.
 
 A reader only says that a feed is `beyond_repair`. Whoever reads it starts the process, by
 `run_feedparser` or beside an event loop, and gives the answer to `SitemapReader.salvage`.
-`feedparser_worker` is the script of that process; nothing else may import feedparser.
+
+The process runs this file as a script, which imports nothing of the package: `python -I
+feedparser.py CPU_SECONDS` reads a feed in UTF-8 from standard input, and writes what feedparser
+finds in it as a well-formed feed. Nothing else may import feedparser.
 """
+
+# SECURITY: feedparser opens a string as a file or a URL, so it gets a BytesIO. Its patterns take
+# cubic time on hostile input and hold the interpreter's lock, which no thread can interrupt: so it
+# gets a process with hard limits.
 
 from __future__ import annotations
 
-import json
 import re
-import signal
 import subprocess
 import sys
 from contextlib import suppress
-from html import escape
+from html import escape, unescape
+from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
-
-from sitemapreader.issues import IssueCode
-from sitemapreader.readers.xml.batches import XmlReader
-from sitemapreader.readers.xml.markup import unescape
-from sitemapreader.readers.xml.prolog import read_prolog
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from sitemapreader.models import Event
-    from sitemapreader.options import Limits
-    from sitemapreader.readers.stats import ReadStats
+from typing import NamedTuple
 
 WALL_SECONDS_PER_CPU_SECOND = 10
 """Wall time is a multiple of CPU time, because on a busy machine a process waits.
 
 Where the system cannot bound CPU time, the wall time ends the process."""
-_WORKER = Path(__file__).with_name("feedparser_worker.py")
-_OUT_OF_TIME: int = getattr(signal, "SIGXCPU", 0)
+MEMORY_BYTES = 1024 * 1024 * 1024
+SCRIPT = Path(__file__)
+_PYTHON = re.compile(r"(?:python|pypy)", re.IGNORECASE)
+_BETWEEN_WORDS = re.compile(r"[<>\"'\s\[\]]+")
 _BEGINS_LIKE_A_FEED = re.compile(
     rb"[^<]*+(?>(?:<(?:!--.*?(?:-->|\Z)|[?!][^<>]*+)[^<]*+)*)"
     rb"<(?:[\w.-]++:)?(?:channel|feed|rss|rdf)[\s>/]",
     re.IGNORECASE | re.DOTALL,
 )
 """Whatever else has items in it, and none of our roots, is not a feed."""
-_PYTHON = re.compile(r"(?:python|pypy)", re.IGNORECASE)
-_BETWEEN_WORDS = re.compile(r"[<>\"'\s\[\]]+")
-_MAX_SEARCHES = 1_000
-"""Searches through a whole feed; each takes 0.3 ms for 1 MiB."""
-BROKEN = frozenset({IssueCode.MALFORMED, IssueCode.TRUNCATED, IssueCode.NOT_A_SITEMAP})
-"""Issues of a feed that may be beyond repair."""
-
-
-class FoundEntry(NamedTuple):
-    """An entry that feedparser found; a text that the feed lacks is empty."""
-
-    link: str
-    date: str
-    title: str
 
 
 class FeedparserAnswer(NamedTuple):
-    """What feedparser found, and the name of the limit that ended it, if one did."""
+    """What feedparser found, as a feed, and the limit that ended it, if one did."""
 
-    found: tuple[FoundEntry, ...] = ()
+    feed: bytes = b""
     limit: str | None = None
 
 
 def begins_like_a_feed(data: bytes) -> bool:
     """Return whether the first tag of a document is a feed's."""
     return _BEGINS_LIKE_A_FEED.match(data) is not None
-
-
-# -- the process
 
 
 def run_feedparser(data: bytes, cpu_seconds: int) -> FeedparserAnswer:
@@ -81,7 +60,7 @@ def run_feedparser(data: bytes, cpu_seconds: int) -> FeedparserAnswer:
 def start_feedparser(cpu_seconds: int) -> subprocess.Popen[bytes] | None:
     """Start the process; `None` where Python is part of another program, or it fails."""
     is_python = _PYTHON.match(Path(sys.executable or "").name) and not hasattr(sys, "frozen")
-    command, pipe = [sys.executable, "-I", str(_WORKER), str(cpu_seconds)], subprocess.PIPE
+    command, pipe = [sys.executable, "-I", str(SCRIPT), str(cpu_seconds)], subprocess.PIPE
     with suppress(OSError):
         if is_python:
             return subprocess.Popen(  # noqa: S603 (our own script; the feed is on its standard input)
@@ -96,66 +75,55 @@ def ask_feedparser(
     """Give a feed to the process, and wait for its answer, or its end."""
     with process:
         try:
-            answer, _ = process.communicate(data, WALL_SECONDS_PER_CPU_SECOND * cpu_seconds)
+            feed, _ = process.communicate(data, WALL_SECONDS_PER_CPU_SECOND * cpu_seconds)
         except subprocess.TimeoutExpired:
             return FeedparserAnswer(limit="feedparser_seconds")
         finally:
             process.kill()  # nothing, once it has ended
-    return read_answer(answer, process.returncode)
+    if process.returncode < 0:  # by a signal, that of the bound on CPU time
+        return FeedparserAnswer(limit="feedparser_seconds")
+    return FeedparserAnswer(b"" if process.returncode else feed)
 
 
-def read_answer(answer: bytes, status: int | None) -> FeedparserAnswer:
-    """Read what the process has written, if it has ended well."""
-    try:
-        found = [FoundEntry(*map(str, entry)) for entry in json.loads(answer)] if not status else []
-    except (TypeError, ValueError):  # TypeError: an answer of another shape
-        found = []
-    limit = "feedparser_seconds" if status and status == -_OUT_OF_TIME else None
-    return FeedparserAnswer(tuple(entry for entry in found if entry.link), limit)
+# -- in the process
 
 
-# -- the entries
+def limit_resources(cpu_seconds: int) -> None:
+    """Bound the CPU time and memory of the process, where the system supports it."""
+    with suppress(ImportError, OSError, ValueError):
+        import resource  # noqa: PLC0415 (not on Windows, where the parent's timeout must suffice)
+
+        # The soft limit sends SIGXCPU, by which the parent knows why the process has ended.
+        resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds + 1))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
 
 
-def add_found(
-    events: list[Event], stats: ReadStats, limits: Limits, data: bytes, answer: FeedparserAnswer
-) -> None:
-    """Append the entries that feedparser found; correct the Issues in `events`."""
-    # Records that were dropped before stay counted: nothing tells which entry they became.
-    if not answer.found:
-        stats.add_issue(events, IssueCode.FEED_UNREADABLE, value=answer.limit)
-        return
-    stats.retract(events, IssueCode.NOT_A_SITEMAP)
-    stats.add_issue(events, IssueCode.FEED_SALVAGED, value=f"{len(answer.found)} entries")
-    words = find_written(data.decode("utf-8", "replace"), [entry.link for entry in answer.found])
-    written = []
-    for entry in answer.found:
-        if entry.link in words:
-            written.append(entry)
-        else:  # feedparser guesses at broken links, and no URL may be invented
-            stats.drop_record(events, IssueCode.MALFORMED, value=entry.link)
-    if written:
-        feed = write_feed(written)
-        reader = XmlReader(stats, limits, *read_prolog(events, stats, feed))
-        for batch in (*reader.feed(feed), *reader.close(None)):
-            events += batch
+def mend_feed(data: bytes) -> str:
+    """Write the entries that feedparser finds as a feed that can be read."""
+    import feedparser  # noqa: PLC0415 (only behind the limits)
 
-
-def find_written(text: str, links: Iterable[str]) -> set[str]:
-    """Return the links that stand in a feed, plain or escaped."""
-    texts = (text, unescape(text, set()))
+    headers = {"content-type": "application/xml; charset=utf-8"}
+    options = {"sanitize_html": False, "resolve_relative_uris": False}
+    found = feedparser.parse(BytesIO(data), response_headers=headers, **options)
+    text = data.decode("utf-8", "replace")
+    texts = (text, unescape(text))
     words = {word for each in texts for word in _BETWEEN_WORDS.split(each)}
-    # A link with a blank or a quote is not a single word. Honest feeds have few such links, so a
-    # bound on the slow search harms hostile feeds only.
-    rest = [link for link in links if link not in words][:_MAX_SEARCHES]
-    return words | {link for link in rest if any(link in each for each in texts)}
+    items = []
+    for entry in found.entries:
+        link, title = (str(entry.get(name) or "") for name in ("link", "title"))
+        date = str(entry.get("updated") or entry.get("published") or "")
+        # feedparser guesses at broken links, and no URL may be invented: such an item has none
+        is_written = link in words or any(link in each for each in texts)
+        fields = {"link": link if is_written else "", "title": title, "pubDate": date}
+        fields |= {} if is_written else {"title": link}
+        if link:
+            inside = "".join(f"<{name}>{escape(each)}</{name}>" for name, each in fields.items())
+            items.append(f"<item>{inside}</item>")
+    return f"<rss><channel>{''.join(items)}</channel></rss>"
 
 
-def write_feed(entries: Iterable[FoundEntry]) -> bytes:
-    """Write entries as a well-formed feed, so that the usual reader can read them."""
-    items = "".join(
-        f"<item><link>{escape(entry.link)}</link><pubDate>{escape(entry.date)}</pubDate>"
-        f"<title>{escape(entry.title)}</title></item>"
-        for entry in entries
-    )
-    return f"<rss><channel>{items}</channel></rss>".encode()
+if __name__ == "__main__":
+    limit_resources(int(sys.argv[1]))
+    feed = mend_feed(sys.stdin.buffer.read())
+    sys.stdout.buffer.write(feed.encode("utf-8", "replace"))

@@ -27,12 +27,7 @@ from sitemapreader.readers.charset import (
     start_transcoder,
 )
 from sitemapreader.readers.codings import DecompressionError, Decompressor
-from sitemapreader.readers.feedparser import (
-    BROKEN,
-    add_found,
-    begins_like_a_feed,
-    run_feedparser,
-)
+from sitemapreader.readers.feedparser import begins_like_a_feed, run_feedparser
 from sitemapreader.readers.html import HtmlReader, find_meta_charset
 from sitemapreader.readers.records.vocabulary import ROOTLESS, ROOTS, ExtraFormats, check_formats
 from sitemapreader.readers.stats import ReadStats
@@ -65,6 +60,8 @@ def _is_text(start: bytes) -> bool:
     return sample[0] or (b"\0" not in start and sum(sample) * 2 > len(sample))
 
 
+_BROKEN = frozenset({IssueCode.MALFORMED, IssueCode.TRUNCATED, IssueCode.NOT_A_SITEMAP})
+"""Issues of a feed that may be beyond repair."""
 BLOCK_BYTES = PROLOG_BYTES
 """Fast, since the values of a block stay in the processor's cache; blocks a loop for 1-2 ms."""
 
@@ -186,9 +183,18 @@ class SitemapReader:
         yield events
 
     def salvage(self, answer: FeedparserAnswer) -> None:
-        """Add what feedparser has found in the feed that is `beyond_repair`."""
-        add_found(self._refusal, self.stats, self.limits, self.beyond_repair, answer)
-        self.beyond_repair = b""
+        """Read what feedparser has found in the feed that is `beyond_repair`."""
+        # Records that were dropped before stay counted: nothing tells which entry they became.
+        events, stats, self.beyond_repair = self._refusal, self.stats, b""
+        if not answer.feed.startswith(b"<rss><channel><item>"):
+            stats.add_issue(events, IssueCode.FEED_UNREADABLE, value=answer.limit)
+            return
+        stats.retract(events, IssueCode.NOT_A_SITEMAP)
+        said = f"{answer.feed.count(b'<item>')} entries"
+        stats.add_issue(events, IssueCode.FEED_SALVAGED, value=said)
+        prolog, start = read_prolog(events, stats, answer.feed)
+        for batch in XmlReader(stats, self.limits, prolog, start).close(None, answer.feed):
+            events += batch
 
     # -- the pipeline
 
@@ -288,7 +294,7 @@ class SitemapReader:
             self.stats.add_issue_once(self._refusal, cut, value=detail or None)
         self._refusal += self._drain_notes()
         self.finished = True
-        if self._copy and BROKEN & self.stats.counts.keys() and not self.stats.delivered:
+        if self._copy and _BROKEN & self.stats.counts.keys() and not self.stats.delivered:
             self.beyond_repair = bytes(self._copy)
             yield []
             if self.beyond_repair:

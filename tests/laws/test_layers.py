@@ -70,8 +70,8 @@ CONFINED = {
 
 NOT_FOR_READERS = {"socket", "ssl", "http", "urllib.request", "tempfile", "shutil", "os", "io"}
 OPENERS = {"open", "open_text", "read_text", "read_bytes", "write_text", "write_bytes"}
-OTHER_PROCESS = {"readers.feedparser_worker"}
-"""A script that is run, not imported: what it does, it does in a child process with limits."""
+OTHER_PROCESS = {"readers.feedparser"}
+"""A script that is run: it starts itself as a child process with limits, and reads there."""
 HEIGHT = {room: height for height, rooms in enumerate(LAYERS) for room in rooms}
 MODULES = list(package.paths())
 
