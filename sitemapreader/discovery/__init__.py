@@ -299,23 +299,17 @@ class SiteSearch:
 
 def list_probes(site: str, paths: Sequence[str]) -> Iterator[list[str]]:
     """Yield lists of URLs to try: below the site's own path first, then at the root."""
+    if (parsed := parse_url(site)) is None:
+        return
+    own, _, last = parsed.raw_path.rpartition("/")
+    if last and "." not in last:  # `/blog` is a folder, like `/blog/`; `/index.html` is none
+        own = f"{own}/{last}"
     listed: set[str] = set()
-    for folder in _list_folders(site):
+    for path in dict.fromkeys((f"{own}/", "/")):
+        folder = str(parsed.with_path(path, encoded=True))
         urls = dict.fromkeys(folder + each for each in paths)
         yield [url for url in urls if url not in listed]
         listed |= urls.keys()
-
-
-def _list_folders(site: str) -> list[str]:
-    """Return the URLs of the site's own folder and of the root, without a duplicate."""
-    parsed = parse_url(site)
-    if parsed is None:
-        return []
-    folder, _, last = parsed.raw_path.rpartition("/")
-    if last and "." not in last:  # `/blog` is a folder, like `/blog/`; `/index.html` is none
-        folder = f"{folder}/{last}"
-    paths = dict.fromkeys((f"{folder}/", "/"))
-    return [str(parsed.with_path(path, encoded=True)) for path in paths]
 
 
 async def _find_move(site: str, page: SmallBody) -> str:

@@ -267,12 +267,11 @@ async def _read_small(
     record_answer(document, response)
     del data[max_bytes + 1 :]  # one byte more shows that it is longer
     document.bytes_inflated = len(data)
-    is_permanent = getattr(response, "is_permanent", True)
     return SmallBody(
         response.url,
         bytes(data),
         headers=response.headers,
-        is_permanent=is_permanent,
+        is_permanent=getattr(response, "is_permanent", True),
         fault=fault,
     )
 

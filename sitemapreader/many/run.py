@@ -393,9 +393,9 @@ class SiteRun(TaskStream[SiteBatch]):
         if self._end < math.inf:
             limits = shorten(limits, self._end - asyncio.get_running_loop().time())
         config = task.aim(self._config, due, limits)
-        walked = site.walk = Walk(config, buffered=self._buffered)
+        site.walk = Walk(config, buffered=self._buffered)
         try:
-            await self._pass_on(site, walked)
+            await self._pass_on(site, site.walk)
         except StateError:  # of the disk or the file: nothing more can be remembered
             raise
         except UnreadableError as error:

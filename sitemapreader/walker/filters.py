@@ -12,9 +12,8 @@ from functools import partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-from sitemapreader.dates import count_odd, is_recent, is_since
+from sitemapreader.dates import count_odd, is_recent
 from sitemapreader.issues import IssueCode, make_issue
-from sitemapreader.outcomes import NOT_FOLLOWED, NOT_MODIFIED, Document
 from sitemapreader.rows import Rows, get_column, select_rows
 from sitemapreader.urls import may_climb, url_key
 
@@ -22,7 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from sitemapreader.discovery.context import WalkContext
-    from sitemapreader.models import SitemapEntry, UrlEntry
+    from sitemapreader.models import UrlEntry
+    from sitemapreader.outcomes import Document
     from sitemapreader.report import Report
     from sitemapreader.walker.config import WalkConfig
     from sitemapreader.walker.tracker import DocumentTracker
@@ -34,7 +34,6 @@ class EntryFilter:
     def __init__(self, config: WalkConfig) -> None:
         self._include, self._exclude = config.include, config.exclude
         self._since, self._until = config.since, config.until
-        self._prunes, self._follow = config.prune, config.follow
         self._keep_undated = config.undated == "keep"
         self._keep_outside = config.scope == "keep"
         self._codes = set(config.language)
@@ -47,13 +46,6 @@ class EntryFilter:
         if self._seen is not None:
             for loc in locs:
                 self._seen.add(url_key(loc))
-
-    def find_skip_reason(self, child: SitemapEntry) -> str:
-        """Return why a child is not fetched, or ""."""
-        lastmod, since = child.lastmod, self._since if self._prunes else None
-        if lastmod and since and not is_since(lastmod, child.lastmod_text, since):
-            return NOT_MODIFIED
-        return NOT_FOLLOWED if self._follow is not None and not self._follow(child) else ""
 
     def count_delivered(self, report: Report, entries: Rows) -> None:
         """Count entries that are delivered."""

@@ -13,12 +13,16 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from sitemapreader.dates import is_since
+from sitemapreader.fetch.hosts import HostBreaker
 from sitemapreader.issues import IssueCode, make_issue, without_userinfo
 from sitemapreader.models import SitemapEntry, Via
 from sitemapreader.options import FRONTIER_BYTES_PER_DOCUMENT, MAX_URL_CHARS
 from sitemapreader.outcomes import (
     ASKED_FOR,
     NOT_DUE,
+    NOT_FOLLOWED,
+    NOT_MODIFIED,
     Document,
     Status,
 )
@@ -28,8 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from sitemapreader.discovery.context import WalkContext
-    from sitemapreader.fetch.hosts import HostBreaker
-    from sitemapreader.walker.config import Order
+    from sitemapreader.walker.config import WalkConfig
 
 
 # Ten thousand of these wait where an index is large, and Python's garbage collector goes through
@@ -126,28 +129,21 @@ def _size_of(url: str) -> int:
 class Frontier:
     """The queue of sitemaps, each URL once, which asks for workers as needed.
 
-    `capacity` sitemaps wait at most. As many skipped ones are remembered, further ones only
+    `limits.documents` sitemaps wait at most. As many skipped ones are remembered, further ones only
     counted. All URLs together are bounded in bytes.
     """
 
     def __init__(
-        self,
-        capacity: int,
-        order: Order,
-        *,
-        site: str,
-        breaker: HostBreaker,
-        start_worker: Callable[[], object],
+        self, context: WalkContext, config: WalkConfig, start_worker: Callable[[], object]
     ) -> None:
+        self.context, self.config = context, config
         self.skipped_unnamed: Counter[str] = Counter()
         self.digests: set[bytes] = set()
         """Of the bytes of the indexes that were read."""
         self.idle: frozenset[str] = frozenset()
         """Keys of URLs of children that this walk has nothing to do with."""
-        self._capacity = capacity
-        self.order = order
-        self._bytes_left = capacity * FRONTIER_BYTES_PER_DOCUMENT
-        self._site = site
+        self._capacity = context.limits.documents
+        self._bytes_left = self._capacity * FRONTIER_BYTES_PER_DOCUMENT
         self._jobs: dict[str, Job] = {}
         self.skipped: dict[str, tuple[SitemapEntry, str]] = {}
         """The skipped sitemaps that are remembered, with their reasons, by key."""
@@ -156,7 +152,8 @@ class Frontier:
         """A heap: the first in the order is on top."""
         self._parked: defaultdict[str, list[Job]] = defaultdict(list)
         """Origin that must not be asked for a while -> what waits for it."""
-        self._breaker = breaker
+        # a search tries few documents, whatever became of the others
+        self._breaker = context.breaker if config.reads else HostBreaker(context.options)
         self._start_worker = start_worker
         self._taken = 0
         self._changed = asyncio.Event()
@@ -171,7 +168,7 @@ class Frontier:
 
     def add_root(self, entry: SitemapEntry) -> None:
         """Add a sitemap that no index lists, unless it is known."""
-        named_by = tuple(url for url in (self._site, entry.sitemap) if url)
+        named_by = tuple(url for url in (self.config.site, entry.sitemap) if url)
         # https://www.sitemaps.org/protocol.html#sitemaps_cross_submits: the proof of a whole host
         scope = (f"{origin_of(entry.sitemap)}/",) if entry.via is Via.ROBOTS else ()
         aliases = () if entry.via.is_guess else tuple(map(url_key, named_by))
@@ -193,7 +190,7 @@ class Frontier:
             return
         self._jobs[job.key] = job
         self.skipped.pop(job.key, None)
-        rank = _rank_newest(job.entry) if self.order == "newest" else (0, 0.0)
+        rank = _rank_newest(job.entry) if self.config.order == "newest" else (0, 0.0)
         job.place = (*rank, next(self._numbers))
         heapq.heappush(self._waiting, (job.place, job))
         self._changed.set()
@@ -335,21 +332,14 @@ class Children:
     # index in an index are held until its bytes are known to be new: an index with relative
     # children that lists itself under ever longer URLs has no end.
 
-    def __init__(
-        self,
-        context: WalkContext,
-        frontier: Frontier,
-        find_skip_reason: Callable[[SitemapEntry], str],
-        job: Job,
-        document: Document,
-    ) -> None:
-        self._context, self._frontier = context, frontier
-        self._find_skip_reason = find_skip_reason
+    def __init__(self, frontier: Frontier, job: Job, document: Document) -> None:
+        self._context, self._config = frontier.context, frontier.config
+        self._frontier = frontier
         self._job = job
         self._document = document
         self._number = 0
         self._held: list[SitemapEntry] = []
-        self._is_held = bool(job.depth) or frontier.order == "newest"
+        self._is_held = bool(job.depth) or self._config.order == "newest"
         self._skipped: dict[IssueCode, tuple[str, int]] = {}
         """Why children were skipped -> the first one, and how many."""
 
@@ -392,7 +382,7 @@ class Children:
 
     def _take_held(self) -> list[SitemapEntry]:
         """Return the children that were held; of those without a date, the last first."""
-        if self._frontier.order == "document":
+        if self._config.order == "document":
             return self._held
         dated = [entry for entry in self._held if entry.lastmod is not None]
         undated = [entry for entry in reversed(self._held) if entry.lastmod is None]
@@ -426,6 +416,14 @@ class Children:
             frontier.skip(entry, NOT_DUE)
         else:
             frontier.add_child(entry, job)
+
+    def _find_skip_reason(self, child: SitemapEntry) -> str:
+        """Return why a child is not wanted, or ""."""
+        lastmod, follow = child.lastmod, self._config.follow
+        since = self._config.since if self._config.prune else None
+        if lastmod and since and not is_since(lastmod, child.lastmod_text, since):
+            return NOT_MODIFIED
+        return NOT_FOLLOWED if follow is not None and not follow(child) else ""
 
     def _skip(self, entry: SitemapEntry, code: IssueCode) -> None:
         first, number = self._skipped.get(code, (entry.loc[:MAX_URL_CHARS], 0))

@@ -17,7 +17,6 @@ from sitemapreader.discovery import (
 from sitemapreader.discovery.robots_rules import RobotsRules
 from sitemapreader.errors import FetchError
 from sitemapreader.event_loop import contain
-from sitemapreader.fetch.hosts import HostBreaker
 from sitemapreader.issues import IssueCode, make_issue
 from sitemapreader.outcomes import LEFT_EARLY, Role, Status, make_document
 from sitemapreader.urls import host_of
@@ -63,19 +62,13 @@ class WalkRunner:
         self.context = context
         self._config = config
         self._writer = writer
-        self.frontier = Frontier(
-            context.limits.documents,
-            config.order,
-            site=config.site,
-            breaker=context.breaker if config.reads else HostBreaker(context.options),
-            start_worker=self._start_worker,
-        )
+        self.frontier = Frontier(context, config, self._start_worker)
         self._tasks = asyncio.TaskGroup()
         self._idle_workers = 0
         self.rules = RobotsRules(context, config.hosts, respect=config.respect_robots)
         self._outcomes = self._end_skipped()
         self._filter = EntryFilter(config)
-        self._parts = WalkParts(context, config, self.frontier, self.rules, self._filter)
+        self._parts = WalkParts(self.frontier, self.rules, self._filter)
 
     async def run(self) -> None:
         """Walk to the end; `get_result` unpacks a bug, here or in the caller's functions."""

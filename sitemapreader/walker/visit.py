@@ -49,10 +49,8 @@ from sitemapreader.walker.frontier import Children
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator, Mapping
 
-    from sitemapreader.discovery.context import WalkContext
     from sitemapreader.discovery.robots_rules import RobotsRules
     from sitemapreader.fetch.client import Response
-    from sitemapreader.walker.config import WalkConfig
     from sitemapreader.walker.filters import EntryFilter
     from sitemapreader.walker.frontier import Frontier, Job
     from sitemapreader.walker.tracker import DocumentTracker
@@ -68,8 +66,6 @@ _SITEMAP_SUFFIXES = (".xml", ".gz", ".txt", ".rss", ".atom")
 class WalkParts:
     """What all visits of one walk share."""
 
-    context: WalkContext
-    config: WalkConfig
     frontier: Frontier
     rules: RobotsRules
     entry_filter: EntryFilter
@@ -85,13 +81,11 @@ class Visit:
     def __init__(self, walk: WalkParts, job: Job, tracker: DocumentTracker | None) -> None:
         self.document = document = make_document(job.entry)
         self._walk = walk
-        self._context = context = walk.context
+        self._context, self._config = context, config = walk.frontier.context, walk.frontier.config
         self._job = job
         self._tracker = tracker
         self._prior = PriorVersion() if tracker is None else tracker.prior
-        self._children = Children(
-            context, walk.frontier, walk.entry_filter.find_skip_reason, job, document
-        )
+        self._children = Children(walk.frontier, job, document)
         self._hasher = BodyHasher()
         self._entries = DocumentEntries(context, walk.entry_filter, document, tracker)
         self._reader: SitemapReader | None = None
@@ -103,7 +97,7 @@ class Visit:
             context.breaker.note_guess(document.url)
         # Not of this visit, which must leave no circle: see `Frontier.end`.
         check = partial(walk.rules.check_redirect, job.entry, job.referrers)
-        breaker = context.breaker if walk.config.reads else None  # a search tries few documents
+        breaker = context.breaker if config.reads else None  # a search tries few documents
         self._open = partial(
             open_document, context, document.url, check_redirect=check, breaker=breaker
         )
@@ -215,7 +209,7 @@ class Visit:
     # -- the body
 
     async def _read(self, response: Response, chunks: AsyncGenerator[bytes, None]) -> None:
-        base_url = self._walk.config.base_url
+        base_url = self._config.base_url
         self._reader = reader = SitemapReader(
             response.url if base_url is None else base_url,
             limits=self._context.limits,
@@ -223,7 +217,7 @@ class Visit:
             codings=read_codings(response.headers),
             extra_formats=await self._choose_extra_formats(),
         )
-        reader.stats.keeps_deleted = self._walk.config.changes
+        reader.stats.keeps_deleted = self._config.changes
         reader.on_block = self._hasher.add
         stream = read_events(chunks, reader, self._context.loop_share)
         async with aclosing(stream):
@@ -235,7 +229,7 @@ class Visit:
     async def _choose_extra_formats(self) -> frozenset[Format]:
         """Return the formats that are read besides sitemaps."""
         # No pages at a guessed path: many servers answer any path with a page.
-        formats = self._walk.config.extra_formats - {
+        formats = self._config.extra_formats - {
             Format.HTML if self.document.via is Via.WELL_KNOWN else None
         }
         if formats and not has_suffixes():  # they tell which links stay on the site
@@ -255,7 +249,7 @@ class Visit:
             await self._accept_format(kind)
             if self._tracker is None and kind is not Format.INDEX:
                 self._reader.on_block = bytes  # nobody asks for their hash
-            if not self._walk.config.reads:
+            if not self._config.reads:
                 self._outcome = Status.SKIPPED, NOT_READ
                 return False
         if not await self._deliver(events):
