@@ -9,9 +9,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from enum import IntEnum, StrEnum
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import attrs
+
+if TYPE_CHECKING:
+    from collections import Counter
 
 MAX_ISSUES_PER_DOCUMENT = 10
 """Issues of one code that are kept for a document; more are only counted."""
@@ -164,6 +167,11 @@ class IssueCode(StrEnum):
     SHRUNK = ("shrunk", WARNING, "a sitemap lists less than half of what it did, or nothing; what it lost is not unlisted until a later walk finds the same", "if the pages are gone, walk again tomorrow; else restore the sitemap")
     STATE_REPLACED = ("state-replaced", WARNING, "the state file was damaged, of an earlier version, or not a state file; it was renamed, and everything is read again", "inspect the renamed file, then remove it")
     # fmt: on
+
+
+def list_errors(counts: Counter[IssueCode]) -> list[IssueCode]:
+    """Return the codes of counted Issues that are errors: something was lost."""
+    return [code for code, count in counts.items() if code.severity is ERROR and count]
 
 
 _USERINFO = re.compile(r"""(^|[\s"'])((?:[A-Za-z][A-Za-z0-9+.-]{0,20}:)?//)[^/?#\\\s]*@""")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from sitemapreader.issues import Issue, IssueCode, Severity, make_issue, show_url
+from sitemapreader.issues import Issue, IssueCode, list_errors, make_issue, show_url
 from sitemapreader.models import Format, Via  # noqa: TC001 (attrs resolves field types at run time)
 
 if TYPE_CHECKING:
@@ -278,17 +278,11 @@ def issue_from_error(error: FetchError, document: Document) -> Issue:
     return make_issue(error.code, document.url, url=elsewhere, value=error.detail or None)
 
 
-def has_errors(counts: Counter[IssueCode]) -> bool:
-    """Return whether any counted Issue is an error, so that something was lost."""
-    return any(code.severity is Severity.ERROR and counts[code] for code in counts)
-
-
 def judge_counts(counts: Counter[IssueCode], records: int) -> tuple[Status, str]:
     """Return a document's status, and the code of its first error as the reason."""
-    error = next((code for code in counts if code.severity is Severity.ERROR and counts[code]), "")
-    if not error:
+    if not (errors := list_errors(counts)):
         return Status.COMPLETE, ""
-    return (Status.PARTIAL if records else Status.FAILED), str(error)
+    return (Status.PARTIAL if records else Status.FAILED), str(errors[0])
 
 
 def is_known(document: Document) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
 
-from sitemapreader.issues import MAX_ISSUES_PER_DOCUMENT, Issue, IssueCode, Severity, show_url
+from sitemapreader.issues import MAX_ISSUES_PER_DOCUMENT, Issue, IssueCode, list_errors, show_url
 from sitemapreader.models import Change, Via
 from sitemapreader.outcomes import (
     FILTERED,
@@ -21,7 +21,6 @@ from sitemapreader.outcomes import (
     SiteOutcome,
     SiteStatus,
     Status,
-    has_errors,
     is_known,
 )
 from sitemapreader.rows import get_column
@@ -116,7 +115,7 @@ class Report:
         Sitemaps that were skipped on request (`outcomes.ASKED_FOR`) do not count. During a walk it
         is False as soon as something is lost.
         """
-        return not self._lost and not has_errors(self.counts)
+        return not self._lost and not list_errors(self.counts)
 
     @property
     def outcome(self) -> SiteOutcome:
@@ -398,8 +397,7 @@ def _find_reason(status: SiteStatus, report: Report, lost: list[Document]) -> st
     """Return the first error that is not a consequence, or why a document was lost."""
     if status is SiteStatus.NONE:
         return str(IssueCode.NO_SITEMAP)
-    counts = report.counts
-    errors = [code for code in counts if code.severity is Severity.ERROR and counts[code]]
+    errors = list_errors(report.counts)
     causes = [code for code in errors if code is not IssueCode.NO_SITEMAP]
     skipped = (reason for reason in +report.left_out if reason not in NOTHING_LOST)
     return str(next(iter((*causes, *(each.reason for each in lost), *skipped, *errors)), ""))

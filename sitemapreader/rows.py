@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 _Item = TypeVar("_Item", bound=Event)
-_LISTS = frozenset(field.name for field in attrs.fields(UrlEntry) if field.default == ())
+_ABSENT: dict[str, Any] = {field.name: field.default for field in attrs.fields(UrlEntry)}
+"""Attribute of an entry -> its value where there is none."""
 
 
 @attrs.define(eq=False, weakref_slot=False)
@@ -44,28 +45,18 @@ class EntryColumns:
             self.lastmod or none,
             self.changefreq or none,
             self.priority or none,
-            empty,
-            empty,
-            none,
-            empty,
-            empty,
+            *(empty, empty, none, empty, empty),
             self.sitemap,
             self.lastmod_text or none,
             self.title or none,
         )
 
-    def has(self, name: str) -> bool:
-        """Return whether an entry may have a value of this attribute."""
-        return getattr(self, _SAME.get(name, name), None) is not None
-
     def get(self, name: str) -> list[Any]:
         """Return the values of an attribute of the entries."""
         if name == "date_source":
             return [day and DateSource.LASTMOD for day in self.get("lastmod")]
-        if name in _LISTS:
-            return [()] * len(self)
-        column: Sequence[Any] | None = getattr(self, _SAME.get(name, name), None)
-        return [None] * len(self) if column is None else list(column)
+        column = getattr(self, "lastmod" if name == "date" else name, None)
+        return [_ABSENT.get(name)] * len(self) if column is None else list(column)
 
     def select(self, marks: Sequence[bool]) -> Self:
         """Return the entries that have a mark."""
@@ -91,8 +82,6 @@ class EntryColumns:
 
 
 _FIELDS = [field.name for field in attrs.fields(EntryColumns)]
-_SAME = {"date": "lastmod", "date_source": "lastmod"}
-"""Attributes that follow from another one where there are no extensions."""
 
 Rows: TypeAlias = list[UrlEntry] | EntryColumns
 """Entries, as objects or by columns."""

@@ -96,7 +96,7 @@ def make_batch(
     schema = make_schema(columns)
     entries = (rows.columns if isinstance(rows, SiteRows) else None) or rows
     made: dict[str, pa.Array] = {}
-    if isinstance(entries, EntryColumns) and entries.has("lastmod") and entries.lastmod_text:
+    if isinstance(entries, EntryColumns) and entries.lastmod_text:
         made["lastmod_text"] = make_array(list(entries.lastmod_text), pa.string())
         if moments := _parse_moments(made["lastmod_text"]):
             made["lastmod"] = made["date"] = moments[0]

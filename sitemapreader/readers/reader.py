@@ -180,7 +180,7 @@ class SitemapReader:
         stats, events = self.stats, list[Event]()
         if stats.inflated_bytes > PROTOCOL_MAX_BYTES or stats.delivered > PROTOCOL_MAX_ENTRIES:
             stats.add_issue(events, IssueCode.OVER_PROTOCOL_LIMIT)
-        yield events
+            yield events
 
     def salvage(self, answer: FeedparserAnswer) -> None:
         """Read what feedparser has found in the feed that is `beyond_repair`."""
@@ -228,8 +228,7 @@ class SitemapReader:
             is_whole = final and not cut and self._charset in (None, "utf-8")
             if is_whole and (whole := read_whole(block, self.stats, self.limits)):
                 self._whole_format, entries = whole
-                yield events
-                yield entries
+                yield [*events, *entries] if events else entries
                 return
             charset = self._charset
             if not charset and Format.HTML in self._extra_formats:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from sitemapreader.issues import MAX_ISSUES_PER_DOCUMENT, Issue, IssueCode, Severity, make_issue
+from sitemapreader.issues import MAX_ISSUES_PER_DOCUMENT, Issue, IssueCode, make_issue
 
 if TYPE_CHECKING:
     from sitemapreader.models import Event
@@ -30,11 +30,6 @@ class ReadStats:
     counts: Counter[IssueCode] = attrs.field(factory=Counter)
     keeps_deleted: bool = False
     """Whether a record that says that its URL was deleted is an entry, with `Change.UNLISTED`."""
-
-    @property
-    def has_errors(self) -> bool:
-        """Whether an Issue is an error: data was lost."""
-        return any(code.severity is Severity.ERROR for code in self.counts)
 
     def add_issue(
         self,

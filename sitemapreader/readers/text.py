@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from sitemapreader.issues import IssueCode
+from sitemapreader.issues import IssueCode, list_errors
 from sitemapreader.models import Event, Format, UrlEntry
 from sitemapreader.readers.records.vocabulary import CHANGEFREQS
 from sitemapreader.urls import are_clean_urls, has_web_scheme, read_loc
@@ -110,7 +110,7 @@ class TextReader:
             self._stats.add_issue(events, cut)
         elif self._pending:
             yield from self._read_lines(self._pending)
-        if not self._stats.records and not self._stats.has_errors:
+        if not self._stats.records and not list_errors(self._stats.counts):
             self._stats.add_issue_once(events, IssueCode.EMPTY)
         yield events
 

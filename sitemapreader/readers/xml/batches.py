@@ -11,7 +11,7 @@ from codecs import getincrementaldecoder
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from sitemapreader.issues import IssueCode
+from sitemapreader.issues import IssueCode, list_errors
 from sitemapreader.readers.records.context import Record, RecordContext
 from sitemapreader.readers.records.entries import deliver_pages, read_record
 from sitemapreader.readers.records.vocabulary import RECORD_OF, ROOTS
@@ -122,7 +122,7 @@ class XmlReader:
             self._pending = ""
         if not self._is_at_end():
             yield from self._read_tail(cut or IssueCode.TRUNCATED)
-        if not self._stats.records and not self._stats.has_errors:
+        if not self._stats.records and not list_errors(self._stats.counts):
             self._add_once(IssueCode.EMPTY)
         deliver_pages(self._context.events, self._stats, self.prolog.pages)
         yield self._context.take_events()
