@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from sitemapreader.models import UrlEntry
-__all__ = ["as_since", "parse_lastmod"]
 
 When: TypeAlias = datetime | date | timedelta
 """A moment, UTC if it has no zone; a day in UTC; or a time before now."""

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Iterator
-__all__ = ["LoopThread", "end_task", "repeat_in_thread", "run_in_thread", "without_await"]
 
 P = ParamSpec("P")
 T = TypeVar("T")

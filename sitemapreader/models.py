@@ -76,6 +76,21 @@ Rating: TypeAlias = Annotated[float, "0.0 to 5.0"]
 # `element` that holds it, the `attribute` of that element that it is, and what that is `inside` of.
 
 
+def _attribute_of(element: str, attribute: str) -> Any:
+    return attrs.field(default=None, metadata={"element": element, "attribute": attribute})
+
+
+def extension(tag: str, meaning: str, *namespaces: str, default: object = ()) -> Any:
+    """Make the attribute of an entry for an extension with types.
+
+    `tag` is the name of its elements in lower case, and `meaning` that of its column. Namespaces
+    are written as they begin, without scheme, `www.` and case. `None` is for one element at most.
+    """
+    google = (f"google.com/schemas/sitemap-{tag}/", f"sitemaps.org/schemas/sitemap-{tag}/")
+    metadata = {"tag": tag, "meaning": meaning, "namespaces": namespaces or google}
+    return attrs.field(default=default, metadata=metadata)
+
+
 @attrs.define(weakref_slot=False)
 class Image:
     """An `<image:image>` of Google's image extension.
@@ -149,18 +164,10 @@ class Video:
     prices: tuple[Price, ...] = attrs.field(default=(), metadata={"element": "price"})
     restriction: Restriction | None = None
     platform: Restriction | None = None
-    uploader_info: str | None = attrs.field(
-        default=None, metadata={"element": "uploader", "attribute": "info"}
-    )
-    gallery_title: str | None = attrs.field(
-        default=None, metadata={"element": "gallery_loc", "attribute": "title"}
-    )
-    player_allow_embed: bool | None = attrs.field(
-        default=None, metadata={"element": "player_loc", "attribute": "allow_embed"}
-    )
-    player_autoplay: str | None = attrs.field(
-        default=None, metadata={"element": "player_loc", "attribute": "autoplay"}
-    )
+    uploader_info: str | None = _attribute_of("uploader", "info")
+    gallery_title: str | None = _attribute_of("gallery_loc", "title")
+    player_allow_embed: bool | None = _attribute_of("player_loc", "allow_embed")
+    player_autoplay: str | None = _attribute_of("player_loc", "autoplay")
 
 
 @attrs.define(weakref_slot=False)
@@ -291,41 +298,9 @@ class UrlEntry(_LatePart):
     lastmod: datetime | None = None
     changefreq: str | None = None
     priority: float | None = None
-    # An extension with types: the `tag` of its elements in lower case, the `meaning` of its column,
-    # and how its `namespaces` begin, without scheme, `www.` and case. `None` for one at most.
-    images: tuple[Image, ...] = attrs.field(
-        default=(),
-        metadata={
-            "tag": "image",
-            "meaning": "Google's image extension, all of a record",
-            "namespaces": (
-                "google.com/schemas/sitemap-image/",
-                "sitemaps.org/schemas/sitemap-image/",
-            ),
-        },
-    )
-    videos: tuple[Video, ...] = attrs.field(
-        default=(),
-        metadata={
-            "tag": "video",
-            "meaning": "Google's video extension, all of a record",
-            "namespaces": (
-                "google.com/schemas/sitemap-video/",
-                "sitemaps.org/schemas/sitemap-video/",
-            ),
-        },
-    )
-    news: News | None = attrs.field(
-        default=None,
-        metadata={
-            "tag": "news",
-            "meaning": "Google's news extension",
-            "namespaces": (
-                "google.com/schemas/sitemap-news/",
-                "sitemaps.org/schemas/sitemap-news/",
-            ),
-        },
-    )
+    images: tuple[Image, ...] = extension("image", "Google's image extension, all of a record")
+    videos: tuple[Video, ...] = extension("video", "Google's video extension, all of a record")
+    news: News | None = extension("news", "Google's news extension", default=None)  # noqa: RUF009
     alternates: tuple[Alternate, ...] = ()
     extras: tuple[Extra, ...] = ()
     sitemap: str = ""

@@ -23,17 +23,6 @@ if TYPE_CHECKING:
     from publicsuffixlist import PublicSuffixList
     from yarl import URL
 
-__all__ = [
-    "NORMAL_URL",
-    "has_web_scheme",
-    "host_of",
-    "origin_of",
-    "parse_url",
-    "path_of",
-    "site_of",
-    "url_key",
-]
-
 Hosts = Literal["host", "site", "any"]
 """Which other hosts belong: the same one, the same registrable domain, or all."""
 
