@@ -60,8 +60,8 @@ class Body:
     locs: list[str]
 
     def count_within(self, size: int) -> int:
-        """Return how many records end within the first `size` bytes, as zlib sees them."""
-        return zlib.decompressobj(wbits=31).decompress(self.data[:size]).count(b"</url>")
+        """Return how many records have their URL within the first `size` bytes, by zlib."""
+        return zlib.decompressobj(wbits=31).decompress(self.data[:size]).count(b"</loc>")
 
 
 @cache
