@@ -78,6 +78,7 @@ CASES = [
     Case("chunk-cut", IssueCode.BODY_CUT, DOCUMENT[:HALF]),
     Case("chunks-without-end", IssueCode.BODY_CUT, DOCUMENT),
     Case("chunk-bad", IssueCode.BODY_CUT, DOCUMENT),
+    Case("reset-until-close", IssueCode.BODY_CUT, DOCUMENT[:HALF]),
     Case("reset-mid", IssueCode.BODY_CUT, DOCUMENT[:HALF]),
     Case("bursts?end=cut", IssueCode.BODY_CUT, DOCUMENT),
     Case("bursts?end=reset", IssueCode.BODY_CUT, DOCUMENT),

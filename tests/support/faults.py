@@ -332,6 +332,9 @@ ROUTES: dict[str, Route] = {
     "continue": lambda request: [_CONTINUE * int(request.query["times"]), *answered()],
     "endless": serve_endlessly,
     "reset": always("reset"),
+    "reset-until-close": always(
+        *beat(head("200 OK", "Connection: close") + DOCUMENT[:HALF]), "reset"
+    ),
     "reset-mid": always(*beat(head(length=len(DOCUMENT)) + DOCUMENT[:HALF]), "reset"),
     "bursts": serve_in_bursts,
     "flaky": fail_first,
