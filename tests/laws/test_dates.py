@@ -9,6 +9,7 @@ import pytest
 from each_case import for_each
 from hypothesis import given
 from hypothesis import strategies as st
+from strategies import characters
 from timing import is_below, least_seconds
 
 from sitemapreader.dates import as_since, is_since, parse_column, parse_lastmod
@@ -108,7 +109,7 @@ def test_no_text_takes_long() -> None:
     assert is_below(0.001, longest)
 
 
-@given(st.text() | st.text("0123456789-+:TZ., tzGMTJan", max_size=40))
+@given(st.text(characters) | st.text("0123456789-+:TZ., tzGMTJan", max_size=40))
 def test_no_text_raises(text: str) -> None:
     """Any text gives None or an aware datetime that can be compared in any zone."""
     result = parse_lastmod(text)

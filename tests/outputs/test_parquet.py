@@ -12,6 +12,7 @@ import package
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from strategies import characters
 
 from sitemapreader import (
     Alternate,
@@ -127,14 +128,16 @@ def test_groups_are_of_a_size(file: Path) -> None:
     assert GROUP_ROWS <= directory.row_group(0).num_rows < GROUP_ROWS + 8_192
 
 
-texts = st.none() | st.text(st.characters(codec="utf-8"), max_size=5)
+texts = st.none() | st.text(characters, max_size=5)
 moments = st.none() | st.datetimes(timezones=st.just(UTC))
-images = st.lists(st.builds(Image, st.text(max_size=3), texts, texts), max_size=2).map(tuple)
+images = st.lists(st.builds(Image, st.text(characters, max_size=3), texts, texts), max_size=2).map(
+    tuple
+)
 videos = st.lists(
     st.builds(
         Video,
         title=texts,
-        tags=st.lists(st.text(max_size=3), max_size=2).map(tuple),
+        tags=st.lists(st.text(characters, max_size=3), max_size=2).map(tuple),
         live=st.none() | st.booleans(),
         restriction=st.none() | st.builds(Restriction, st.just(("DE",)), texts),
         expiration_date=moments,
@@ -143,7 +146,7 @@ videos = st.lists(
 ).map(tuple)
 entries_ = st.builds(
     UrlEntry,
-    loc=st.text(st.characters(codec="utf-8"), max_size=5),
+    loc=st.text(characters, max_size=5),
     lastmod=moments,
     priority=st.none() | st.floats(0, 1),
     images=images,

@@ -139,6 +139,8 @@ def pieces_at(data: bytes, cuts: Iterable[int]) -> list[bytes]:
 
 # -- the same for hypothesis, which can shrink what it finds
 
+characters = st.characters(exclude_categories=["Cs"])
+"""All that can be written as UTF-8; by its default, hypothesis would try each of them, for 1 s."""
 documents = st.sampled_from(golden.documents())
 damaged_documents = st.randoms(use_true_random=False).map(damaged)
 

@@ -24,10 +24,11 @@ SITES = ["https://a.example/", "https://b.example/"]
 A, B = (f"{site}map.xml" for site in SITES)
 
 
-class Watched:
+class Watched(PassingTime):
     """Two sites in memory, and a watch over them with a clock of its own."""
 
     def __init__(self, db: Path) -> None:
+        super().__init__()
         self.now = 1_790_000_000.0
         self.state = State(db, clock=lambda: self.now)
         self.pages: Pages = {}
@@ -45,25 +46,34 @@ class Watched:
         arguments: Any = {"tick_seconds": 0.001, "on_site": self.outcomes.append} | more
         return watch(SITES, state=self.state, fetcher=self.fetcher, **arguments)
 
-    async def until(self, is_enough: Callable[[], object], step: float = 1800, **more: Any) -> None:
-        """Watch, with half an hour in each look at the clock, until enough was found."""
+    async def sleep(self, seconds: float) -> None:
+        """Let time pass between two rounds, as long as not enough was found."""
+        await super().sleep(seconds)
+        self.now += self._step
+        if self._is_enough() or self.now > self._end:
+            self._has_ended.set()
+            await asyncio.Event().wait()
+
+    async def until(self, is_enough: Callable[[], object], step: float = HOUR, **more: Any) -> None:
+        """Watch, with an hour between two rounds, until enough was found."""
 
         async def collect() -> None:
             async with self.watch(**more) as changes:
                 async for entry in changes:
                     self.found.append((str(entry.change), entry.loc))
 
-        task = asyncio.create_task(collect())
-        for _ in range(3000):
-            if task.done() or is_enough():
-                break
-            self.now += step
-            await asyncio.sleep(0.004)
-        task.cancel()
-        await asyncio.wait([task])
+        self._is_enough, self._step, self._end = is_enough, step, self.now + 3_000 * step
+        self._has_ended = asyncio.Event()
+        with pytest.MonkeyPatch.context() as patch:
+            self.take_over(patch)
+            tasks = [asyncio.create_task(each) for each in (collect(), self._has_ended.wait())]
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)
         assert is_enough(), self.found
-        if not task.cancelled():
-            task.result()
+        if not tasks[0].cancelled():
+            tasks[0].result()
 
     def later(self, hours: float) -> Callable[[], bool]:
         end = self.now + hours * HOUR
