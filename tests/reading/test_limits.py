@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from each_case import for_each
-from reading import check_ways, issues, locs, read, read_by_tree, url, urlset
+from reading import check_ways, issues, locs, read, read_by_tree, read_with, url, urlset
 
 from sitemapreader import Limits, SitemapReader
 from sitemapreader.issues import Issue, IssueCode
@@ -187,3 +187,52 @@ def test_a_long_text_gives_the_same_however_it_is_read(fields: bytes) -> None:
     events = read(data, field_chars=60)
     assert events == read_by_tree(data, field_chars=60)
     assert len(locs(events)) >= 2
+
+
+TOO_LONG = 1_000
+GIANTS = {
+    "record": url(b"<x:y>" + b"<z/>" * TOO_LONG + b"</x:y>"),
+    "record-with-a-section": url(b"<x:y><![CDATA[" + url(b"") * TOO_LONG + b"]]></x:y>"),
+    "record-with-a-comment": url(b"<!-- " + b"</url> - " * TOO_LONG + b" -->"),
+    "start-tag": b"<url a='" + b"a" * 3_000 + b"'><loc>http://a.b/0</loc></url>",
+    "bad-bytes-and-line-ends": b"\xe2\x82\r\n" * 300
+    + url(b"<x:y>" + b"\r\n\xff" * 1_000 + b"</x:y>"),
+}
+"""Records that are longer than 2,000 characters."""
+HIDDEN = {
+    "comment": b"<!-- " + url(b"") * TOO_LONG + b" -->",
+    "section": b"<![CDATA[ " + url(b"") * TOO_LONG + b" ]]>",
+    "instruction": b"<?x " + b"x " * TOO_LONG + b" ?>",
+    "tag": b"<x y='" + b"x" * 3_000 + b"'/>",
+    "text": b"x" * 3_000,
+}
+
+
+@for_each("block", [600, 1_000])
+@for_each("name", GIANTS)
+def test_a_record_that_is_too_long(name: str, block: int) -> None:
+    """It is dropped with one Issue; the records around it are read, and none that it hides."""
+    data = urlset(url(b"") * 30 + GIANTS[name] + url(b"") * 30)
+    with read_with(BLOCK_BYTES=block):
+        reader = SitemapReader("https://h.example/s.xml", limits=Limits(record_bytes=2_000))
+        events = reader.feed(data) + reader.close()
+    assert locs(events) == ["http://a.b/1"] * 60
+    assert reader.stats.dropped == reader.stats.counts[IssueCode.RECORD_TOO_LONG] == 1
+
+
+@for_each("block", [600, 1_000])
+@for_each("name", HIDDEN)
+def test_what_is_too_long_between_records(name: str, block: int) -> None:
+    """It hides no record behind it, and gives none of those that it holds."""
+    data = urlset(url(b"") * 30 + HIDDEN[name] + url(b"") * 30)
+    with read_with(BLOCK_BYTES=block):
+        assert locs(read(data, record_bytes=2_000)) == ["http://a.b/1"] * 60
+
+
+def test_a_section_in_a_record_that_nothing_closes_and_that_is_too_long() -> None:
+    """The records that it would hold are read, whatever the block in which its limit is."""
+    broken = b"<url><loc>http://a.b/1</loc><x:y><![CDATA[ x</x:y></url>"
+    for count in (10, 50, 200):
+        data = urlset(url(b"") + broken + url(b"") * count)
+        with read_with(BLOCK_BYTES=600):
+            assert locs(read(data, record_bytes=2_000)) == ["http://a.b/1"] * (count + 2)

@@ -56,7 +56,7 @@ def make_instruction(_target: str, _text: str | None = None) -> Element[Any]:
 def has_instruction(element: Element) -> bool:
     """Return whether a processing instruction stands in it, such as `<?php ... ?>`."""
     children: Iterable[Element[Any]] = element
-    return any(child.tag is ProcessingInstruction for child in children)
+    return len(element) > 0 and any(child.tag is ProcessingInstruction for child in children)
 
 
 def list_texts(element: Element) -> list[str]:
@@ -192,7 +192,7 @@ class RecordContext:
         2, and XML Base, section 4).
         """
         record = self.record
-        error = None if loc is None else self._find_error(loc)
+        error = None if loc is None else self._find_error(loc, list_texts(loc))
         if len(text) > self._longest:  # an attribute's, too
             error = IssueCode.FIELD_TOO_LONG
         if PLAIN_URL.fullmatch(text) and not (record.repairs or error):
@@ -223,17 +223,17 @@ class RecordContext:
         """Return whether a field has text, or had."""
         return bool(list_texts(element)) or has_instruction(element)
 
-    def _find_error(self, element: Element) -> IssueCode | None:
+    def _find_error(self, element: Element, texts: list[str]) -> IssueCode | None:
         """Return why a field cannot be read: a template in it, or its length."""
         if has_instruction(element):
             return IssueCode.TEMPLATE
-        is_long = any(len(text) > self._longest for text in list_texts(element))
+        is_long = max(map(len, texts), default=0) > self._longest
         return IssueCode.FIELD_TOO_LONG if is_long else None
 
     def read_field(self, element: Element, url: str, code: IssueCode) -> str:
         """Return the text of a field; "" and an Issue if it is too long or in pieces."""
         texts = list_texts(element)
-        if error := self._find_error(element):
+        if error := self._find_error(element, texts):
             self.add_issue(error, element, url=url)
         elif len(texts) > 1:
             self.add_issue(code, element, url=url, value=" ".join(texts))

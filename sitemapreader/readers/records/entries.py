@@ -10,7 +10,6 @@ from collections import defaultdict
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
-from xml.etree.ElementTree import Element
 
 import attrs
 
@@ -58,6 +57,7 @@ from sitemapreader.urls import find_url_error, has_web_scheme, parse_reference, 
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from xml.etree.ElementTree import Element
 
     from sitemapreader.models import Event
     from sitemapreader.readers.stats import ReadStats
@@ -345,8 +345,8 @@ def _make_sitemap_entry(context: RecordContext, url: str, part: _Part) -> None:
 
 def _make_url_entry(context: RecordContext, url: str, part: _Part) -> None:
     # what ResourceSync says of the URL (ANSI/NISO Z39.99, section 7)
-    said = (field for name, field in part.others if (name.key, name.tag) == (RESOURCESYNC, "md"))
-    metadata = read_attributes(next(said, Element("")))
+    said = [field for name, field in part.others if (name.key, name.tag) == (RESOURCESYNC, "md")]
+    metadata = read_attributes(said[0]) if said else {}
     if metadata.get("capability"):  # a list of lists: sections 8 and 9
         part.others.clear()
         _make_sitemap_entry(context, url, part)

@@ -1,29 +1,33 @@
 """The reader of XML formats: prolog, then batches, each in the cheapest way.
 
-The pattern reads records as far as it matches. Behind that, the scanner cuts records out for the
-tree builder, and those that it refuses are mended. A broken record does not affect the next one.
+The pattern reads records as far as it matches. Behind that, they are cut out for the tree builder,
+and those that it refuses are mended. A broken record does not affect the next one.
 """
 
 from __future__ import annotations
 
 import re
 from codecs import getincrementaldecoder
-from itertools import chain
 from typing import TYPE_CHECKING
 
 from sitemapreader.issues import IssueCode, list_errors
 from sitemapreader.readers.records.context import Record, RecordContext
 from sitemapreader.readers.records.entries import deliver_pages, read_record
-from sitemapreader.readers.records.vocabulary import RECORD_OF, ROOTS
-from sitemapreader.readers.xml.boundaries import Scanner, count_lines, pass_nothing
-from sitemapreader.readers.xml.markup import COMMENT_END, is_well_formed
+from sitemapreader.readers.records.vocabulary import RECORD_OF
+from sitemapreader.readers.xml.boundaries import (
+    count_lines,
+    find_record,
+    pass_nothing,
+    write_end_pattern,
+)
+from sitemapreader.readers.xml.markup import is_well_formed
 from sitemapreader.readers.xml.mend import Mender
 from sitemapreader.readers.xml.patterns import PatternReader, start_patterns
 from sitemapreader.readers.xml.prolog import Prolog, read_common_prolog
 from sitemapreader.readers.xml.tree import TreeReader
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 
     from sitemapreader.models import Event, Format
     from sitemapreader.options import Limits
@@ -41,8 +45,6 @@ _LONGEST_TRIED = 65_536
 """No pattern is tried on longer records: on nested ones it takes 200 bytes a byte."""
 _LONGEST_MARK = 256
 """Characters that are kept of what is passed over: what is looked for may begin in them."""
-_PARTIAL_TAG = re.compile(rf"<(?!/(?:[\w.\xb7-]++:)?(?i:{'|'.join(ROOTS)})\b)[^<>]*+\Z")
-"""A tag that the end of the document cuts, but for a root's end tag."""
 _OF_MARKUP = (
     *(IssueCode.NESTED_ROOT, IssueCode.TRAILING_BYTES, IssueCode.MALFORMED, IssueCode.ENCODING),
     *(IssueCode.MISMATCHED_TAG, IssueCode.BARE_LESS_THAN, IssueCode.BARE_AMPERSAND),
@@ -69,9 +71,9 @@ class XmlReader:
     and no other. Long steps yield empty lists in between, so that the caller never waits long.
     """
 
+    finished = False
+
     def __init__(self, stats: ReadStats, limits: Limits, prolog: Prolog, start: int) -> None:
-        self.finished = False
-        """Whether a limit has ended the reading."""
         self.prolog = prolog
         self.format = prolog.format
         self._stats = stats
@@ -88,14 +90,13 @@ class XmlReader:
         self._context = RecordContext(stats, prolog.names, prolog.bases, limits.field_chars)
         self._tree = TreeReader(prolog, limits)
         self._patterns = start_patterns(prolog, self._tree, limits)
-        self._scanner = Scanner(prolog)
         self._skip: list[re.Pattern[str]] = []
         """The ends of the oversized section and record that are being skipped."""
 
     def feed(self, data: bytes, *, final: bool = False) -> Iterator[Events]:
         """Read the next bytes; yield, in steps, the events of complete records."""
         self._pending += self._decoder.decode(data, final)
-        if self.finished or not self._has_skipped():
+        if not self._has_skipped():
             return
         if len(self._pending) < self._next_size and not final:
             return
@@ -103,7 +104,7 @@ class XmlReader:
             yield from self._read_common(self._patterns)
         yield from self._read_complete()
         self._position = pass_nothing(self._pending, self._position)
-        if len(self._pending) - self._position > self._limits.record_bytes and not self.finished:
+        if len(self._pending) - self._position > self._limits.record_bytes:
             yield from self._shorten()
         self._drop_read()
         # a long record is not looked at again before it has doubled: so time is linear
@@ -116,12 +117,11 @@ class XmlReader:
         The markup shows whether the document was cut; `cut` is the cause.
         """
         yield from self.feed(data, final=True)
-        if self.finished:
-            return
         if not self._has_skipped():
             self._pending = ""
-        if not self._is_at_end():
-            yield from self._read_tail(cut or IssueCode.TRUNCATED)
+        names = [*reversed(self.prolog.wrappers), self.prolog.root]
+        if not is_end(self._pending, self._position, names):
+            yield from self._read_outside(len(self._pending), cut or IssueCode.TRUNCATED)
         if not self._stats.records and not list_errors(self._stats.counts):
             self._add_once(IssueCode.EMPTY)
         deliver_pages(self._context.events, self._stats, self.prolog.pages)
@@ -132,7 +132,8 @@ class XmlReader:
     def _read_complete(self) -> Iterator[Events]:
         run: list[Span] = []
         position = self._position
-        while not self.finished and (record := self._scanner.find_record(self._pending, position)):
+        while found := find_record(self._pending, position, self.prolog.records):
+            record, is_cut = found
             if pass_nothing(self._pending, position) != record[0]:
                 yield from self._read_run(run)
                 run, position = [], record[0]
@@ -141,12 +142,11 @@ class XmlReader:
                 if known != (self.prolog.records, self.prolog.namespaces):
                     continue  # a nested root, or a prefix that was bound again
             position = record[1]
-            if not self._scanner.is_cut:
-                run.append(record)
-            if self._scanner.is_cut or len(run) == _MANY_RECORDS:
+            run += [] if is_cut else [record]
+            if is_cut or len(run) == _MANY_RECORDS:
                 yield from self._read_run(run)
                 run = []
-            if self._scanner.is_cut and not self.finished:
+            if is_cut:
                 yield from self._mend_record(record)
         yield from self._read_run(run)
 
@@ -174,21 +174,19 @@ class XmlReader:
             self._stats.deliver(len(entries))
             yield entries
             yield from self._read_run(odd)
-            if self.finished:
-                return
         self._position = end
 
     def _read_run(self, run: Sequence[Span]) -> Iterator[list[Event]]:
         """Read whole records by the tree; mend those that it refuses."""
         is_odd = bool(run) and self._tree.is_odd(self._pending[run[0][0] : run[-1][1]])
-        while run and not self.finished:
+        while run:
             line = self._count_lines(run[0][0])
             records, is_refused = yield from self._tree.parse(
                 self._pending, run, line, is_odd=is_odd
             )
             yield from self._read_records(records)
             self._position = run[len(records) - 1][1] if records else self._position
-            if is_refused and not self.finished:
+            if is_refused:
                 yield from self._mend_record(run[len(records)])
             run = run[len(records) + is_refused :]
 
@@ -206,28 +204,30 @@ class XmlReader:
         yield from self._mend(self._position, end, is_sound=lambda: bool(is_sound), why=why)
 
     def _mend(
-        self, start: int, end: int, *, is_sound: Callable[[], bool], why: IssueCode | None = None
-    ) -> Iterator[list[Event]]:
+        self,
+        start: int,
+        end: int,
+        *,
+        is_sound: Callable[[], bool] = lambda: True,
+        why: IssueCode | None = None,
+        is_part: bool = False,
+    ) -> Generator[list[Event], None, Mender]:
         """Mend a text and read its records; report at least one Issue if it is not sound.
 
-        `why` is what may have cut the document, if it ends with the text.
+        `why` is what may have cut the document, if it ends with the text. If it `is_part` of a
+        longer one, what is open at its end is not read.
         """
         said, text, line = self._count_faults(), self._pending[start:end], self._count_lines(start)
-        mender = Mender(self.prolog, self._limits, text, line, why)
-        for record in chain(mender.read(), [None]):
-            if self.prolog.has_nested_root:
-                self._add_once(IssueCode.NESTED_ROOT)
+        mender = Mender(self.prolog, self._limits, text, line, self._add_once, why, is_part=is_part)
+        for record in mender.read():
             yield from self._read_records([record] if record else [])
-        if mender.is_odd:
-            self._add_once(IssueCode.NOT_WELL_FORMED)
-        if mender.trailing:
-            self._add_once(IssueCode.TRAILING_BYTES, mender.trailing)
         if why and not self.prolog.closed:
             self._add_once(why)
         elif said == self._count_faults() and not is_sound():
             self._add_once(IssueCode.NOT_WELL_FORMED)
         yield self._context.take_events()
-        self._position = end
+        self._position = start if is_part else end
+        return mender
 
     def _count_faults(self) -> int:
         counts = self._stats.counts
@@ -262,40 +262,23 @@ class XmlReader:
             self._add_once(IssueCode.NESTED_ROOT, f"<{name.local}>")
         return True
 
-    # -- the end of the document
-
-    def _is_at_end(self) -> bool:
-        """Return whether nothing is left but the end tags of what is open."""
-        names = [*reversed(self.prolog.wrappers), self.prolog.root]
-        return is_end(self._pending, self._position, names)
-
-    def _read_tail(self, why: IssueCode) -> Iterator[list[Event]]:
-        """Read what follows the last complete record; `why` is what may have cut it."""
-        end = len(self._pending)
-        last = self._pending.rfind("<", self._position)
-        if self._scanner.name and last >= 0 and _PARTIAL_TAG.match(self._pending, last):
-            end = last
-        yield from self._read_outside(end, why)
-
     # -- what is too long to be kept
 
     def _shorten(self) -> Iterator[list[Event]]:
-        scanner, size = self._scanner, len(self._pending)
-        if scanner.closing != COMMENT_END and (end := scanner.find_last_end(self._pending)):
-            yield from self._mend(self._position, end, is_sound=lambda: False)
+        """Read the records of a text that is too long; drop one that is by itself."""
+        start, size = self._position, len(self._pending)
+        mender = yield from self._mend(start, size, is_part=True)
+        self._position += mender.find_begin(self._pending[start:])
+        if self._position > start:
             return
-        if scanner.has_begun(self._pending):
-            code, line = IssueCode.RECORD_TOO_LONG, self._count_lines(scanner.begin)
+        if mender.closing:
+            self._skip.append(re.compile(re.escape(mender.closing)))
+        if mender.is_open:
+            self._skip.append(write_end_pattern(self.prolog.records))
+            code, line = IssueCode.RECORD_TOO_LONG, self._count_lines(start)
             self._stats.drop_record(self._context.events, code, line=line)
             yield self._context.take_events()
-        if scanner.closing:
-            self._skip.append(re.compile(re.escape(scanner.closing)))
-        if scanner.name:
-            # where blanks flood the end tag, its `>` is text between two records
-            self._skip.append(re.compile(rf"</{re.escape(scanner.name)}(?:\s*+>|(?=\s))"))
-        is_end = self._skip and self._skip[0].match(self._pending, scanner.position)
-        is_kept = is_end or size - scanner.position < _LONGEST_MARK
-        self._position = scanner.position if is_kept else size
+        self._position = max(start, size - _LONGEST_MARK)
 
     def _has_skipped(self) -> bool:
         """Skip what is too long; return whether its end has been reached."""

@@ -1,17 +1,16 @@
 """The boundaries of records in markup that is not whole yet, and may be broken.
 
-The scanner only looks at tags of records, comments, CDATA sections and processing instructions.
-That is enough to cut between records.
+Only tags of records, comments, CDATA sections and processing instructions are looked at. That is
+enough to cut between records.
 """
 
 from __future__ import annotations
 
 import re
-from collections import deque
 from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
-from sitemapreader.readers.records.vocabulary import KNOWN_TAGS, OWN
+from sitemapreader.readers.records.vocabulary import KNOWN_TAGS
 from sitemapreader.readers.xml.markup import (
     ATTRIBUTES,
     BLANKS,
@@ -23,135 +22,65 @@ from sitemapreader.readers.xml.markup import (
 )
 
 if TYPE_CHECKING:
-    from sitemapreader.readers.xml.prolog import Prolog
-
     Span: TypeAlias = tuple[int, int]
     """Where a record begins and ends."""
 
-_REST_OF_TAG = re.compile(rf"{ATTRIBUTES}(>)?")
 _ANY_TAG = re.compile(rf"{HIDDEN}|<(/?)([^\s<>/!?]++)[^<>]*+(?<!/)>")
 
 
-class Scanner:
-    """Scanner for the records of a text.
+def find_record(text: str, position: int, records: frozenset[str]) -> tuple[Span, bool] | None:
+    """Return where the next record begins and ends, and whether it lacks its end tag.
 
-    A record ends with the end tag of the name that it began with. Elements of that name inside of
-    it are counted; those with another prefix are ignored. A record whose end tag is
-    missing ends where the next one begins. Each search begins between two records, and leaves
-    behind what it has found open.
+    It ends with the end tag of the name that it began with. Elements of that name inside of it are
+    counted; those with another prefix are ignored. If its end tag is missing, it ends where the
+    next one begins. `None` if that is not in the text yet.
     """
+    markup = _write_markup_pattern(records)
+    name, begin, depth, checked = "", 0, 0, 0
+    around: list[str] = []
+    while tag := markup.search(text, position):
+        position = tag.end()
+        if closing := CLOSINGS.get(tag[0]):
+            end = text.find(closing, position)
+            if end < 0:
+                break
+            position = end + len(closing)
+        elif tag[1]:
+            depth -= tag[1] == name
+        elif tag[2] == name or not name:
+            if not tag[3] and position == len(text):  # it may go on
+                break
+            is_empty = tag[0].endswith("/>")
+            if not name:
+                name, begin, checked = tag[2], tag.start(), position
+            else:
+                _pass_tags(text, checked, tag.start(), around)
+                if not _is_nested(around, is_empty=is_empty):
+                    return (begin, tag.start()), True
+                checked = tag.start()
+            depth += not is_empty
+        if name and not depth:
+            return (begin, position), False
+    return None
 
-    is_cut = False
-    """Whether the record that was found lacks its end tag: it ends where the next one begins."""
-    closing = ""
-    """What would close the comment, CDATA section or PI that is still open, if one is."""
-    name = ""
-    """The name of the record that is still open, as written, or ""."""
-    position = 0
-    """How far all was passed; what is behind may be the beginning of a tag."""
-    begin = 0
-    """Where the open record begins, or what was not passed yet."""
-    last_begin = 0
-    """Where the last tag with the open record's name begins."""
 
-    def __init__(self, prolog: Prolog) -> None:
-        self._prolog = prolog
-        self._section = self._depth = self._checked = 0
-        self._open: list[str] = []
-        """Elements that are open in the record, but the record itself, up to `_checked`."""
+def _pass_tags(text: str, start: int, end: int, around: list[str]) -> None:
+    """Note the names of the elements that are opened on the way, and not closed."""
+    for tag in _ANY_TAG.finditer(text, start, end):
+        if tag[1] == "":
+            around.append(tag[2])
+        elif tag[1] and around and around[-1] == tag[2]:
+            around.pop()
 
-    def find_record(self, text: str, position: int) -> Span | None:
-        """Return the begin and end of the next complete record, or `None`."""
-        tag = _write_markup_pattern(self._prolog.records)
-        self.name = self.closing = ""
-        self.is_cut = False
-        while match := tag.search(text, position):
-            position = match.end()
-            if closing := CLOSINGS.get(match[0]):
-                self._section = match.start()
-                end = text.find(closing, position)
-                if end < 0:
-                    self.closing = closing
-                    self.position = max(position, len(text) - len(closing) + 1)
-                    break
-                position = end + len(closing)
-            elif match[1]:
-                self._depth -= match[1] == self.name
-                if match[1] == self.name and not self._depth:
-                    return self.begin, position
-            elif match[2] == self.name or not (self.name or self._is_foreign(match[2])):
-                rest = _REST_OF_TAG.match(text, position)
-                if rest is None or (rest.end() == len(text) and not rest[1]):
-                    self.position = match.start()
-                    break
-                position = rest.end()
-                is_empty = bool(rest[1]) and text[position - 2] == "/"
-                if end := self._open_element(text, match, position, is_empty=is_empty):
-                    return self.begin, end
-        else:
-            last = text.rfind("<", position)  # the last tag may not be whole yet
-            self.position = last if last >= 0 and text.find(">", last) < 0 else len(text)
-        if not self.name:
-            self.begin = self.last_begin = self.position
-        return None
 
-    def _open_element(self, text: str, tag: re.Match[str], end: int, *, is_empty: bool) -> int:
-        """Pass a record's start tag; return where a record ends by it, or 0."""
-        if not self.name:
-            self.name, self._depth, self._checked = tag[2], 1, end
-            self.begin = self.last_begin = tag.start()
-            self._open.clear()
-            return end * is_empty
-        if not self._is_nested(text, tag.start(), is_empty=is_empty):
-            self.is_cut = True
-            return tag.start()
-        self._depth += not is_empty
-        self.last_begin = tag.start()
-        return 0
+def _is_nested(around: list[str], *, is_empty: bool) -> bool:
+    """Return whether a tag with the record's name is inside a foreign element.
 
-    def has_begun(self, text: str) -> bool:
-        """Return whether a record, or the tag that begins one, is open."""
-        tag = _write_markup_pattern(self._prolog.records)
-        return bool(self.name or tag.match(text, self.position))
-
-    def find_last_end(self, text: str) -> int:
-        """Return where the open record can be cut, as it may be many; 0 if nowhere.
-
-        In a section that nothing closes, behind the last record that ends in it; else before the
-        last tag with the record's name.
-        """
-        if self.closing and self.name:
-            first = write_tag_pattern(self._prolog.records).search(text, self._section)
-            if first and first[0].startswith("</"):
-                end_tag = write_end_pattern(self._prolog.records)
-                last = deque(end_tag.finditer(text, self._section), maxlen=1)
-                if last:
-                    return last[0].end()
-        return self.last_begin if self.last_begin > self.begin else 0
-
-    def _is_foreign(self, name: str) -> bool:
-        prefix, colon, _ = name.partition(":")
-        uri = self._prolog.namespaces.get(prefix) if colon else None
-        if uri is None:
-            return False
-        key = self._prolog.names.find_key(uri)
-        return key != OWN and (key != uri or self._prolog.format.is_feed)
-
-    def _is_nested(self, text: str, end: int, *, is_empty: bool) -> bool:
-        """Return whether a tag with the record's name is inside a foreign element.
-
-        Directly in the record, or in an element of the vocabulary, it begins another record; but
-        not in the latter if it is empty.
-        """
-        for tag in _ANY_TAG.finditer(text, self._checked, end):
-            if tag[1] == "":
-                self._open.append(tag[2])
-            elif tag[1] and self._open and self._open[-1] == tag[2]:
-                self._open.pop()
-        self._checked = end
-        if not self._open or is_empty:
-            return bool(self._open)
-        return self._open[-1].rpartition(":")[2].lower() not in KNOWN_TAGS
+    Directly in the record, or in an element of the vocabulary, it begins another record; but not in
+    the latter if it is empty.
+    """
+    is_known = bool(around) and around[-1].rpartition(":")[2].lower() in KNOWN_TAGS
+    return bool(around) and (is_empty or not is_known)
 
 
 def count_lines(text: str, start: int = 0, end: int | None = None) -> int:
@@ -181,13 +110,13 @@ def pass_nothing(text: str, position: int) -> int:
 def _write_markup_pattern(records: frozenset[str]) -> re.Pattern[str]:
     """Write the pattern of a record's tags, and of how markup without elements begins."""
     name = _name(records)
-    return re.compile(rf"<(?:!--|\?|!\[CDATA\[|/({name})\s*+>|({name})(?=[\s/>]))")
+    return re.compile(rf"<(?:!--|\?|!\[CDATA\[|/({name})\s*+>|({name})(?=[\s/>]){ATTRIBUTES}(>)?)")
 
 
 @lru_cache(maxsize=16)
 def write_end_pattern(records: frozenset[str]) -> re.Pattern[str]:
-    """Write the pattern of a record's end tag."""
-    return re.compile(rf"</{_name(records)}\s*+>")
+    """Write the pattern of a record's end tag, or of one before many blanks."""
+    return re.compile(rf"</{_name(records)}(?:\s*+>|(?=\s))")
 
 
 @lru_cache(maxsize=16)

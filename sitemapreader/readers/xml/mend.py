@@ -7,7 +7,6 @@ leaves its code on the record. Time is linear: every character is passed a bound
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from typing import TYPE_CHECKING, NamedTuple
 from xml.etree.ElementTree import Element, TreeBuilder
 
@@ -21,7 +20,6 @@ from sitemapreader.readers.records.vocabulary import (
     ROOTS,
 )
 from sitemapreader.readers.xml.boundaries import (
-    write_end_pattern,
     write_tag_pattern,
 )
 from sitemapreader.readers.xml.markup import (
@@ -56,8 +54,9 @@ _TOKEN = re.compile(
     r"|<?[^<]{0,8000}+[^<&]{0,40}+"
 )
 _CLOSINGS = {begin: re.compile(re.escape(end)) for begin, end in CLOSINGS.items()}
-_ANY_TAG = re.compile(r"<(/?)(?:[\w.\xb7-]++:)?([^\s<>/:]++)(?=[\s/>])")
 _TAG_BEGIN = re.compile(r"<")
+_PARTIAL_TAG = re.compile(rf"<(?!/(?:[\w.\xb7-]++:)?(?i:{'|'.join(ROOTS)})\b)[^<>]*+\Z")
+"""A tag that the end of the document cuts, but for a root's end tag."""
 _NEXT_END = re.compile(r"[^<]*+</([^\s<>/]++)")
 _ROOT_END = re.compile(rf"</(?:[\w.\xb7-]++:)?(?i:{'|'.join(ROOTS)})\s*+>")
 _NO_CONTENT = re.compile(r"\s*+(?=<|\Z)")
@@ -90,13 +89,20 @@ class Mender:
         limits: Limits,
         text: str,
         line: int,
+        note: Callable[..., None],
         why: IssueCode | None,
+        *,
+        is_part: bool,
     ) -> None:
-        self.trailing = ""
-        """What stands behind the root's end tag, if anything does."""
-        self.is_odd = False
+        self.closing = ""
+        """What would close the comment, section or instruction at the end of the text."""
+        self._begin = self._passed = 0
+        """Where the open record begins, and where all was read, but for what is to be closed."""
+        self._note = note
+        self._is_odd = False
         """Whether nothing closes a comment, or an end tag behind the root closes nothing."""
         self._why = why
+        self._is_part = is_part
         self._prolog = prolog
         self._limits = limits
         clean = replace_bad_bytes(text)
@@ -105,9 +111,6 @@ class Mender:
         self._line = line
         self._counted = 0
         self._found: dict[re.Pattern[str], re.Match[str] | None] = {}
-        self._tags = _ANY_TAG.finditer(self._text)
-        self._ahead: dict[str, list[tuple[int, bool]]] = {}
-        """Name -> where its tags begin that were passed, and whether they are end tags."""
         self._finished: list[Record] = []
         self._open: list[_Open] = []
         """The elements that are open, from the record inwards."""
@@ -119,12 +122,25 @@ class Mender:
         self._last = ""
         """What was last told to the builder: a text, or `<` and the like for markup."""
 
+    @property
+    def is_open(self) -> bool:
+        """Whether a record is open at the end of a text that is a part."""
+        return bool(self._open)
+
+    def find_begin(self, text: str) -> int:
+        """Return where that begins, in the text as given, which was not read."""
+        begin = self._begin if self._open else self._passed
+        tags = self._text.count("<", 0, begin)  # which no cleaning changes
+        return len("<".join(text.split("<", tags + 1)[: tags + 1]))
+
     def read(self) -> Iterator[Record | None]:
         """Yield the records, and `None` for pauses."""
         position = tags = 0
         pause = _STEP_CHARS
         while (token := _TOKEN.match(self._text, position)) and token[0]:
             position = token.end()
+            if self._why and self._open and _PARTIAL_TAG.match(self._text, token.start()):
+                break
             if token["section"]:
                 position = self._pass_over(token[0], position)
             elif not token["name"]:
@@ -135,15 +151,18 @@ class Mender:
                 self._start(token)
             if self._open and self._error:
                 position = self._find_record_tag(position)
+            self._passed = self._passed if self.closing else position
             yield from self._finished
             self._finished.clear()
             tags += 1
             if position > pause or tags == _STEP_TAGS:
                 pause, tags = position + _STEP_CHARS, 0
                 yield None
-        if self._open:
+        if self._open and not self._is_part:
             self._finish_last()
-            yield from self._finished
+        yield from self._finished
+        if self._is_odd:
+            self._note(IssueCode.NOT_WELL_FORMED)
 
     # -- start tags
 
@@ -175,6 +194,7 @@ class Mender:
                     self._note_trailing(token)
                 prolog.open_around(token["name"], name, attributes, bound, is_empty=is_empty)
                 if tag in ROOTS:
+                    self._note(IssueCode.NESTED_ROOT)
                     self._prolog.names.add_own(name.uri)
                 return
         self._open_element(name, attributes, namespaces, token.start())
@@ -239,7 +259,7 @@ class Mender:
             if tags:
                 self._finish(IssueCode.MISMATCHED_TAG)
             elif tag in (*prolog.records, *ROOTS):
-                self.is_odd = self.is_odd or prolog.closed
+                self._is_odd = self._is_odd or prolog.closed
             elif not prolog.has_nested_root:
                 self._note_trailing(token)
             prolog.close_wrapper(token["name"])
@@ -253,7 +273,7 @@ class Mender:
         self._line += self._text.count("\n", self._counted, position)
         self._counted = position
         if not self._open:
-            self._error, self._repairs, self._lines = None, set(), {}
+            self._begin, self._error, self._repairs, self._lines = position, None, set(), {}
         if len(self._open) >= self._limits.record_depth:
             self._error = self._error or IssueCode.TOO_DEEP
         if self._count():
@@ -334,16 +354,19 @@ class Mender:
             self._last = " " if decoded.isspace() else "text"
 
     def _note_trailing(self, token: re.Match[str]) -> None:
-        if self._prolog.closed and not self.trailing and not token[0].isspace():
-            self.trailing = self._text[token.start() :][:_SAMPLE_CHARS].strip()
+        if self._prolog.closed and not token[0].isspace():
+            sample = self._text[token.start() : token.start() + 2 * _SAMPLE_CHARS]
+            self._note(IssueCode.TRAILING_BYTES, sample.strip()[:_SAMPLE_CHARS])
 
     def _pass_over(self, begin: str, start: int) -> int:
         """Read a comment, CDATA section or PI from `start` on; return where it ends."""
         closing = self._find(_CLOSINGS[begin], start)
+        self.closing = "" if closing else CLOSINGS[begin]
         if begin == SECTION_START:
             content_end, end = closing.span() if closing else (len(self._text),) * 2
             if self._is_unclosed(start, closing):
                 content_end = end = self._find_end(begin, start)
+                self.closing = ""
                 self._repairs.add(IssueCode.MISMATCHED_TAG)
             self._add_text(self._text[start:content_end], remove_controls)
             return end
@@ -353,37 +376,24 @@ class Mender:
         if closing:
             return closing.end()
         end = self._find_end(begin, start)
-        self.is_odd = self.is_odd or end < len(self._text)
+        if end < len(self._text):
+            self.closing, self._is_odd = "", True
         return end
 
     def _is_unclosed(self, start: int, closing: re.Match[str] | None) -> bool:
-        """Return whether a section lacks its end, because its element ends in it.
+        """Return whether a section lacks its end, because its record ends in it.
 
         Outside of all records: because an end tag follows that closes nothing, or the root ends.
         """
-        record_end = self._find(write_end_pattern(self._prolog.records), start)
         end = closing.start() if closing else len(self._text)
-        is_continued = self._text.endswith("]]>", 0, start - len(SECTION_START))
-        if is_continued or (closing and not (record_end and record_end.start() < end)):
+        if self._text.endswith("]]>", 0, start - len(SECTION_START)):  # what goes on was closed
             return False
-        if not self._open:
-            name = _NEXT_END.match(self._text, end)
-            is_end = name and name[1] not in (self._prolog.root, *self._prolog.wrappers)
-            return bool(is_end if closing else self._find(_ROOT_END, start))
-        return self._ends_before(self._open[-1].tag, start, end)
-
-    def _ends_before(self, name: str, start: int, end: int) -> bool:
-        """Return whether the next tag of a name, in front of a place, is an end tag.
-
-        Calls with growing positions pass the text only once, whatever their names.
-        """
-        known = self._ahead.setdefault(name, [])
-        place = bisect_left(known, (start, False))
-        while place == len(known) and (tag := next(self._tags, None)):
-            if tag.start() >= start:
-                self._ahead.setdefault(tag[2].lower(), []).append((tag.start(), tag[1] == "/"))
-        begin, is_end = known[place] if place < len(known) else (end, False)
-        return is_end and begin < end
+        if self._open:
+            tag = self._find(write_tag_pattern(self._prolog.records), start)
+            return tag is not None and tag.start() < end and tag[0].startswith("</")
+        name = _NEXT_END.match(self._text, end) if closing else self._find(_ROOT_END, start)
+        known = (self._prolog.root, *self._prolog.wrappers)
+        return name is not None and not (closing and name[1] in known)
 
     def _find_end(self, begin: str, start: int) -> int:
         """Find where reading continues behind what nothing closes.
