@@ -31,12 +31,6 @@ MEMORY_BYTES = 1024 * 1024 * 1024
 SCRIPT = Path(__file__)
 _PYTHON = re.compile(r"(?:python|pypy)", re.IGNORECASE)
 _BETWEEN_WORDS = re.compile(r"[<>\"'\s\[\]]+")
-_BEGINS_LIKE_A_FEED = re.compile(
-    rb"[^<]*+(?>(?:<(?:!--.*?(?:-->|\Z)|[?!][^<>]*+)[^<]*+)*)"
-    rb"<(?:[\w.-]++:)?(?:channel|feed|rss|rdf)[\s>/]",
-    re.IGNORECASE | re.DOTALL,
-)
-"""Whatever else has items in it, and none of our roots, is not a feed."""
 
 
 class FeedparserAnswer(NamedTuple):
@@ -44,11 +38,6 @@ class FeedparserAnswer(NamedTuple):
 
     feed: bytes = b""
     limit: str | None = None
-
-
-def begins_like_a_feed(data: bytes) -> bool:
-    """Return whether the first tag of a document is a feed's."""
-    return _BEGINS_LIKE_A_FEED.match(data) is not None
 
 
 def run_feedparser(data: bytes, cpu_seconds: int) -> FeedparserAnswer:

@@ -27,7 +27,7 @@ from sitemapreader.readers.charset import (
     start_transcoder,
 )
 from sitemapreader.readers.codings import DecompressionError, Decompressor
-from sitemapreader.readers.feedparser import begins_like_a_feed, run_feedparser
+from sitemapreader.readers.feedparser import run_feedparser
 from sitemapreader.readers.html import HtmlReader, find_meta_charset
 from sitemapreader.readers.records.vocabulary import ROOTLESS, ROOTS, ExtraFormats, check_formats
 from sitemapreader.readers.stats import ReadStats
@@ -60,7 +60,7 @@ def _is_text(start: bytes) -> bool:
     return sample[0] or (b"\0" not in start and sum(sample) * 2 > len(sample))
 
 
-_BROKEN = frozenset({IssueCode.MALFORMED, IssueCode.TRUNCATED, IssueCode.NOT_A_SITEMAP})
+_BROKEN = frozenset({IssueCode.MALFORMED, IssueCode.TRUNCATED})
 """Issues of a feed that may be beyond repair."""
 BLOCK_BYTES = PROLOG_BYTES
 """Fast, since the values of a block stay in the processor's cache; blocks a loop for 1-2 ms."""
@@ -110,8 +110,10 @@ class SitemapReader:
         self._transcoder: Transcoder | None = None
         self._reader: Reader | None = None
         self._whole_format: Format | None = None
-        self._refusal: list[Event] = []
-        """The Issue of a document that no reader fits, and that may be a feed beyond repair."""
+        self._lost_root = ""
+        """The first tag of a feed whose root is missing or broken."""
+        self._last: list[Event] = []
+        """The events of the end, with what feedparser finds."""
         self._copy: bytearray | None = bytearray()
         """A feed in UTF-8, as long as it may be beyond repair, and not too long for feedparser."""
         self._closed = False
@@ -185,11 +187,10 @@ class SitemapReader:
     def salvage(self, answer: FeedparserAnswer) -> None:
         """Read what feedparser has found in the feed that is `beyond_repair`."""
         # Records that were dropped before stay counted: nothing tells which entry they became.
-        events, stats, self.beyond_repair = self._refusal, self.stats, b""
+        events, stats, self.beyond_repair = self._last, self.stats, b""
         if not answer.feed.startswith(b"<rss><channel><item>"):
             stats.add_issue(events, IssueCode.FEED_UNREADABLE, value=answer.limit)
             return
-        stats.retract(events, IssueCode.NOT_A_SITEMAP)
         said = f"{answer.feed.count(b'<item>')} entries"
         stats.add_issue(events, IssueCode.FEED_SALVAGED, value=said)
         prolog, start = read_prolog(events, stats, answer.feed)
@@ -245,7 +246,7 @@ class SitemapReader:
             block = self._transcoder.feed(events, block, final=final)
         yield events
         if self._reader is None:
-            self.finished = not self._refusal
+            self.finished = not self._lost_root
         else:
             reader = self._reader
             steps = reader.close(cut, block) if final else reader.feed(block)
@@ -254,7 +255,7 @@ class SitemapReader:
                 self.finished |= reader.finished
                 if self.finished:
                     break
-        may_be_broken = self._refusal or (self.format and self.format.is_feed)
+        may_be_broken = self._lost_root or (self.format and self.format.is_feed)
         if may_be_broken and self._copy is not None:
             self._copy += block
             if self.stats.delivered or len(self._copy) > FEEDPARSER_MAX_BYTES:
@@ -278,10 +279,10 @@ class SitemapReader:
             is_page = error.code is IssueCode.HTML_NOT_SITEMAP
             if is_page and is_markup and Format.HTML in self._extra_formats:
                 return HtmlReader(*both)
-            is_feed = error.code is IssueCode.NOT_A_SITEMAP and begins_like_a_feed(first)
-            self.stats.add_issue(
-                self._refusal if is_feed else events, error.code, value=error.value
-            )
+            if error.value == "<channel>":  # whatever else has items in it is no feed
+                self._lost_root = error.value
+            else:
+                self.stats.add_issue(events, error.code, value=error.value)
             return None
 
     def _finish(self, cut: IssueCode | None, detail: str = "") -> Iterator[Events]:
@@ -290,16 +291,19 @@ class SitemapReader:
         if block or self._transcoder or cut is None:
             yield from self._read_block(block, final=True, cut=cut)
         if cut:
-            self.stats.add_issue_once(self._refusal, cut, value=detail or None)
-        self._refusal += self._drain_notes()
+            self.stats.add_issue_once(self._last, cut, value=detail or None)
+        self._last += self._drain_notes()
         self.finished = True
-        if self._copy and _BROKEN & self.stats.counts.keys() and not self.stats.delivered:
+        is_broken = self._lost_root or _BROKEN & self.stats.counts.keys()
+        if self._copy and is_broken and not self.stats.delivered:
             self.beyond_repair = bytes(self._copy)
             yield []
             if self.beyond_repair:
                 seconds = self.limits.feedparser_seconds
                 self.salvage(run_feedparser(self.beyond_repair, seconds))
-        yield self._refusal
+        if self._lost_root and IssueCode.FEED_SALVAGED not in self.stats.counts:
+            self.stats.add_issue(self._last, IssueCode.NOT_A_SITEMAP, value=self._lost_root)
+        yield self._last
 
     def _drain_notes(self) -> list[Event]:
         events: list[Event] = []

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from sitemapreader.issues import MAX_ISSUES_PER_DOCUMENT, Issue, IssueCode, make_issue
+from sitemapreader.issues import MAX_ISSUES_PER_DOCUMENT, IssueCode, make_issue
 
 if TYPE_CHECKING:
     from sitemapreader.models import Event
@@ -51,11 +51,6 @@ class ReadStats:
         """Count an Issue about the whole document, the first time only."""
         if not self.counts[code]:
             self.add_issue(events, code, value=value)
-
-    def retract(self, events: list[Event], code: IssueCode) -> None:
-        """Remove an Issue that proved wrong and is still in `events`, undelivered."""
-        del self.counts[code]
-        events[:] = (e for e in events if not (isinstance(e, Issue) and e.code is code))
 
     def deliver(self, count: int = 1) -> None:
         """Count delivered records."""

@@ -168,6 +168,14 @@ def test_an_answer_of_another_shape(answer: bytes) -> None:
     assert unread([e for e in events if isinstance(e, Issue)]) == [None]
 
 
+@pytest.mark.parametrize("root", [b"", b"<rss version='2.0>", b"<rss\n", b"<rdf:RDF xmlns='u/>"])
+def test_a_feed_without_a_sound_root_is_salvaged(root: bytes) -> None:
+    """Its first tag is that of its channel."""
+    (_, entry) = read(b"<?xml version='1.0'?>" + root + BROKEN)
+    assert isinstance(entry, UrlEntry)
+    assert entry.loc == "https://example.org/1"
+
+
 @pytest.mark.parametrize(
     "document",
     [
