@@ -10,7 +10,6 @@ wildcards than it can match in bounded time.
 
 from __future__ import annotations
 
-import codecs
 import re
 from collections import Counter
 from functools import cached_property
@@ -28,6 +27,7 @@ from sitemapreader.options import (
     ROBOTS_MAX_LINE_CHARS,
     ROBOTS_MAX_SITEMAPS,
 )
+from sitemapreader.readers.html import decode_page
 from sitemapreader.readers.stats import ReadStats
 from sitemapreader.readers.text import split_line
 from sitemapreader.urls import read_loc, url_key
@@ -179,10 +179,9 @@ def _names_of(agent: str) -> set[str]:
 # SECURITY: str.splitlines() breaks a line at some of these, so a comment could smuggle in a rule.
 # The other control characters have no place in a line either.
 _CONTROL_CHARACTERS = re.compile(r"[\0-\x08\x0b\x0c\x0e-\x1f\x7f\x85\u2028\u2029]")
-_BOMS = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
-# How a page, gzip, PDF and zip begin. `_decode` looks for NUL as well: no UTF-8 text holds it.
-_NOT_TEXT = (b"<", b"\x1f\x8b", b"%PDF", b"PK\x03\x04")
-_SNIFFED_BYTES = 1_024
+# How a page, gzip, PDF and zip begin. `_decode` looks for NUL as well, which no text holds.
+_NOT_TEXT = ("<", "\x1f", "%PDF", "PK\x03\x04")
+_SNIFFED_CHARS = 1_024
 
 _FIELDS = {
     **dict.fromkeys(("user-agent", "useragent", "user agent"), "user-agent"),
@@ -235,14 +234,10 @@ def parse_robots(data: bytes, url: str = "", *, complete: bool = True) -> Robots
 
 def _decode(data: bytes) -> str | None:
     """Return the text, its line ends all line feeds; `None` if the body is not text."""
-    if encoding := _BOMS.get(data[:2]):
-        text = data[2:].decode(encoding, "replace")
-    else:
-        data = data.removeprefix(codecs.BOM_UTF8)
-        head = data[:_SNIFFED_BYTES]
-        if b"\0" in head or head.lstrip().startswith(_NOT_TEXT):
-            return None
-        text = data.decode("utf-8", "replace")
+    text = decode_page(data, None)
+    head = text[:_SNIFFED_CHARS]
+    if (data and not text) or "\0" in head or head.lstrip(" \t\r\n").startswith(_NOT_TEXT):
+        return None
     return _CONTROL_CHARACTERS.sub(" ", text.replace("\r\n", "\n").replace("\r", "\n"))
 
 

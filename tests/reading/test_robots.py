@@ -90,7 +90,12 @@ def test_sitemap_lines(text: str, urls: list[str]) -> None:
         *(
             (text, ["robots-not-text"])
             for text in (
-                *("\n \n<html>Sitemap: /s.xml", b"\x1f\x8b\x08 gzip", b"Sitemap: /s\0.xml"),
+                *(
+                    "\n \n<html>Sitemap: /s.xml",
+                    b"\x1f\x8b\x08 gzip\nSitemap: /s",
+                    b"Sitemap: /s\0.xml",
+                ),
+                "Sitemap: /s.xml".encode("utf-32"),
                 *('{"error": "not found", "sitemap": "/s.xml"}', "404 page not found\n"),
             )
         ),
