@@ -171,7 +171,7 @@ def _name_sites(sites: Collection[str | SiteTask]) -> dict[str, str | SiteTask]:
             checked = check_task(given)
         except InvalidSiteError as error:
             raise ValueError(f"{str(error)!r} is neither an http(s) URL nor a host") from None
-        if isinstance(checked.task.fetcher, FileFetcher):
+        if isinstance(checked.fetcher, FileFetcher):
             said = f"{checked.name} is a single file: name its site, or the folder that holds it"
             raise ValueError(said)  # noqa: TRY004 (it is what the name stands for)
         named[url_key(checked.url)] = given

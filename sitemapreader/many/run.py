@@ -363,8 +363,8 @@ class SiteRun(TaskStream[SiteBatch]):
     async def _visit(self, given: str | SiteTask) -> None:
         """Walk over a site, and record its outcome whatever happens; then free its place."""
         task = check_task(given)
-        fetcher = task.task.fetcher
-        site = SiteWalk(task.name, task.url, fetcher if isinstance(fetcher, FileFetcher) else None)
+        file = task.fetcher if isinstance(task.fetcher, FileFetcher) else None
+        site = SiteWalk(task.name, task.url, file)
         plan, name = self._plan, url_key(task.url)
         due = None if plan is None else await self._ask("find_due", plan, name)
         if due is not None and not due:

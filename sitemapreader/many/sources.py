@@ -92,47 +92,38 @@ def find_source(
 
 
 @attrs.frozen
-class CheckedTask:
-    """A task whose URL can be requested."""
+class CheckedTask(SiteTask):
+    """A task whose URL can be requested, and stands without a login; it has a name."""
 
-    task: SiteTask
-    name: str
-    """What it is called in outcomes: its text without a password."""
-    url: str
+    key: str = ""
+    """What all spellings of the URL share, or the name that was given."""
     login: str = ""
     """The URL with its login, where it has one."""
 
     @property
-    def key(self) -> str:
-        """The key that all spellings of the URL share, or of the name that was given."""
-        return self.task.name or url_key(self.url)
-
-    @property
     def is_local(self) -> bool:
         """Whether no server is asked."""
-        return isinstance(self.task.fetcher, FileFetcher | FolderFetcher)
+        return isinstance(self.fetcher, FileFetcher | FolderFetcher)
 
     def aim(self, config: WalkConfig, due: frozenset[str] | None, limits: Limits) -> WalkConfig:
         """Return the arguments of a run for this of its sites; `due` is what is asked for."""
-        task = self.task
-        trusted = config.trusted if task.trusted is None else task.trusted
-        is_sitemap = task.kind == "sitemap"
+        is_sitemap = self.kind == "sitemap"
         config = attrs.evolve(
             config,
             site=None if is_sitemap else self.url,
-            is_page=task.kind == "site",
+            is_page=self.kind == "site",
             sitemaps=(self.url,) if is_sitemap else (),
-            trusted=trusted,
-            logins=(self.login,) if self.login and trusted else (),
+            trusted=config.trusted if self.trusted is None else self.trusted,
+            logins=(self.login,) if self.login else (),
             revisit=config.revisit if due is None else due,
-            fetcher=task.fetcher or config.fetcher,
+            fetcher=self.fetcher or config.fetcher,
             limits=limits,
         )
-        if not isinstance(task.fetcher, FileFetcher):
+        if not isinstance(self.fetcher, FileFetcher):
             return config
         return attrs.evolve(  # nothing besides the file can be fetched
             config,
-            base_url=task.fetcher.base_url,
+            base_url=self.fetcher.base_url,
             follow=lambda _: False,
             state=None,  # it would have to know one file from another, and each reading is complete
             changes=False,
@@ -151,9 +142,11 @@ def check_task(given: object) -> CheckedTask:
     parsed = parse_url(url) if has_web_scheme(url) else None
     if parsed is None or ("://" not in text and not _looks_like_host(parsed)):
         raise InvalidSiteError(hide_login(text))
-    if parsed.raw_user is None and parsed.raw_password is None:
-        return CheckedTask(task, task.name or text, url)
-    return CheckedTask(task, task.name or hide_login(text), str(parsed.with_user(None)), url)
+    login = "" if parsed.raw_user is None and parsed.raw_password is None else url
+    url = str(parsed.with_user(None)) if login else url
+    name = task.name or (hide_login(text) if login else text)
+    key = task.name or url_key(url)
+    return CheckedTask(url, task.kind, task.trusted, task.fetcher, name, key, login)
 
 
 def _looks_like_host(parsed: URL) -> bool:

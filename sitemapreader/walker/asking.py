@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
+from operator import methodcaller
 from typing import TYPE_CHECKING
 
 from sitemapreader.errors import FetchError
@@ -31,6 +32,10 @@ _REDIRECTED = 302
 _LAST_TRY = 5
 """Tries after which the pause grows no more: 32 days."""
 _CONTROLS = 3
+_ANSWERED = (
+    "UPDATE page SET status = ?, asked_at = ?, tries = tries + 1,"
+    " due = iif(?, NULL, ? + (1 << min(tries, ?)) * 86400.0) WHERE site = ? AND key = ?"
+)
 
 
 class PageAsker:
@@ -67,7 +72,7 @@ class PageAsker:
                     (each, now, each in _GONE, now, _LAST_TRY, site, key)
                     for (key, _), each in zip(batch, statuses, strict=True)
                 ]
-                await file.work(partial(_save_answers, rows=answers), name)
+                await file.work(methodcaller("executemany", _ANSWERED, answers), name)
                 yield
 
     async def _ask_batch(self, urls: Sequence[str], controls: Sequence[str]) -> list[int | None]:
@@ -129,11 +134,3 @@ def _find_host(loc: str) -> str:
     """Return the beginning of a URL up to its host."""
     end = loc.find("/", 8) + 1
     return loc[:end] if end else f"{loc}/"
-
-
-def _save_answers(db: Connection, rows: Sequence[tuple[object, ...]]) -> None:
-    db.executemany(
-        "UPDATE page SET status = ?, asked_at = ?, tries = tries + 1,"
-        " due = iif(?, NULL, ? + (1 << min(tries, ?)) * 86400.0) WHERE site = ? AND key = ?",
-        rows,
-    )
