@@ -225,13 +225,12 @@ class SiteSearch:
             await self._report(error.code)
             return ProbeResult.NOT_FOUND
         failed, silence = rules.find_failure(search.site)
-        refusal = judge_failures([failed])
         named = await self.try_entries(robots.sitemaps)
         found, probed = named is ProbeResult.FOUND, ProbeResult.NOT_FOUND
         may_probe, always = robots.complete or not search.respect_robots, search.probe == "always"
         if may_probe and (always or (search.probe in ("auto", "few") and not found)):
             paths = WELL_KNOWN_PATHS[:FEW_PATHS] if search.probe == "few" else WELL_KNOWN_PATHS
-            refusals = [refusal, named].count(ProbeResult.REFUSED)
+            refusals = [judge_failures([failed]), named].count(ProbeResult.REFUSED)
             probed = await self._probe((*search.extra_paths, *paths), refusals)
             found |= probed is ProbeResult.FOUND
         is_out_of_reach = probed is ProbeResult.REFUSED or silence is not None

@@ -57,7 +57,8 @@ class Budget:
         self._urls = urls or UrlAllowance(float("inf"))
         self._loop = asyncio.get_running_loop()
         self._paused_at: float | None = None
-        self._paused = 0.0
+        self.held_seconds = 0.0
+        """For how long the consumer has held up the walk."""
         self._deadline = self._time() + limits.walk_seconds
         self._waits: set[asyncio.Timeout] = set()
 
@@ -78,11 +79,6 @@ class Budget:
         """Return the seconds that the walk may still take."""
         return max(0.0, self._deadline - self._time())
 
-    @property
-    def held_seconds(self) -> float:
-        """The seconds for which the consumer has held up the walk, from any beginning."""
-        return self._loop.time() - self._time()
-
     @contextmanager
     def paused(self) -> Iterator[None]:
         """Stop the clock of the walk: it waits for its consumer."""
@@ -91,13 +87,13 @@ class Budget:
         try:
             yield
         finally:
-            self._paused += self._loop.time() - self._paused_at
+            self.held_seconds += self._loop.time() - self._paused_at
             self._paused_at = None
             self._wake_at(self._find_end())
 
     def _time(self) -> float:
         now = self._loop.time() if self._paused_at is None else self._paused_at
-        return now - self._paused
+        return now - self.held_seconds
 
     def spend_documents(self, count: int) -> None:
         """Count what costs as much as documents; below 0, uncount what was not fetched."""
@@ -143,7 +139,7 @@ class Budget:
 
     def _find_end(self) -> float | None:
         """Return when the time of the walk is over; `None` while its clock stands still."""
-        return self._deadline + self._paused if self._paused_at is None else None
+        return self._deadline + self.held_seconds if self._paused_at is None else None
 
     def _wake_at(self, moment: float | None) -> None:
         for wait in self._waits:
@@ -172,7 +168,7 @@ class Keeper(Protocol):
     """What keeps robots.txt, start pages and failed guesses for a day."""
 
     async def find_kept(self, url: str) -> StoredResponse | None:
-        """Return an answer that may be used again; a 404 if nothing is there."""
+        """Return an answer that may be used again; raise it if it was a failure."""
         ...
 
     async def keep(self, url: str, answer: StoredResponse) -> None:

@@ -59,16 +59,15 @@ async def open_document(
     `check_redirect` is also asked here, about the final URL, because a caller's own fetcher may
     follow redirects without asking. Raises FetchError if there is no answer, or no budget.
     """
-    check, kept = how.get("check_redirect"), None
+    check = how.get("check_redirect")
+    response: Response | None = None
     try:
         if context.kept is not None and not how.get("headers"):
-            kept = await context.kept.find_kept(url)
+            response = await context.kept.find_kept(url)
         async with AsyncExitStack() as stack:
-            if kept is None:
+            if response is None:
                 opener = context.client.open(url, **how)
                 response = await context.budget.within(stack.enter_async_context(opener), url)
-            else:
-                response = _read_kept(kept, url)
             if not _is_text(response.url):
                 raise FetchError(IssueCode.INVALID_URL, url, "the answer's URL is no text")  # noqa: TRY301
             if check is not None and response.url != url:
@@ -86,15 +85,6 @@ async def open_document(
 def _is_text(url: str) -> bool:
     """Return whether a URL, of a caller's own fetcher, can be written down."""
     return url.isascii() or not any("\ud800" <= char <= "\udfff" for char in url)
-
-
-def _read_kept(answer: StoredResponse, url: str) -> Response:
-    """Return an answer that was kept; raise FetchError if nothing is there."""
-    if answer.status == 200:
-        return answer
-    error = FetchError(IssueCode.HTTP_STATUS, url, f"{answer.status}", http_status=answer.status)
-    error.tries = 0
-    raise error
 
 
 async def read_chunks(
@@ -316,8 +306,7 @@ async def _is_known(
     """Buffer a body until it differs from the known one; return whether it is that."""
     # Decompressed: a server that compresses each answer may give it another date, or other blocks.
     decompressor = Decompressor(context.limits, [], codings=read_codings(headers))
-    declared, hasher = headers.get("content-length", ""), BodyHasher()
-    has_other_size = declared.isdecimal() and int(declared) != known.size
+    hasher = BodyHasher()
     try:
         async for chunk in chunks:
             buffer.write(chunk)
@@ -326,8 +315,6 @@ async def _is_known(
                 if hasher.size > known.size:
                     return False
                 await context.loop_share.yield_if_due()
-            if has_other_size and not decompressor.is_compressed:
-                return False
         for piece in decompressor.close():
             hasher.add(piece)
     except DecompressionError:  # the known one had none

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import math
 from typing import TYPE_CHECKING, Any, Unpack
 
 import attrs
@@ -233,11 +232,10 @@ class Watch(SiteRun):
         return self._config.state.clock()
 
     async def _walk_all(self) -> None:
-        loop, most = asyncio.get_running_loop(), self._config.max_time
-        end = loop.time() + (math.inf if most is None else most.total_seconds())
-        while loop.time() < end:
+        loop = asyncio.get_running_loop()
+        while loop.time() < self._end:
             await self._make_round()
-            await asyncio.sleep(min(self._tick_seconds, max(0.0, end - loop.time())))
+            await asyncio.sleep(min(self._tick_seconds, max(0.0, self._end - loop.time())))
 
     async def _make_round(self) -> None:
         """Walk over the sites of which something is due, or nothing is known."""

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from sitemapreader.errors import FetchError
 from sitemapreader.fetch.local import StoredResponse
+from sitemapreader.issues import IssueCode
 from sitemapreader.state import TELLING, State, Told, law, name_of_sitemaps, schedule
 from sitemapreader.state.database import StateFile
 from sitemapreader.state.rows import Findings, Run, nanoseconds, unpack
@@ -119,7 +121,7 @@ class StateWriter:
             yield loc
 
     async def find_kept(self, url: str) -> StoredResponse | None:
-        """Return the answer that a round may use for a URL."""
+        """Return the answer that a round may use for a URL; raise it if it failed."""
         if self.run.chosen is None:
             return None
         # What the state knows as a document is asked for when the schedule says so.
@@ -137,7 +139,11 @@ class StateWriter:
         except (zlib.error, ValueError):  # it is damaged
             return None
         self.run = attrs.evolve(self.run, kept=min(asked, self.run.kept or asked))
-        return StoredResponse(final_url, plain, status, said, tries=0)
+        if status == 200:
+            return StoredResponse(final_url, plain, status, said, tries=0)
+        error = FetchError(IssueCode.HTTP_STATUS, url, f"{status}", http_status=status)
+        error.tries = 0
+        raise error
 
     async def keep(self, url: str, answer: StoredResponse) -> None:
         """Keep an answer for the rounds of a day."""

@@ -274,11 +274,10 @@ class DocumentTracker:
         held = {*map(id, compared.offered)}.difference(map(id, passed))
         marks = ["S" if entry.news else "s" for entry in entries]
         for n, entry in enumerate(entries):
-            is_new = compared.changes[n] is Change.NEW
             if entry.change is Change.UNLISTED:
-                marks[n] = "n" if is_new else "d"
-            elif id(entry) in held:
-                mark = "u" if is_new else "o"
+                marks[n] = "n" if compared.changes[n] is Change.NEW else "d"
+            elif held and id(entry) in held:
+                mark = "u" if compared.changes[n] is Change.NEW else "o"
                 marks[n] = mark.upper() if entry.news else mark
         keys, records = compared.keys[: len(entries)], compared.records[: len(entries)]
         locs = pack(entry.loc for entry in entries)

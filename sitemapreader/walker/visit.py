@@ -330,7 +330,8 @@ class Visit:
                 events = [each for each in events if _code_of(each) not in _CONSEQUENCES]
             if not await self._handle_events(events):
                 return
-            await self._context.loop_share.yield_if_due()
+            if events:  # else small documents would overtake one another
+                await self._context.loop_share.yield_if_due()
         if self.document.format is None and self._response is not None:
             self._fault = self._fault or find_blocking_page(self._response)
         is_blocked = self._fault is not None and self._fault.code is IssueCode.BLOCKED_BY_SITE
