@@ -32,6 +32,7 @@ MAX_GAP_SECONDS = 0.2
 def test_bomb(name: str) -> None:
     """What is good comes out, what is bad has its Issue, and no time or memory runs away."""
     context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["brotli", "sitemapreader.readers"])
 
     def longest_step() -> float:
         with ProcessPoolExecutor(1, context) as process:

@@ -95,7 +95,7 @@ class Histories(PassingTime):
         always["options"] = FetchOptions(max_attempts=1)
         ends = timedelta(days=DAYS)
         async with watch(
-            list(self.sites), pace=pace, tick_seconds=HOUR / 2, max_time=ends, **always
+            list(self.sites), pace=pace, tick_seconds=HOUR, max_time=ends, **always
         ) as found:
             async for entry in found:
                 self.take(entry)
