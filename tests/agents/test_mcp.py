@@ -168,6 +168,7 @@ TASKS: list[tuple[str, str, dict[str, Any], Callable[[Any], object], object]] = 
         lambda a: [(each["url"], each["why"][:12]) for each in a["not_read"]],
         [(f"{SITE}missing.xml", "http-status:")],
     ),
+    ("Which one first?", "tree", {}, lambda a: a["rows"][0]["url"], f"{SITE}missing.xml"),
     ("How many URLs does the site list?", "tree", {}, lambda a: a["urls_in_all"], 4),
     (
         "How many are in pages.xml, and in which format is it?",
