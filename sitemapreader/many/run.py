@@ -245,7 +245,6 @@ class SiteRun(TaskStream[SiteBatch]):
             if outcomes is not None:
                 for outcome in self.outcomes:
                     outcomes.add(outcome)
-                self.outcomes.clear()
                 self._listeners.append(outcomes.add)
             has_state = output.is_replaced and await self.hold_state()
             async for pair in self.rows():

@@ -13,7 +13,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from sitemapreader.dates import count_odd, is_recent
-from sitemapreader.issues import IssueCode, make_issue
+from sitemapreader.issues import IssueCode
 from sitemapreader.rows import Rows, get_column, select_rows
 from sitemapreader.urls import may_climb, url_key
 
@@ -164,7 +164,7 @@ class DocumentEntries:
     async def deliver(self, entries: Rows) -> bool:
         """Emit the entries that pass the filters; with `changes`, only those that differ.
 
-        Return whether there may be more.
+        Return whether there may be more: not if the walk's limit of URLs is reached.
         """
         self._document.listed += len(entries)
         self._context.report.tally.note_listed(entries)
@@ -180,14 +180,14 @@ class DocumentEntries:
             return True
         most = self._context.budget.take_urls(len(passed))
         await self._emit(passed[:most], len(entries) - len(passed))
-        return most == len(passed) or await self._report_limit()
+        return most == len(passed)
 
     async def _deliver_tracked(self, tracker: DocumentTracker, entries: list[UrlEntry]) -> bool:
         for start in range(0, len(entries), ACK_ENTRIES):
             chunk = entries[start : start + ACK_ENTRIES]
             compared = await tracker.compare(chunk)
             if self._context.budget.exhausted is IssueCode.BUDGET_URLS:
-                return await self._report_limit()
+                return False
             passed = list(self._select(compared.offered))
             kept = list(self._filter.deduplicate(passed))
             most = self._context.budget.take_urls(len(kept))
@@ -195,7 +195,7 @@ class DocumentEntries:
             await self._emit(kept[:most], len(compared.offered) - len(kept))
             await tracker.record(compared, passed, kept, most)
             if most < len(kept):  # the others are for the next walk
-                return await self._report_limit()
+                return False
         return True
 
     def _select(self, entries: Rows) -> Rows:
@@ -214,12 +214,6 @@ class DocumentEntries:
         """Return the bytes of the document that were read since the last call."""
         before, self._sent_bytes = self._sent_bytes, self._document.bytes_inflated
         return max(0, self._sent_bytes - before)
-
-    async def _report_limit(self) -> bool:
-        """Report that no more URLs may be delivered; return False."""
-        issue = make_issue(IssueCode.BUDGET_URLS, self._document.final_url)
-        await self._context.report_issue(issue, self._document)
-        return False
 
 
 # -- URLs that were seen, in 9 to 14 bytes each, where a set of Python's takes 150

@@ -254,6 +254,7 @@ class Visit:
                 return False
         if not await self._deliver(events):
             self._outcome = Status.PARTIAL, str(IssueCode.BUDGET_URLS)
+            await self._children.report(IssueCode.BUDGET_URLS)
         return self._outcome is None
 
     async def _accept_format(self, kind: Format) -> None:
