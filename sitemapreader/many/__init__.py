@@ -93,7 +93,6 @@ walk_many_sync = walk_many
 
 HOUR = 3600.0
 MOST_AN_HOUR = 3600
-_USER = "watch"
 _OWN = {"changes", "unlisted", "gone", "revisit"}
 """Arguments of `walk_many` that a watch chooses itself."""
 _REQUESTS_A_PAGE = 3
@@ -206,7 +205,7 @@ class Watch(SiteRun):
         chosen = {"changes": True, "unlisted": Change.UNLISTED in kinds, "revisit": 1}
         chosen["gone"] = int(Change.GONE in kinds)
         super().__init__(sites.values(), **{"unique": True, **arguments, **chosen})
-        self._user = _USER
+        self._user = "watch"
         self._listeners.append(self._count)
         self._named = sites
         self._tick_seconds, self._kinds, self._initial = tick_seconds, kinds, initial
@@ -217,6 +216,8 @@ class Watch(SiteRun):
         """Requests that may be made now; below 0 if more were made."""
         self._pages_left = 0.0
         """Requests for pages that may be made now."""
+        assert self._config.state is not None  # noqa: S101 (the argument of `watch`)
+        self._clock = self._config.state.clock
         self._counted_at = self._clock()
 
     def __aiter__(self) -> AsyncIterator[UrlEntry]:
@@ -226,10 +227,6 @@ class Watch(SiteRun):
         return iter(self._read(_ENTRIES))
 
     # -- the watch's side
-
-    def _clock(self) -> float:
-        assert self._config.state is not None  # noqa: S101 (the argument of `watch`)
-        return self._config.state.clock()
 
     async def _walk_all(self) -> None:
         loop = asyncio.get_running_loop()

@@ -246,4 +246,4 @@ class State:
 
 def name_of_sitemaps(urls: Iterable[str]) -> str:
     """Return the name in the state of sitemaps that are walked together."""
-    return " ".join(sorted({url_key(url) for url in urls}))
+    return " ".join(sorted({url_key(url) for url in urls if url}))

@@ -174,15 +174,12 @@ def judge(
     values["drops"] = knows_all and not db.execute(unknown, values).fetchone()
     _execute(db, "name.sql", values)
     # In a round, what was not asked was left for another time.
-    was_asked = (
-        "document.seen_run IS :run OR url IN (SELECT url FROM reachable WHERE NOT is_wanted)"
-        if run.chosen is not None
-        else "TRUE"
-    )
+    unwanted = "(SELECT url FROM reachable WHERE NOT is_wanted)"
     db.execute(
         f"UPDATE document SET missed = iif({_READ}, 0, missed + 1)"
-        f" WHERE site = :site AND (missed > 0 OR NOT {_READ}) AND ({was_asked})",
-        values,
+        f" WHERE site = :site AND (missed > 0 OR NOT {_READ})"
+        f" AND (NOT :is_round OR document.seen_run IS :run OR url IN {unwanted})",
+        values | {"is_round": run.chosen is not None},
     )
     candidate, values["proven"] = run.looks
     if knows_all:

@@ -325,18 +325,17 @@ class WalkConfig(Search):
             self.unique,
             self.language,
         )
+        # all of one length, so that texts compare as the moments do
+        since = self.since.astimezone(UTC).isoformat(timespec="microseconds") if self.since else ""
         digest = blake2b(repr(parts).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
-        return f"{self.since.astimezone(UTC).isoformat() if self.since else ''} {digest}"
+        return f"{since} {digest}"
 
 
 def covers(earlier: str, present: str) -> bool:
     """Return whether all that passes the present filters passed the earlier ones."""
     # A later `since` passes less, so one that moves with the days needs nothing read again.
     (before, others), (now, same) = earlier.split(" "), present.split(" ")
-    is_later = not before or (
-        bool(now) and datetime.fromisoformat(now) >= datetime.fromisoformat(before)
-    )
-    return others == same and is_later
+    return others == same and before <= now
 
 
 def shorten(limits: Limits, seconds: float) -> Limits:

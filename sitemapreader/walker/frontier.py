@@ -18,14 +18,7 @@ from sitemapreader.fetch.hosts import HostBreaker
 from sitemapreader.issues import IssueCode, make_issue, without_userinfo
 from sitemapreader.models import SitemapEntry, Via
 from sitemapreader.options import FRONTIER_BYTES_PER_DOCUMENT, MAX_URL_CHARS
-from sitemapreader.outcomes import (
-    ASKED_FOR,
-    NOT_DUE,
-    NOT_FOLLOWED,
-    NOT_MODIFIED,
-    Document,
-    Status,
-)
+from sitemapreader.outcomes import ASKED_FOR, NOT_DUE, NOT_FOLLOWED, NOT_MODIFIED, Document, Status
 from sitemapreader.urls import origin_of, url_key
 
 if TYPE_CHECKING:

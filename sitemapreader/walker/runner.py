@@ -9,11 +9,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from sitemapreader.discovery import (
-    ProbeResult,
-    SiteSearch,
-    judge_failures,
-)
+from sitemapreader.discovery import ProbeResult, SiteSearch, judge_failures
 from sitemapreader.discovery.robots_rules import RobotsRules
 from sitemapreader.errors import FetchError
 from sitemapreader.event_loop import contain

@@ -42,9 +42,7 @@ class StateWriter:
 
     def __init__(self, state: State, config: WalkConfig, channel: Channel[Batch]) -> None:
         self.config = config
-        named = [entry.loc for entry in config.sitemaps]
-        if config.site:
-            named.append(config.site)
+        named = [config.site, *(entry.loc for entry in config.sitemaps)]
         self.clock = state.clock
         self.trust_seconds = state.revalidate_after.total_seconds()
         confirm, distrust = nanoseconds(state.confirm_after), nanoseconds(state.distrust_after)

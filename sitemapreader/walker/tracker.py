@@ -149,9 +149,7 @@ class DocumentTracker:
             return
         self._writer.askings[self.row.url] = Asking(self._asked_at, is_failed=True)
         if document.tries and document.via is Via.WELL_KNOWN:
-            status = document.http_status or _ABSENT  # a page in place of a sitemap is none
-            answer = StoredResponse(document.url, status=max(status, _ABSENT))
-            await self._writer.keep(document.url, answer)
+            await self._writer.keep(document.url, StoredResponse(document.url, status=_ABSENT))
 
     # -- before the visit
 
@@ -215,14 +213,8 @@ class DocumentTracker:
         document.listed = row.entries if row.read_run == self._writer.run.id else 0
         via = Via.PAGE if row.format is not None and row.format.is_feed else Via.INDEX
         return [
-            SitemapEntry(
-                loc,
-                None if lastmod is None else parse_lastmod(lastmod),
-                via,
-                row.final_url,
-                lastmod_text=lastmod,
-            )
-            for loc, lastmod in row.list_children()
+            SitemapEntry(loc, parse_lastmod(mark or ""), via, row.final_url, lastmod_text=mark)
+            for loc, mark in row.list_children()
         ]
 
     # -- during the visit

@@ -288,9 +288,8 @@ class Walk(TaskStream[Batch]):
         self, context: WalkContext, writer: StateWriter, what: Told, rows: Found
     ) -> None:
         """Deliver URLs as unlisted or gone, and record that they have arrived."""
-        change = Change(what)
         await context.emit(
-            [UrlEntry(row.loc, sitemap=row.document, change=change) for _, row in rows]
+            [UrlEntry(row.loc, sitemap=row.document, change=Change(what)) for _, row in rows]
         )
         await self._channel.wait_until_dry()
         writer.tell_now(what, [key for key, _ in rows])
