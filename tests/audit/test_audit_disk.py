@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import sys
@@ -11,8 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from auditing import HOST, limit_memory, page, urlset
-from commands import run
-from launcher import launch
+from commands import run, run_code
 
 from sitemapreader.audit import audit_sync
 
@@ -72,8 +70,7 @@ def test_a_file_that_cannot_grow(folder: Path, tmp_path: Path, option: str) -> N
     name, words = OUTPUTS[option]
     arguments = ["audit", str(folder), "-q", option, str(tmp_path / name)]
     arguments += [] if option == "--output" else ["-o", "-"]
-    order = (LIMITED, arguments, str(tmp_path), dict(os.environ))
-    done = launch(order)
+    done = run_code(LIMITED, tmp_path, *arguments)
     check_failure(done, words)
     assert list(tmp_path.iterdir()) == []
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import re
 import shutil
 import signal
@@ -18,8 +17,7 @@ import attrs
 import pytest
 from aiohttp import web
 from clock import DAY, SetClock
-from commands import run
-from launcher import launch, open_run
+from commands import run, run_code, start
 from serving import listen
 from walking import index, urlset
 
@@ -31,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
     from pathlib import Path
 
-    from launcher import Order, Run
+    from launcher import Run
 
 KEY = "0123456789abcdef-KEY"
 OPTIONS = FetchOptions(max_attempts=1)
@@ -259,18 +257,18 @@ def check_deliveries(site: Web, locs: list[str]) -> set[str]:
 # -- the first run, and the shell
 
 
-def order(site: Web, db: Path, words: tuple[str, ...], code: str = "") -> Order:
-    """Return what the launcher needs to run `sitemapreader submit`."""
+def write_order(site: Web, db: Path) -> list[str]:
+    """Return the words of `sitemapreader submit`."""
     key = db.with_name("key.txt")
     key.write_text(f"{KEY}\n")
-    given = ["submit", f"{site.base}/", "--state", str(db), "--key-file", str(key), *words]
-    given += ["--endpoint", f"{site.base}/indexnow", "-m", "5"]
-    return code, given, str(db.parent), dict(os.environ)
+    given = ["submit", f"{site.base}/", "--state", str(db), "--key-file", str(key)]
+    return [*given, "--endpoint", f"{site.base}/indexnow", "-m", "5"]
 
 
 async def submit(site: Web, db: Path, *words: str, code: str = "") -> tuple[int, str, str]:
     """Run it to its end; return its code and what it printed."""
-    done = await asyncio.to_thread(launch, order(site, db, words, code))
+    given = (*write_order(site, db), *words)
+    done = await asyncio.to_thread(run_code, code, db.parent, *given)
     return done.returncode, done.stdout, done.stderr
 
 
@@ -359,15 +357,15 @@ async def test_kills(site: Web, tmp_path: Path) -> None:
         site.answers = [403]
         await submit(site, prepared)
     site.pages["/sitemap.xml"] = urlset(*((loc, "2026-01-02") for loc in locs[:2_000]))
-    site.answers, total, null = [], 0, subprocess.DEVNULL
+    site.answers, total = [], 0
+    nowhere: dict[str, Any] = dict.fromkeys(("stdout", "stderr"), subprocess.DEVNULL)
     for number in range(11):
         db = tmp_path / f"{number}.db"
         shutil.copy(prepared, db)
         site.accepted, site.requests = [], []
         killer = Killer(1 + (number - 1) * (total - 1) // 9 if number else 0)
         site.on_request = killer.note
-        given = order(site, db, (), SMALL_REQUESTS)
-        killer.process = process = open_run(given, (null, null, null))
+        killer.process = process = start(*write_order(site, db), code=SMALL_REQUESTS, **nowhere)
         code = await asyncio.to_thread(process.wait, 60)
         assert code == (-signal.SIGKILL if number else 0)
         async with site.serving:  # a request of the process that was killed may still be read

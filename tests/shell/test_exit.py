@@ -80,9 +80,9 @@ def test_a_reader_that_never_was(command: str) -> None:
         assert process.stderr.read() == b""
 
 
-def wait_for_handlers(process: Run | subprocess.Popen[Any], seconds: float = 60) -> None:
+def wait_for_handlers(process: Run, seconds: float = 60) -> None:
     """Wait until a program handles the signals that end it, as Linux says."""
-    status = Path(f"/proc/{process.pid}/status")
+    status = Path(f"/proc/{process.program}/status")
     wanted = sum(1 << number - 1 for number in (signal.SIGTERM, signal.SIGHUP))
     wait_until(
         lambda: (

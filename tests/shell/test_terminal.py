@@ -11,7 +11,7 @@ import signal
 import subprocess
 import time
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from aiohttp import web
@@ -63,7 +63,7 @@ class Terminal:
 @contextmanager
 def sitting_at(
     *arguments: str, stdin: bool = False, stdout: bool = False, columns: int = 120
-) -> Iterator[tuple[Terminal, Run | subprocess.Popen[Any]]]:
+) -> Iterator[tuple[Terminal, Run]]:
     """Run the command with standard error, and more, at a terminal."""
     terminal = Terminal(columns)
     with start(

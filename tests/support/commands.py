@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import launcher
-from launcher import Run, launch, open_run, run_here, write_stand_in
+from launcher import Run, run_here
 from serving import Site, listen
 
 if TYPE_CHECKING:
@@ -28,6 +29,18 @@ COMMAND = [sys.executable, "-W", "error", "-m", "sitemapreader"]
 NAMESPACE = "http://www.sitemaps.org/schemas/sitemap/0.9"
 
 
+def find_program(code: str = "", *, forks: bool = True) -> list[str]:
+    """Return what runs the command, or Python code with warnings as errors, behind its words.
+
+    Args:
+        code: what is run instead of `python -m sitemapreader`.
+        forks: whether the launcher may start it: it gets three streams, all of them open.
+    """
+    if forks and launcher.IS_POSSIBLE:
+        return launcher.find_launcher(code)
+    return [sys.executable, "-W", "error", "-c", code] if code else COMMAND
+
+
 def run(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
     """Run the command to its end: in this process, where no option needs another one.
 
@@ -35,73 +48,44 @@ def run(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
         arguments: the words behind `python -m sitemapreader`.
         options: as those of `subprocess.run`.
     """
-    order = ("", list(arguments), str(options.get("cwd", Path.cwd())), dict(os.environ))
-    if options.keys() <= {"cwd", "errors", "input", "timeout"}:
-        # a cluster has processes of its own, and an event loop has this thread
-        has_cluster = arguments[:1] == ("scale",) and "status" not in arguments
-        if not has_cluster and asyncio._get_running_loop() is None:
-            return run_here(order, options.get("input"), options.get("errors", "strict"))
-        if launcher.IS_POSSIBLE and not options.get("input"):
-            return launch(order)
-    given: dict[str, Any] = {"capture_output": True, "encoding": "utf-8", "timeout": 60} | options
-    return subprocess.run([*COMMAND, *arguments], check=False, **given)
+    is_plain = options.keys() <= {"cwd", "errors", "input", "timeout"}
+    # a cluster has processes of its own, and an event loop has this thread
+    has_cluster = arguments[:1] == ("scale",) and "status" not in arguments
+    if is_plain and not has_cluster and asyncio._get_running_loop() is None:
+        order = ("", list(arguments), str(options.get("cwd", Path.cwd())), dict(os.environ))
+        return run_here(order, options.get("input"), options.get("errors", "strict"))
+    given: dict[str, Any] = {"capture_output": True, "encoding": "utf-8", "timeout": 120} | options
+    return subprocess.run([*find_program(forks=is_plain), *arguments], check=False, **given)
 
 
 def start(
-    *arguments: str,
-    cwd: Path | None = None,
-    env: Mapping[str, str] | None = None,
-    stdin: int = subprocess.DEVNULL,
-    stdout: int = subprocess.PIPE,
-    stderr: int = subprocess.PIPE,
-    encoding: str | None = None,
-) -> Run | subprocess.Popen[Any]:
+    *arguments: str, code: str = "", env: Mapping[str, str] | None = None, **options: Any
+) -> Run:
     """Start the command; leave it running.
 
     Args:
         arguments: the words behind `python -m sitemapreader`.
-        cwd: the folder that it runs in.
+        code: what is run instead of it.
         env: more variables of the environment.
-        stdin: `subprocess.PIPE`, `subprocess.DEVNULL` or an open descriptor.
-        stdout: the same.
-        stderr: the same.
-        encoding: of the pipes; without one they are binary.
+        options: as those of `subprocess.Popen`; without an encoding, pipes are binary.
     """
-    place, variables = cwd or Path.cwd(), {**os.environ, **(env or {})}
-    if launcher.IS_POSSIBLE:
-        order = ("", list(arguments), str(place), variables)
-        return open_run(order, (stdin, stdout, stderr), encoding)
-    return subprocess.Popen(
-        [*COMMAND, *arguments],
-        cwd=place,
-        env=variables,
-        stdin=stdin,
-        stdout=stdout,
-        stderr=stderr,
-        encoding=encoding,
-        start_new_session=True,
-    )
+    pipe = subprocess.PIPE
+    given = {"stdin": subprocess.DEVNULL, "stdout": pipe, "stderr": pipe} | options
+    variables = {**os.environ, **(env or {})}
+    words = [*find_program(code), *arguments]
+    return Run(words, env=variables, start_new_session=True, **given)
 
 
-def run_code(code: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    """Run Python code to its end, with warnings as errors."""
-    if launcher.IS_POSSIBLE:
-        return launch((code, [], str(cwd), dict(os.environ)))
-    words = [sys.executable, "-W", "error", "-c", code]
-    return subprocess.run(words, cwd=cwd, capture_output=True, encoding="utf-8", check=False)
+def run_code(code: str, cwd: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run Python code, or without any the command, to its end, with warnings as errors."""
+    given: dict[str, Any] = {"capture_output": True, "encoding": "utf-8", "timeout": 120}
+    return subprocess.run([*find_program(code), *words], cwd=cwd, check=False, **given)
 
 
 def run_shell(
     line: str, cwd: Path, shell: str = "sh", *, forks: bool = True
 ) -> subprocess.CompletedProcess[str]:
-    """Run a line of a shell, in which `sitemapreader` is the program, to its end.
-
-    Args:
-        line: what is run.
-        cwd: the folder that it runs in.
-        shell: the name of the shell.
-        forks: whether the launcher may start the program: it gets three streams, all of them open.
-    """
+    """Run a line of a shell, in which `sitemapreader` is the program, to its end."""
     with tempfile.TemporaryDirectory() as folder:
         write_program(Path(folder), forks=forks)
         return subprocess.run(
@@ -117,11 +101,8 @@ def run_shell(
 
 def write_program(folder: Path, *, forks: bool = True) -> None:
     """Write a program `sitemapreader` for scripts of a shell."""
-    if forks and launcher.IS_POSSIBLE:
-        write_stand_in(folder)
-        return
     program = folder / "sitemapreader"
-    words = " ".join(f"'{word}'" for word in COMMAND)
+    words = shlex.join(find_program(forks=forks))
     program.write_text(f'#!/bin/sh\nexec {words} "$@"\n', "utf-8")
     program.chmod(0o755)
 

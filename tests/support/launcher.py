@@ -21,12 +21,12 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import IO, TYPE_CHECKING, Any, NoReturn, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import attrs
 
@@ -35,7 +35,8 @@ from sitemapreader.cli import main
 from sitemapreader.fetch import http
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
+    from types import TracebackType
 
 MAX_MESSAGE_BYTES = 1 << 17
 IS_POSSIBLE = sys.platform == "linux"
@@ -44,77 +45,70 @@ FOLDER = "TEST_LAUNCHERS"
 _STREAMS = ("stdin", "stdout", "stderr", "__stdin__", "__stdout__", "__stderr__")
 _HANDLED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 STAND_IN = """\
-#!{python} -ISs
 import _socket, marshal, posix, sys
+_, path, code, *words = sys.argv
 run = _socket.socket(_socket.AF_UNIX, _socket.SOCK_SEQPACKET)
-run.connect({path!r})
-variables = {{k.decode(errors="surrogateescape"): v.decode(errors="surrogateescape")
-             for k, v in posix.environ.items()}}
-order = marshal.dumps(({code!r}, sys.argv[1:], posix.getcwd(), variables))
+run.connect(path)
+variables = {k.decode(errors="surrogateescape"): v.decode(errors="surrogateescape")
+             for k, v in posix.environ.items()}
+order = marshal.dumps((code, words, posix.getcwd(), variables))
 streams = b"".join(n.to_bytes(4, sys.byteorder) for n in (0, 1, 2))
 run.sendmsg([order], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, streams)])
-run.recv(64)
+name = posix.open("/proc/self/comm", posix.O_WRONLY)
+posix.write(name, run.recv(64))
 for stream in (0, 1, 2):
     posix.close(stream)
 code = int(run.recv(64))
 posix._exit(code) if code >= 0 else posix.kill(posix.getpid(), -code)
 """
-"""A program that has the launcher run `sitemapreader` in its place: for scripts of a shell."""
+"""A program that has the launcher run code, or `sitemapreader`, in its place.
+
+Its arguments: the launcher's socket, code and words. Its name becomes the number of that process.
+"""
 
 Order: TypeAlias = "tuple[str, list[str], str, dict[str, str]]"
 """Code, or "" for the program; arguments, folder and variables."""
 
 
-class Run:
-    """A process that was started, with the attributes of `subprocess.Popen` that tests use."""
+class Run(subprocess.Popen[Any]):
+    """A process that was started; if it is a stand-in, signals are sent to what it stands for."""
 
-    def __init__(self, order: Order, streams: Sequence[int]) -> None:
-        self.returncode: int | None = None
-        self.stdin: IO[Any] | None = None
-        self.stdout: IO[Any] | None = None
-        self.stderr: IO[Any] | None = None
-        self._connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._connection.connect(find_launcher())
-        socket.send_fds(self._connection, [marshal.dumps(order)], streams)
-        self.pid = int(self._connection.recv(64))
-
-    def wait(self, timeout: float | None = None) -> int:
-        """Wait until it ends; return its exit code, or minus a signal's number."""
-        if self.returncode is None:
-            self._connection.settimeout(timeout)
-            try:
-                self.returncode = int(self._connection.recv(64))
-            except TimeoutError:
-                raise subprocess.TimeoutExpired("sitemapreader", timeout or 0) from None
-            self._connection.close()
-        return self.returncode
+    @property
+    def program(self) -> int:
+        """The number of the process that does the work."""
+        name = Path(f"/proc/{self.pid}/comm")
+        while IS_POSSIBLE and self.poll() is None:
+            if (number := name.read_text("ascii").strip()).isdigit():
+                return int(number)
+            time.sleep(0.001)
+        return self.pid
 
     def send_signal(self, number: int) -> None:
         """Send a signal, unless it has ended."""
-        if self.returncode is None:
-            os.kill(self.pid, number)
+        if self.poll() is None:
+            with suppress(ProcessLookupError):
+                os.kill(self.program, number)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: object, *_: object) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         if kind is not None:  # a test that has failed waits for nothing
             self.send_signal(signal.SIGKILL)
-        for pipe in (self.stdin, self.stdout, self.stderr):
-            if pipe is not None:
-                pipe.close()
-        self.wait()
+        super().__exit__(kind, error, trace)
 
 
-def find_launcher() -> str:
-    """Return the path of the launcher's socket; the first who needs it starts it."""
+def find_launcher(code: str) -> list[str]:
+    """Return what runs code, or the program, by the launcher; the first who needs it starts it."""
     folder = Path(os.environ[FOLDER])
     path = folder / "socket"
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not path.exists():
             _start(str(path), folder / "alive")
-    return str(path)
+    return [sys.executable, "-ISs", "-c", STAND_IN, str(path), code]
 
 
 def _start(path: str, alive: Path) -> None:
@@ -132,61 +126,6 @@ def _start(path: str, alive: Path) -> None:
             ],
             setsid=True,  # no run finds the terminal that the tests are started at
         )
-
-
-def write_stand_in(folder: Path, code: str = "") -> None:
-    """Write a program `sitemapreader` that any shell can run; it may run code in its place."""
-    program = folder / "sitemapreader"
-    text = STAND_IN.format(python=sys.executable, path=find_launcher(), code=code)
-    program.write_text(text, "utf-8")
-    program.chmod(0o755)
-
-
-def open_run(order: Order, kinds: Sequence[int], encoding: str | None = None) -> Run:
-    """Start something.
-
-    Args:
-        order: what is run.
-        kinds: for each stream `subprocess.PIPE`, `subprocess.DEVNULL` or an open descriptor.
-        encoding: of the files at our ends of the pipes; without one they are binary.
-    """
-    theirs: list[int] = []
-    ours: list[IO[Any] | None] = []
-    mode = "" if encoding else "b"
-    for number, kind in enumerate(kinds):
-        if kind == subprocess.PIPE:
-            reading, writing = os.pipe()
-            theirs.append(writing if number else reading)
-            end = (reading, f"r{mode}") if number else (writing, f"w{mode}")
-            ours.append(os.fdopen(*end, encoding=encoding))
-        else:
-            theirs.append(os.dup(kind) if kind >= 0 else os.open(os.devnull, os.O_RDWR))
-            ours.append(None)
-    try:
-        run = Run(order, theirs)
-    finally:
-        for descriptor in theirs:
-            os.close(descriptor)
-    run.stdin, run.stdout, run.stderr = ours
-    return run
-
-
-def launch(order: Order, given: bytes | None = None) -> subprocess.CompletedProcess[str]:
-    """Run something to its end in a process of its own; `given` is its standard input."""
-    code, words, cwd, variables = order
-    with TemporaryDirectory() as folder:
-        write_stand_in(Path(folder), code)
-        done = subprocess.run(
-            [f"{folder}/sitemapreader", *words],
-            cwd=cwd,
-            env=variables,
-            input=given or b"",
-            capture_output=True,
-            timeout=120,
-            check=False,
-        )
-    texts = done.stdout.decode(), done.stderr.decode()
-    return subprocess.CompletedProcess(words, done.returncode, *texts)
 
 
 def run_here(
