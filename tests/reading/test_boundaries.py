@@ -199,6 +199,17 @@ def test_a_feed_that_is_quoted_in_a_feed(name: str, broken: bytes, thorough: boo
         assert check_ways(data) == events
 
 
+def test_an_end_tag_in_a_section_of_a_broken_record() -> None:
+    """It ends that record, as if the section were not closed; no URL is lost or invented."""
+    link = b"<item><link>https://a.example/</link>"
+    code = b"<description><![CDATA[close it by </item>, please]]></description>"
+    for broken in (b"", b"<b></i>"):
+        items = (link + broken + code + b"</item>") * 2
+        events = read(b"<rss><channel>" + items + b"</channel></rss>")
+        assert locs(events) == ["https://a.example/"] * 2
+        assert bool(issues(events)) == bool(broken)
+
+
 # -- attributes of other namespaces
 
 

@@ -8,19 +8,22 @@ from __future__ import annotations
 
 import re
 from codecs import getincrementaldecoder
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from sitemapreader.issues import IssueCode, list_errors
 from sitemapreader.readers.records.context import Record, RecordContext
 from sitemapreader.readers.records.entries import deliver_pages, read_record
-from sitemapreader.readers.records.vocabulary import RECORD_OF
-from sitemapreader.readers.xml.boundaries import (
+from sitemapreader.readers.records.vocabulary import KNOWN_TAGS, RECORD_OF
+from sitemapreader.readers.xml.markup import (
+    ATTRIBUTES,
+    CLOSINGS,
+    HIDDEN,
     count_lines,
-    find_record,
+    is_well_formed,
     pass_nothing,
-    write_end_pattern,
+    write_name,
 )
-from sitemapreader.readers.xml.markup import is_well_formed
 from sitemapreader.readers.xml.mend import Mender
 from sitemapreader.readers.xml.patterns import PatternReader, start_patterns
 from sitemapreader.readers.xml.prolog import Prolog, read_common_prolog
@@ -32,7 +35,7 @@ if TYPE_CHECKING:
     from sitemapreader.models import Event, Format
     from sitemapreader.options import Limits
     from sitemapreader.readers.stats import ReadStats
-    from sitemapreader.readers.xml.boundaries import Span
+    from sitemapreader.readers.xml.tree import Span
     from sitemapreader.rows import Events
 
 _UTF_8 = getincrementaldecoder("utf-8")
@@ -45,6 +48,7 @@ _LONGEST_TRIED = 65_536
 """No pattern is tried on longer records: on nested ones it takes 200 bytes a byte."""
 _LONGEST_MARK = 256
 """Characters that are kept of what is passed over: what is looked for may begin in them."""
+_ANY_TAG = re.compile(rf"{HIDDEN}|<(/?)([^\s<>/!?]++)[^<>]*+(?<!/)>")
 _OF_MARKUP = (
     *(IssueCode.NESTED_ROOT, IssueCode.TRAILING_BYTES, IssueCode.MALFORMED, IssueCode.ENCODING),
     *(IssueCode.MISMATCHED_TAG, IssueCode.BARE_LESS_THAN, IssueCode.BARE_AMPERSAND),
@@ -62,6 +66,74 @@ def is_end(text: str, position: int, names: Iterable[str]) -> bool:
             return False
         position += len(tag)
     return pass_nothing(text, position) == len(text)
+
+
+# -- cutting
+
+
+@lru_cache(maxsize=16)
+def _write_markup_pattern(records: frozenset[str]) -> re.Pattern[str]:
+    """Write the pattern of a record's tags, and of how markup without elements begins."""
+    name = write_name(records)
+    return re.compile(rf"<(?:!--|\?|!\[CDATA\[|/({name})\s*+>|({name})(?=[\s/>]){ATTRIBUTES}(>)?)")
+
+
+def find_record(text: str, position: int, records: frozenset[str]) -> tuple[Span, bool] | None:
+    """Return where the next record begins and ends, and whether it lacks its end tag.
+
+    It ends with the end tag of the name that it began with. Elements of that name inside of it are
+    counted; those with another prefix are ignored. If its end tag is missing, it ends where the
+    next one begins. `None` if that is not in the text yet.
+    """
+    markup = _write_markup_pattern(records)
+    name, begin, depth, checked = "", 0, 0, 0
+    around: list[str] = []
+    while tag := markup.search(text, position):
+        position = tag.end()
+        if closing := CLOSINGS.get(tag[0]):
+            end = text.find(closing, position)
+            if end < 0:
+                break
+            position = end + len(closing)
+        elif tag[1]:
+            depth -= tag[1] == name
+        elif tag[2] == name or not name:
+            if not tag[3] and position == len(text):  # it may go on
+                break
+            is_empty = tag[0].endswith("/>")
+            if not name:
+                name, begin, checked = tag[2], tag.start(), position
+            else:
+                _pass_tags(text, checked, tag.start(), around)
+                if not _is_nested(around, is_empty=is_empty):
+                    return (begin, tag.start()), True
+                checked = tag.start()
+            depth += not is_empty
+        if name and not depth:
+            return (begin, position), False
+    return None
+
+
+def _pass_tags(text: str, start: int, end: int, around: list[str]) -> None:
+    """Note the names of the elements that are opened on the way, and not closed."""
+    for tag in _ANY_TAG.finditer(text, start, end):
+        if tag[1] == "":
+            around.append(tag[2])
+        elif tag[1] and around and around[-1] == tag[2]:
+            around.pop()
+
+
+def _is_nested(around: list[str], *, is_empty: bool) -> bool:
+    """Return whether a tag with the record's name is inside a foreign element.
+
+    Directly in the record, or in an element of the vocabulary, it begins another record; but not in
+    the latter if it is empty.
+    """
+    is_known = bool(around) and around[-1].rpartition(":")[2].lower() in KNOWN_TAGS
+    return bool(around) and (is_empty or not is_known)
+
+
+# -- reading
 
 
 class XmlReader:
@@ -274,7 +346,8 @@ class XmlReader:
         if mender.closing:
             self._skip.append(re.compile(re.escape(mender.closing)))
         if mender.is_open:
-            self._skip.append(write_end_pattern(self.prolog.records))
+            name = write_name(self.prolog.records)
+            self._skip.append(re.compile(rf"</{name}(?:\s*+>|(?=\s))"))  # blanks may flood it
             code, line = IssueCode.RECORD_TOO_LONG, self._count_lines(start)
             self._stats.drop_record(self._context.events, code, line=line)
             yield self._context.take_events()

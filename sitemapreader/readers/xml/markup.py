@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import partial
+from functools import lru_cache, partial
 from html import escape
 from html.entities import html5
 from itertools import islice
@@ -123,6 +123,29 @@ def is_well_formed(text: str, *, in_namespaces: bool = True) -> bool:
     return True
 
 
+def count_lines(text: str, start: int = 0, end: int | None = None) -> int:
+    """Count the line ends (XML 1.0, section 2.11)."""
+    lines = text.count("\n", start, end)
+    if text.find("\r", start, end) < 0:
+        return lines
+    return lines + text.count("\r", start, end) - text.count("\r\n", start, end)
+
+
+def pass_nothing(text: str, position: int) -> int:
+    """Return where blanks and well-formed comments end that begin at a place."""
+    # SECURITY: an expression would keep a state for each hyphen of a long comment
+    while blanks := BLANKS.match(text, position):
+        position = blanks.end()
+        if not text.startswith(COMMENT_START, position):
+            return position
+        end = text.find("--", position + len(COMMENT_START))
+        is_comment = end >= 0 and text.startswith(COMMENT_END, end)
+        if not is_comment or ILLEGAL.search(text, position, end):
+            return position
+        position = end + len(COMMENT_END)
+    return position
+
+
 # -- broken text
 
 _REFERENCE = re.compile(f"&{_BEHIND_AMPERSAND}")
@@ -178,12 +201,22 @@ _ATTRIBUTE = re.compile(
     r"""(?<![^\s=/>"'])([^\s=/>"']++)\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s>"']++))"""
 )
 _PREFIX = re.compile(r"xmlns(?::([^\W\d][\w.\xb7-]*+))?")
-_NAME = re.compile(r"[A-Za-z_][\w.-]*+", re.ASCII)
 _NORMAL_BLANKS = dict.fromkeys(map(ord, "\t\n\r"), " ")
 """XML 1.0, section 3.3.3: how blanks in an attribute's value are read."""
 _WRITTEN_BLANKS = {blank: f"&#{blank};" for blank in _NORMAL_BLANKS}
 _RESERVED_URIS = ("http://www.w3.org/XML/1998/namespace", "http://www.w3.org/2000/xmlns/")
 """Namespaces in XML, section 3: no other prefix may be bound to them, which no parser takes."""
+
+
+@lru_cache(maxsize=16)
+def write_tag_pattern(records: frozenset[str]) -> re.Pattern[str]:
+    """Write the pattern of how a record's tags begin."""
+    return re.compile(rf"</?{write_name(records)}(?=[\s/>])")
+
+
+def write_name(records: frozenset[str]) -> str:
+    """Write the pattern of a record's name."""
+    return rf"(?:[\w.\xb7-]++:)?(?ai:{'|'.join(map(re.escape, sorted(records)))})"
 
 
 def expand_name(uri: str, local: str) -> str:
@@ -229,16 +262,9 @@ def declare(namespaces: Mapping[str, str]) -> str:
     return "".join(
         f" xmlns{':' * bool(prefix)}{prefix}='{escape(uri).translate(_WRITTEN_BLANKS)}'"
         for prefix, uri in namespaces.items()
-        if not prefix or (uri and _is_prefix(prefix))
+        if not prefix
+        or (
+            (uri and prefix not in ("xml", "xmlns"))
+            and is_well_formed(f"<{prefix}/>", in_namespaces=False)  # XML lacks some letters
+        )
     )
-
-
-def _is_prefix(text: str) -> bool:
-    return text not in ("xml", "xmlns") and _is_name(text)
-
-
-def _is_name(text: str) -> bool:
-    """Return whether the parser takes a name without a prefix; XML lacks some letters."""
-    if text.isascii():
-        return _NAME.fullmatch(text) is not None
-    return ":" not in text and is_well_formed(f"<{text}/>", in_namespaces=False)

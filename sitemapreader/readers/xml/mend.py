@@ -19,14 +19,10 @@ from sitemapreader.readers.records.vocabulary import (
     RECORDS,
     ROOTS,
 )
-from sitemapreader.readers.xml.boundaries import (
-    write_tag_pattern,
-)
 from sitemapreader.readers.xml.markup import (
     ATTRIBUTES,
     CLOSINGS,
     COMMENT_START,
-    HIDDEN,
     SECTION_START,
     expand_name,
     find_namespaces,
@@ -34,6 +30,7 @@ from sitemapreader.readers.xml.markup import (
     remove_controls,
     replace_bad_bytes,
     unescape,
+    write_tag_pattern,
 )
 
 if TYPE_CHECKING:
@@ -66,8 +63,6 @@ _STEP_CHARS, _STEP_TAGS = 4_096, 100
 _SAMPLE_CHARS = 200
 """Of what stands behind the root."""
 _IN_NAMES = dict.fromkeys(map(ord, ".-"), "_")
-_BREAK = "<"
-"""An end tag that closes nothing, which splits a text."""
 
 
 class _Open(NamedTuple):
@@ -119,8 +114,6 @@ class Mender:
         self._repairs: set[IssueCode] = set()
         self._error: IssueCode | None = None
         """Why the open record must be dropped; what follows in it is left out."""
-        self._last = ""
-        """What was last told to the builder: a text, or `<` and the like for markup."""
 
     @property
     def is_open(self) -> bool:
@@ -149,8 +142,6 @@ class Mender:
                 self._close(token)
             else:
                 self._start(token)
-            if self._open and self._error:
-                position = self._find_record_tag(position)
             self._passed = self._passed if self.closing else position
             yield from self._finished
             self._finished.clear()
@@ -171,7 +162,8 @@ class Mender:
         if self._repair_missing_end(tag, token):
             return
         raw, repairs = token["attributes"], set[IssueCode]()
-        attributes = self._read_attributes(raw, repairs)
+        self._note_bad_bytes(raw, repairs)
+        attributes = read_attributes(raw, repairs, self._limits.attributes + MAX_NAMESPACES)
         bound, is_empty = find_namespaces(attributes), raw.endswith("/")
         if (
             (self._open and tag in prolog.records)
@@ -201,12 +193,6 @@ class Mender:
         self._repairs |= repairs
         if is_empty and not self._error:
             self._end()
-
-    def _read_attributes(self, raw: str, repairs: set[IssueCode]) -> dict[str, str]:
-        if self._has_bad_bytes and _LOST in raw:
-            repairs.add(IssueCode.ENCODING)
-        most = self._limits.attributes + MAX_NAMESPACES
-        return read_attributes(raw, repairs, most) if "=" in raw else {}
 
     def _repair_missing_end(self, tag: str, token: re.Match[str]) -> bool:
         """Close a field where another begins; return whether that was its end tag."""
@@ -249,11 +235,9 @@ class Mender:
                 self._end()
         elif tags and tag not in ROOTS:
             self._repairs.add(IssueCode.MISMATCHED_TAG)
-            last = self._last
-            if last != _BREAK and self._count():  # one is enough for a flood of stray tags
-                self._lines[self._builder.comment("")] = self._line
-            self._last = _BREAK
-            if tags[-1] in FIELDS and not last.startswith("<") and not last.isspace():
+            self._mark(self._builder.comment)
+            before = self._text[token.start() - 1]
+            if tags[-1] in FIELDS and before != ">" and not before.isspace():
                 self._end()  # a misspelt end tag
         else:
             if tags:
@@ -292,7 +276,6 @@ class Mender:
             element = self._builder.start(expand_name(name.uri, name.local), expanded)
             self._lines[element] = self._line
             self._open.append(_Open(element, name.tag, namespaces))
-            self._last = "<>"
 
     def _count(self) -> bool:
         """Count an element, a comment or a PI; return whether it is kept."""
@@ -300,11 +283,15 @@ class Mender:
             self._error = self._error or IssueCode.TOO_MANY_ELEMENTS
         return not self._error
 
+    def _mark(self, make: Callable[[str], Element]) -> None:
+        """Put in what is no element: an instruction, or a comment that splits a text."""
+        if self._count():
+            self._lines[make("")] = self._line
+
     def _end(self) -> None:
         """Close the innermost element."""
         if len(self._open) > 1:
             self._builder.end(self._open.pop().element.tag)
-            self._last = "</>"
         else:
             self._finish()
 
@@ -330,12 +317,6 @@ class Mender:
             record.cut_text = join_texts(fields[0].element)
             root.remove(fields[0].element)
 
-    def _find_record_tag(self, position: int) -> int:
-        """Return where a record that is too much may end; the rest is not read."""
-        tag = write_tag_pattern(self._prolog.records.union(ROOTS)).pattern
-        tags = re.compile(rf"{HIDDEN}|({tag})").finditer(self._text, position)
-        return next((tag.start() for tag in tags if tag[1]), len(self._text))
-
     # -- markup that is not an element
 
     def _read_text(self, token: re.Match[str]) -> None:
@@ -347,11 +328,13 @@ class Mender:
             self._note_trailing(token)
 
     def _add_text(self, text: str, decode: Callable[[str, set[IssueCode]], str]) -> None:
-        if self._has_bad_bytes and _LOST in text:
-            self._repairs.add(IssueCode.ENCODING)
+        self._note_bad_bytes(text, self._repairs)
         if self._open and (decoded := decode(text, self._repairs)):
             self._builder.data(decoded)
-            self._last = " " if decoded.isspace() else "text"
+
+    def _note_bad_bytes(self, text: str, repairs: set[IssueCode]) -> None:
+        if self._has_bad_bytes and _LOST in text:
+            repairs.add(IssueCode.ENCODING)
 
     def _note_trailing(self, token: re.Match[str]) -> None:
         if self._prolog.closed and not token[0].isspace():
@@ -370,9 +353,8 @@ class Mender:
                 self._repairs.add(IssueCode.MISMATCHED_TAG)
             self._add_text(self._text[start:content_end], remove_controls)
             return end
-        if begin != COMMENT_START and self._open and self._count():
-            self._lines[self._builder.pi("")] = self._line
-            self._last = "<?>"
+        if begin != COMMENT_START and self._open:
+            self._mark(self._builder.pi)
         if closing:
             return closing.end()
         end = self._find_end(begin, start)

@@ -33,7 +33,6 @@ from sitemapreader.readers.records.vocabulary import (
     parse_priority,
 )
 from sitemapreader.readers.stats import ReadStats
-from sitemapreader.readers.xml.boundaries import pass_nothing
 from sitemapreader.readers.xml.grammar import (
     BORDER,
     RUNS,
@@ -41,7 +40,7 @@ from sitemapreader.readers.xml.grammar import (
     write_clean_pattern,
     write_record_pattern,
 )
-from sitemapreader.readers.xml.markup import are_sound, decode_many, is_well_formed
+from sitemapreader.readers.xml.markup import are_sound, decode_many, is_well_formed, pass_nothing
 from sitemapreader.readers.xml.tree import parse_element
 from sitemapreader.rows import EntryColumns, Events
 from sitemapreader.urls import PLAIN_URL, are_clean_urls
@@ -51,9 +50,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from sitemapreader.options import Limits
-    from sitemapreader.readers.xml.boundaries import Span
     from sitemapreader.readers.xml.prolog import Prolog
-    from sitemapreader.readers.xml.tree import TreeReader
+    from sitemapreader.readers.xml.tree import Span, TreeReader
 
     Column: TypeAlias = Sequence[Any]
     Part: TypeAlias = tuple[Events, list[Span]]

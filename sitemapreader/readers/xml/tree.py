@@ -12,7 +12,7 @@ import re
 from contextlib import suppress
 from functools import lru_cache
 from itertools import islice, repeat
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 from xml.etree.ElementTree import Element, ParseError, TreeBuilder, XMLParser
 
 from defusedxml.ElementTree import DefusedXMLParser
@@ -20,12 +20,12 @@ from defusedxml.ElementTree import DefusedXMLParser
 from sitemapreader.issues import IssueCode
 from sitemapreader.readers.records.context import NO_REPAIRS, Record, is_deep, make_instruction
 from sitemapreader.readers.records.vocabulary import MAX_NAMESPACE_CHARS
-from sitemapreader.readers.xml.boundaries import count_lines
 from sitemapreader.readers.xml.markup import (
     CLOSINGS,
     HIDDEN,
     ODD_REFERENCE,
     SECTION_START,
+    count_lines,
     declare,
     is_well_formed,
     resolve_reference,
@@ -37,8 +37,10 @@ if TYPE_CHECKING:
 
     from sitemapreader.models import Event
     from sitemapreader.options import Limits
-    from sitemapreader.readers.xml.boundaries import Span
     from sitemapreader.readers.xml.prolog import Prolog
+
+    Span: TypeAlias = tuple[int, int]
+    """Where a record begins and ends."""
 
 _STEP_CHARS = 16_384
 """The smallest elements that fit in take 2 ms to build."""
