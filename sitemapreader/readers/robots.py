@@ -264,17 +264,22 @@ class _RobotsParser:
         """Read one line that has lost its comment."""
         if not line:
             return
+        if is_cut := len(line) >= ROBOTS_MAX_LINE_CHARS:
+            self.add_issue(IssueCode.FIELD_TOO_LONG, number, line)
+            line = line[:ROBOTS_MAX_LINE_CHARS]
         match = _FIELD.match(line)
         name = line.partition(":")[0].strip().lower()
         self.is_robots = self.is_robots or match is not None or name in _OTHER_FIELDS
-        if len(line) >= ROBOTS_MAX_LINE_CHARS:  # no URL that is requested is as long
-            self.add_issue(IssueCode.FIELD_TOO_LONG, number, line)
-        elif match:
-            field, value = _FIELDS[match[1].lower()], match[2]
-            if field == "sitemap":
-                self._add_sitemaps(number, value)
-            else:
-                self._lines.append((field, _token_of(value) if field == "user-agent" else value))
+        field, value = (_FIELDS[match[1].lower()], match[2]) if match else ("", "")
+        if is_cut:
+            # A value that is cut means something else. But the beginning of a Disallow forbids all
+            # that the whole would, so it is kept: nothing forbidden becomes allowed.
+            field = field if field == "disallow" else ""
+            value = (value.rpartition("%")[0] or value).rstrip("$")
+        if field == "sitemap":
+            self._add_sitemaps(number, value)
+        elif field:
+            self._lines.append((field, _token_of(value) if field == "user-agent" else value))
 
     def _add_sitemaps(self, line: int, text: str) -> None:
         values = split_line(text)
