@@ -60,11 +60,11 @@ def test_a_killed_client_loses_nothing(web: WebServer, tmp_path: Path) -> None:
 
 def test_a_host_that_kills_workers_is_named(web: WebServer, tmp_path: Path) -> None:
     """On a cluster as well a host that kills its process ends as one row, and harms no other."""
-    faults = ClusterFaults(web, tmp_path, 20, partitions=2)
+    faults = ClusterFaults(web, tmp_path, 8, partitions=2)
     assert faults.start(bomb=scale_web.name_host(3)).wait(300) == 0
     rows = read_statuses(tmp_path, "runs/0001", 2)
     assert rows.pop(scale_web.name_site(3))["status"] == "error"
     assert all(row["status"] != "error" for row in rows.values())
     assert status(str(tmp_path)).urls == sum(
-        scale_web.count_urls(number) for number in range(20) if number != 3
+        scale_web.count_urls(number) for number in range(8) if number != 3
     )
