@@ -33,8 +33,8 @@ FAULTS = {
         slow versioned continue?times=2000 flaky?times=1&with=reset flaky?times=1&with=503 hops/5
         packed?layers=2&coding=gzip packed?layers=0&coding=gzip redirect-with-endless-body""",
     "body-cut": """length-short length-huge chunk-cut chunks-without-end chunk-bad chunk-bad-late
-        chunk-end-missing-late chunk-size-huge-late trailer-bad-late reset-mid bursts?end=cut
-        bursts?end=reset bursts?end=bad-chunk""",
+        chunk-end-missing-late chunk-size-huge-late trailer-bad-late reset-mid reset-until-close
+        bursts?end=cut bursts?end=reset bursts?end=bad-chunk""",
     "stalled": "half-then-silence headers-then-silence",
     "too-slow": "drip",
     "too-large": "endless",
@@ -60,7 +60,7 @@ FAULTS = {
 REASONS = {path: reason for reason, paths in FAULTS.items() for path in paths.split()}
 HALVES = {
     *("length-short", "length-small", "length-small-late"),
-    *("chunk-cut", "reset-mid", "half-then-silence"),
+    *("chunk-cut", "reset-mid", "reset-until-close", "half-then-silence"),
 }
 WHOLE = {path for path, reason in REASONS.items() if reason in {"", "body-cut"}} - HALVES
 LOCS = [f"http://site.example/{number}" for number in range(200)]
