@@ -96,7 +96,7 @@ CREATE TABLE log (
 );
 CREATE INDEX log_site ON log (site);
 
--- what a walk without `changes` has delivered, until it ends
+-- what a walk without `changes`, or with `unique`, has delivered, until it ends
 CREATE TABLE batch (
     site INTEGER NOT NULL,
     document INTEGER NOT NULL,

@@ -114,9 +114,6 @@ class StateWriter:
         """Yield the URLs that were delivered before the walk was interrupted."""
         for (locs,) in db.execute("SELECT locs FROM batch WHERE site = ?", (self.run.site,)):
             yield from unpack(locs)
-        sent = "SELECT loc FROM url WHERE site = ? AND seen_run >= ? AND length(record) > 0"
-        for (loc,) in db.execute(sent, (self.run.site, self.run.id)):
-            yield loc
 
     async def find_kept(self, url: str) -> StoredResponse | None:
         """Return the answer that a round may use for a URL; raise it if it failed."""

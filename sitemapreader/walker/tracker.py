@@ -258,9 +258,10 @@ class DocumentTracker:
             entries = list(takewhile(lambda entry: entry is not kept[most], entries))
         self._news += [entry.change for entry in sent].count(Change.NEW)
         self._withheld |= len(sent) < len(compared.offered)
-        if not self._config.changes:
+        if self._config.unique or not self._config.changes:
             batch = pack(entry.loc for entry in sent)
             await self._writer.commit_on_ack(lambda db: save_batch(db, self.row, batch))
+        if not self._config.changes:
             return
         # What `unique` drops was handed over by another document: it counts as sent.
         held = {*map(id, compared.offered)}.difference(map(id, passed))

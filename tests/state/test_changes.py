@@ -149,6 +149,20 @@ async def test_a_limit_costs_no_change_of_what_two_lists_have(db: Path, limit: i
         assert set(told.values()) == {"new" if day.endswith("1") else "changed"}
 
 
+@pytest.mark.parametrize("order", [1, -1])
+async def test_what_a_list_has_as_it_was_is_not_taken_for_sent(db: Path, order: int) -> None:
+    """A walk that goes on tells what changed in one list, though another has it as before."""
+    same, other = ("a", "2020-01-01"), ("a", "2020-01-02")
+    await come(site([same], [same, "z"][::order]), db, unique=True)
+    later, told = site(["b", same, "c"], [other, "z"][::order]), dict[str, str]()
+    while len(told) < 3:
+        found = differences(await come(later, db, unique=True, max_urls=1))
+        assert found
+        assert found.keys().isdisjoint(told)
+        told |= found
+    assert told == {"a": "changed", "b": "new", "c": "new"}
+
+
 async def test_the_walk_lists_what_is_unlisted(db: Path) -> None:
     """`unlisted` of a walk, with and without await; it is refused where nothing is known."""
     await come(site(["a", "b"], ["c"]), db)
