@@ -25,7 +25,7 @@ from sitemapreader.readers.xml.markup import (
     write_name,
 )
 from sitemapreader.readers.xml.mend import Mender
-from sitemapreader.readers.xml.patterns import PatternReader, start_patterns
+from sitemapreader.readers.xml.patterns import LONGEST_TRIED, PatternReader, start_patterns
 from sitemapreader.readers.xml.prolog import Prolog, read_common_prolog
 from sitemapreader.readers.xml.tree import TreeReader
 
@@ -44,8 +44,6 @@ _MANY_RECORDS = 1_000
 """The smallest records are found in 3 ms."""
 _STEP = 100
 """Records that are read between two pauses, in about 1 ms."""
-_LONGEST_TRIED = 65_536
-"""No pattern is tried on longer records: on nested ones it takes 200 bytes a byte."""
 _LONGEST_MARK = 256
 """Characters that are kept of what is passed over: what is looked for may begin in them."""
 _ANY_TAG = re.compile(rf"{HIDDEN}|<(/?)([^\s<>/!?]++)[^<>]*+(?<!/)>")
@@ -172,7 +170,7 @@ class XmlReader:
             return
         if len(self._pending) < self._next_size and not final:
             return
-        if self._patterns and len(self._pending) <= _LONGEST_TRIED:
+        if self._patterns and len(self._pending) <= LONGEST_TRIED:
             yield from self._read_common(self._patterns)
         yield from self._read_complete()
         self._position = pass_nothing(self._pending, self._position)
@@ -181,7 +179,7 @@ class XmlReader:
         self._drop_read()
         # a long record is not looked at again before it has doubled: so time is linear
         size = len(self._pending)
-        self._next_size = min(2 * size, self._limits.record_bytes) * (size > _LONGEST_TRIED)
+        self._next_size = min(2 * size, self._limits.record_bytes) * (size > LONGEST_TRIED)
 
     def close(self, cut: IssueCode | None, data: bytes = b"") -> Iterator[Events]:
         """Read the last bytes, and say what the document lacks.

@@ -63,8 +63,10 @@ _FIELDS = len(PROTOCOL_FIELDS)
 """Groups of the record pattern that are fields of the protocol."""
 _FEW_RECORDS, _LONG_CHARS = 30, 4_096
 """It pays to learn how records look if there are more that look so: in text that is as long."""
-_FEWEST_ATTRIBUTES, _LEAST_DEPTH, _SHORTEST_FIELD = 8, 32, 1_000
-"""Where limits are lower, no pattern is used: the tree keeps them."""
+LONGEST_TRIED = 65_536
+"""No pattern is tried on longer texts: on nested ones it takes 200 bytes a byte."""
+_FEWEST_ATTRIBUTES, _LEAST_DEPTH = 8, 32
+"""Where limits are lower, or fields may not be as long as texts, the tree keeps them."""
 _MAX_PREFIX_CHARS, _MAX_PREFIXES_CHARS = 64, 500
 """Of one prefix, and of all: each stands in a pattern up to 15 times."""
 _MOST_CHANGES = 8
@@ -79,7 +81,7 @@ def start_patterns(prolog: Prolog, tree: TreeReader, limits: Limits) -> PatternR
         and prolog.format.is_protocol
         and limits.attributes >= _FEWEST_ATTRIBUTES
         and limits.record_depth >= _LEAST_DEPTH
-        and limits.field_chars >= _SHORTEST_FIELD
+        and limits.field_chars >= LONGEST_TRIED
     )
     return PatternReader(prolog, tree, limits) if is_read else None
 
@@ -118,9 +120,6 @@ class PatternReader:
         if not size or (len(read) > most * _SHORTEST_ELEMENT and read.count("<") > most):
             return [], start
         odd = set(compress(count(), found[-1]))
-        if end - start > (longest := self._limits.field_chars):
-            for column in found[:-1]:
-                odd.update(place for place, one in enumerate(column) if len(one) > longest)
         spans: list[Span] = []
         is_sound = are_sound(read)
         if odd or not is_sound:
