@@ -24,7 +24,7 @@ from sitemapreader.models import Format, SitemapEntry, Via
 from sitemapreader.options import one_of
 from sitemapreader.outcomes import REFUSALS, Document, Role, Status, issue_from_error
 from sitemapreader.readers.html import find_hints
-from sitemapreader.readers.records.vocabulary import check_formats
+from sitemapreader.readers.vocabulary import check_formats
 from sitemapreader.urls import (
     check_url,
     has_web_scheme,

@@ -1,15 +1,16 @@
 """Reading of one document: bytes in, events out, incremental and pure.
 
 ```text
-bytes ─► codings ─► reader ────────────────────────────► records ─► values
-         charset    chooses xml | text | html            entries    UrlEntry, SitemapEntry, Issue
-                    by the first bytes                   media
+bytes ─► codings ─► reader ────────────────────────────► entries ─► values
+         charset    chooses xml | text | html            media      UrlEntry, SitemapEntry, Issue
+                    by the first bytes
 ```
 `codings` removes compression, and `charset` transcodes to UTF-8. `reader` chooses by the first
 bytes: `xml` (sitemaps, feeds), `text` or `html` (site maps for people). The XML reader cuts the
-document into records, and `records` turns each into the values of `sitemapreader.models`. `stats`
-counts records and Issues on the way. `robots` parses robots.txt, which is not a sitemap, and
-`feedparser` reads feeds beyond repair in a child process.
+document into records, and `entries` turns each `record` into the values of `sitemapreader.models`,
+by the names and fields of `vocabulary`. `stats` counts records and Issues on the way. `robots`
+parses robots.txt, which is not a sitemap, and `feedparser` reads feeds beyond repair in a child
+process.
 
 Nothing here opens a file or a connection, nor awaits; only that child process is outside this
 process. A caller feeds a `SitemapReader`, or lets `read` pull from a source.
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from sitemapreader.options import Limits
-    from sitemapreader.readers.records.vocabulary import ExtraFormats
+    from sitemapreader.readers.vocabulary import ExtraFormats
     from sitemapreader.rows import Events
 
 __all__ = ["SitemapReader", "read"]

@@ -29,9 +29,9 @@ from sitemapreader.readers.charset import (
 from sitemapreader.readers.codings import DecompressionError, Decompressor
 from sitemapreader.readers.feedparser import run_feedparser
 from sitemapreader.readers.html import HtmlReader, find_meta_charset
-from sitemapreader.readers.records.vocabulary import ROOTLESS, ROOTS, ExtraFormats, check_formats
 from sitemapreader.readers.stats import ReadStats
 from sitemapreader.readers.text import TextReader
+from sitemapreader.readers.vocabulary import ROOTLESS, ROOTS, ExtraFormats, check_formats
 from sitemapreader.readers.xml.batches import XmlReader, read_whole
 from sitemapreader.readers.xml.prolog import PROLOG_BYTES, NotXmlError, read_prolog
 from sitemapreader.urls import begins_as_url

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from sitemapreader.issues import IssueCode, list_errors
 from sitemapreader.models import Event, Format, UrlEntry
-from sitemapreader.readers.records.vocabulary import CHANGEFREQS
+from sitemapreader.readers.vocabulary import CHANGEFREQS
 from sitemapreader.urls import are_clean_urls, has_web_scheme, read_loc
 
 if TYPE_CHECKING:

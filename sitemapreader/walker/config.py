@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from sitemapreader.dates import When
     from sitemapreader.discovery import Probe
     from sitemapreader.fetch.urls import HostPairs
-    from sitemapreader.readers.records.vocabulary import ExtraFormats
+    from sitemapreader.readers.vocabulary import ExtraFormats
     from sitemapreader.state import State
 
 _NO_WAIT = 0.01

@@ -12,7 +12,7 @@ from each_case import for_each
 from sitemapreader import UrlEntry, urls
 from sitemapreader.models import Format
 from sitemapreader.options import MAX_URL_CHARS
-from sitemapreader.readers.records.vocabulary import namespace_key
+from sitemapreader.readers.vocabulary import namespace_key
 from sitemapreader.state.rows import hash_record
 from sitemapreader.walker.config import WalkConfig
 from sitemapreader.walker.filters import EntryFilter
@@ -31,7 +31,7 @@ SHORT_KEYS = {
     "urls._load": "has no key",
     "urls._parse": "only URLs of ordinary length, see `parse_url`",
     "readers.html.write_opening": "names of elements that we look for",
-    "readers.records.vocabulary._known_key": "URIs of up to 200 characters",
+    "readers.vocabulary._known_key": "URIs of up to 200 characters",
     "walker.stream.view_records": "one of a walk, one of a run",
     "state.database.read_script": "names of our files",
     "state.rows._hash_plain": "dates of up to 64 characters",

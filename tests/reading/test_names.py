@@ -11,7 +11,7 @@ from reading import check_ways, locs, read, url, urlset
 from sitemapreader import Extra
 from sitemapreader.models import Format, Image, UrlEntry
 from sitemapreader.output.text import to_json
-from sitemapreader.readers.records.vocabulary import (
+from sitemapreader.readers.vocabulary import (
     EXTENSIONS,
     NAMESPACES,
     OWN,

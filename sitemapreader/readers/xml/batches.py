@@ -12,9 +12,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from sitemapreader.issues import IssueCode, list_errors
-from sitemapreader.readers.records.context import Record, RecordContext
-from sitemapreader.readers.records.entries import deliver_pages, read_record
-from sitemapreader.readers.records.vocabulary import KNOWN_TAGS, RECORD_OF
+from sitemapreader.readers.entries import deliver_pages, read_record
+from sitemapreader.readers.record import Record, RecordContext
+from sitemapreader.readers.vocabulary import KNOWN_TAGS, RECORD_OF
 from sitemapreader.readers.xml.markup import (
     ATTRIBUTES,
     CLOSINGS,

@@ -18,7 +18,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from sitemapreader.readers.records.vocabulary import (
+from sitemapreader.readers.vocabulary import (
     CERTAIN_TEXTS,
     EXTENSIONS,
     PROTOCOL_FIELDS,

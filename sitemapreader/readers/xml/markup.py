@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from xml.parsers import expat
 
 from sitemapreader.issues import IssueCode
-from sitemapreader.readers.records.vocabulary import MAX_NAMESPACE_CHARS
+from sitemapreader.readers.vocabulary import MAX_NAMESPACE_CHARS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from xml.etree.ElementTree import Element, TreeBuilder
 
 from sitemapreader.issues import IssueCode
-from sitemapreader.readers.records.context import Record, join_texts, make_instruction
-from sitemapreader.readers.records.vocabulary import (
+from sitemapreader.readers.record import Record, join_texts, make_instruction
+from sitemapreader.readers.vocabulary import (
     FIELDS,
     MAX_NAMESPACES,
     RECORD_OF,
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from sitemapreader.options import Limits
-    from sitemapreader.readers.records.vocabulary import Name
+    from sitemapreader.readers.vocabulary import Name
     from sitemapreader.readers.xml.prolog import Prolog
 
 # A tag's attributes end at the first `>` outside of quotes; where quotes do not pair, at the first

@@ -20,9 +20,10 @@ import attrs
 from sitemapreader.dates import parse_column, parse_lastmod
 from sitemapreader.models import Event, Format, SitemapEntry, UrlEntry, Via, leave_unread
 from sitemapreader.options import PATTERNS
-from sitemapreader.readers.records.context import Record, RecordContext
-from sitemapreader.readers.records.entries import read_parts
-from sitemapreader.readers.records.vocabulary import (
+from sitemapreader.readers.entries import read_parts
+from sitemapreader.readers.record import Record, RecordContext
+from sitemapreader.readers.stats import ReadStats
+from sitemapreader.readers.vocabulary import (
     ATOM,
     OWN,
     PROTOCOL_FIELDS,
@@ -32,7 +33,6 @@ from sitemapreader.readers.records.vocabulary import (
     parse_changefreq,
     parse_priority,
 )
-from sitemapreader.readers.stats import ReadStats
 from sitemapreader.readers.xml.grammar import (
     BORDER,
     RUNS,

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 import attrs
 
 from sitemapreader.issues import IssueCode
-from sitemapreader.readers.records.entries import find_page_relations
-from sitemapreader.readers.records.vocabulary import (
+from sitemapreader.readers.entries import find_page_relations
+from sitemapreader.readers.stats import ReadStats
+from sitemapreader.readers.vocabulary import (
     ATOM,
     HISTORY,
     MAX_NAMESPACE_CHARS,
@@ -32,7 +33,6 @@ from sitemapreader.readers.records.vocabulary import (
     Name,
     Names,
 )
-from sitemapreader.readers.stats import ReadStats
 from sitemapreader.readers.xml.markup import (
     ATTRIBUTES,
     find_namespaces,

@@ -18,8 +18,8 @@ from xml.etree.ElementTree import Element, ParseError, TreeBuilder, XMLParser
 from defusedxml.ElementTree import DefusedXMLParser
 
 from sitemapreader.issues import IssueCode
-from sitemapreader.readers.records.context import NO_REPAIRS, Record, is_deep, make_instruction
-from sitemapreader.readers.records.vocabulary import MAX_NAMESPACE_CHARS
+from sitemapreader.readers.record import NO_REPAIRS, Record, is_deep, make_instruction
+from sitemapreader.readers.vocabulary import MAX_NAMESPACE_CHARS
 from sitemapreader.readers.xml.markup import (
     CLOSINGS,
     HIDDEN,

@@ -23,7 +23,7 @@ from reading import read_with, without_patterns
 from sitemapreader.issues import MAX_ISSUES_PER_DOCUMENT, Issue, IssueCode
 from sitemapreader.models import Format, SitemapEntry, UrlEntry, Via
 from sitemapreader.readers import SitemapReader
-from sitemapreader.readers.records.vocabulary import FIELDS, RECORDS, ROOTS
+from sitemapreader.readers.vocabulary import FIELDS, RECORDS, ROOTS
 from sitemapreader.readers.xml import batches, tree
 from sitemapreader.urls import has_web_scheme
 

@@ -25,7 +25,8 @@ from sitemapreader.models import (
     UrlEntry,
     Via,
 )
-from sitemapreader.readers.records.context import (
+from sitemapreader.readers.media import read_media
+from sitemapreader.readers.record import (
     MARKUP,
     Record,
     RecordContext,
@@ -37,8 +38,7 @@ from sitemapreader.readers.records.context import (
     make_extra,
     read_attributes,
 )
-from sitemapreader.readers.records.media import read_media
-from sitemapreader.readers.records.vocabulary import (
+from sitemapreader.readers.vocabulary import (
     ATOM,
     EXTENSIONS,
     FEED_DATES,

@@ -10,8 +10,8 @@ import re
 from typing import TYPE_CHECKING, TypeAlias
 
 from sitemapreader.models import Image, Video
-from sitemapreader.readers.records.context import find_plain_text, read_attributes
-from sitemapreader.readers.records.vocabulary import MEDIA, Name, Names, parse_count
+from sitemapreader.readers.record import find_plain_text, read_attributes
+from sitemapreader.readers.vocabulary import MEDIA, Name, Names, parse_count
 from sitemapreader.urls import parse_reference
 
 if TYPE_CHECKING:

@@ -1,1 +1,0 @@
-"""The meaning of records: their fields, and the values that they become."""
