@@ -7,6 +7,7 @@ import sqlite3
 import stat
 import subprocess
 import sys
+import time
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from walking import Pages, Walked, index, urlset, walk_all
 
 from sitemapreader.errors import StateError
 from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
+from sitemapreader.many import walk_many
 from sitemapreader.state import State
 from sitemapreader.state.database import VERSION, StateFile
 from sitemapreader.walker import walk, walk_sync
@@ -269,6 +271,29 @@ def test_another_program_writes_it(db: Path) -> None:
     finally:
         opened.close()
     assert not list(db.parent.glob("*.corrupt-*"))
+
+
+async def test_a_fault_within_one_site_costs_no_other(db: Path) -> None:
+    """What a bug has broken off in the file is undone, and what comes after it is kept."""
+    readings = iter([None])
+
+    def clock() -> float:
+        if next(readings, 0.0) is None:
+            raise RuntimeError("the clock stands still")
+        return time.time()
+
+    names = [f"https://{name}.example/" for name in "abc"]
+    pages: Pages = {}
+    for name in names:
+        pages |= {f"{name}robots.txt": f"Sitemap: {name}s.xml".encode()}
+        pages |= {f"{name}s.xml": urlset(f"{name}page")}
+    state, fetcher = State(db, clock=clock), MemoryFetcher(pages)
+    async with walk_many(names, state=state, changes=True, fetcher=fetcher, at_once=1) as run:
+        assert [site async for site, _ in run.batches()] == names[1:]
+    assert [outcome.status for outcome in run.outcomes] == ["error", "complete", "complete"]
+    assert [(site.name, site.documents) for site in State(db).sites()] == [
+        (name, 1) for name in names[1:]
+    ]
 
 
 async def test_no_password_of_a_child_is_kept(db: Path) -> None:
