@@ -9,8 +9,9 @@ import os
 import re
 import signal
 import sys
+import tempfile
+from contextlib import suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import loopback  # noqa: F401 (refuses connections that would leave this machine)
@@ -30,6 +31,14 @@ SLOW = re.compile(r"^pytestmark = (\[\s*)?pytest\.mark\.slow", re.MULTILINE)
 # Without bytecode on disk each worker would compile all tests and libraries anew, for 4 s.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+# In memory, where programs may lie there: states and databases of tests wait for no disk.
+MEMORY = "/dev/shm"  # noqa: S108 (what is made in it has names and rights as in /tmp)
+with suppress(OSError, AttributeError):
+    memory = os.statvfs(MEMORY)
+    if memory.f_bavail * memory.f_frsize > 4 << 30 and not memory.f_flag & os.ST_NOEXEC:
+        os.environ.setdefault("TMPDIR", MEMORY)
+        tempfile.tempdir = None  # it is looked up again
 
 # Tests answer for names in `socket.getaddrinfo`, which aiodns would not ask.
 sys.modules.setdefault("aiodns", None)  # type: ignore[arg-type]
@@ -69,7 +78,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def _hold_launchers(config: pytest.Config) -> None:
     """Make the folder of what `launcher` starts, which ends with this process."""
-    folder = TemporaryDirectory(prefix="launchers-")
+    folder = tempfile.TemporaryDirectory(prefix="launchers-")
     alive = Path(folder.name) / "alive"
     os.mkfifo(alive)
     os.open(alive, os.O_RDWR)
@@ -124,7 +133,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if find_folder(item) == "slow":
             item.add_marker("slow")
-        if find_folder(item) == "audit" and isinstance(item, pytest.Function):
+        if find_folder(item) in {"audit", "pages"} and isinstance(item, pytest.Function):
             item.fixturenames.append("unoptimised")
 
 
