@@ -343,7 +343,7 @@ class XmlReader:
             return
         if mender.closing:
             self._skip.append(re.compile(re.escape(mender.closing)))
-        if mender.is_open:
+        if mender.opened:
             name = write_name(self.prolog.records)
             self._skip.append(re.compile(rf"</{name}(?:\s*+>|(?=\s))"))  # blanks may flood it
             code, line = IssueCode.RECORD_TOO_LONG, self._count_lines(start)

@@ -107,7 +107,7 @@ class Mender:
         self._counted = 0
         self._found: dict[re.Pattern[str], re.Match[str] | None] = {}
         self._finished: list[Record] = []
-        self._open: list[_Open] = []
+        self.opened: list[_Open] = []
         """The elements that are open, from the record inwards."""
         self._builder = _make_builder()
         self._lines: dict[Element, int] = {}
@@ -115,14 +115,9 @@ class Mender:
         self._error: IssueCode | None = None
         """Why the open record must be dropped; what follows in it is left out."""
 
-    @property
-    def is_open(self) -> bool:
-        """Whether a record is open at the end of a text that is a part."""
-        return bool(self._open)
-
     def find_begin(self, text: str) -> int:
         """Return where that begins, in the text as given, which was not read."""
-        begin = self._begin if self._open else self._passed
+        begin = self._begin if self.opened else self._passed
         tags = self._text.count("<", 0, begin)  # which no cleaning changes
         return len("<".join(text.split("<", tags + 1)[: tags + 1]))
 
@@ -132,7 +127,7 @@ class Mender:
         pause = _STEP_CHARS
         while (token := _TOKEN.match(self._text, position)) and token[0]:
             position = token.end()
-            if self._why and self._open and _PARTIAL_TAG.match(self._text, token.start()):
+            if self._why and self.opened and _PARTIAL_TAG.match(self._text, token.start()):
                 break
             if token["section"]:
                 position = self._pass_over(token[0], position)
@@ -149,7 +144,7 @@ class Mender:
             if position > pause or tags == _STEP_TAGS:
                 pause, tags = position + _STEP_CHARS, 0
                 yield None
-        if self._open and not self._is_part:
+        if self.opened and not self._is_part:
             self._finish_last()
         yield from self._finished
         if self._is_odd:
@@ -166,17 +161,17 @@ class Mender:
         attributes = read_attributes(raw, repairs, self._limits.attributes + MAX_NAMESPACES)
         bound, is_empty = find_namespaces(attributes), raw.endswith("/")
         if (
-            (self._open and tag in prolog.records)
-            and (len(self._open) == 1 or not is_empty)
+            (self.opened and tag in prolog.records)
+            and (len(self.opened) == 1 or not is_empty)
             and prolog.is_record(self._find_name(token["name"], self._bind(bound), set()))
         ):
             self._finish(IssueCode.MISMATCHED_TAG)
         namespaces = self._bind(bound)
         prefix = token["name"].rpartition(":")[0]
-        if not self._open and tag in prolog.records and prefix not in ("", "xml", *namespaces):
+        if not self.opened and tag in prolog.records and prefix not in ("", "xml", *namespaces):
             prolog.own_prefix = prefix
         name = self._find_name(token["name"], namespaces, repairs)
-        if not self._open:
+        if not self.opened:
             if name.own == "loc" and (record := RECORD_OF.get(prolog.format)):
                 around = self._prolog.names[expand_name(name.uri, record)]
                 self._open_element(around, {}, prolog.namespaces, token.start())
@@ -196,7 +191,7 @@ class Mender:
 
     def _repair_missing_end(self, tag: str, token: re.Match[str]) -> bool:
         """Close a field where another begins; return whether that was its end tag."""
-        above = self._open[-1].tag if len(self._open) > 1 else ""
+        above = self.opened[-1].tag if len(self.opened) > 1 else ""
         if above not in FIELDS or tag not in FIELDS:
             return False
         self._repairs.add(IssueCode.MISMATCHED_TAG)
@@ -204,7 +199,7 @@ class Mender:
         return above == tag and _NO_CONTENT.match(self._text, token.end()) is not None
 
     def _bind(self, bound: Mapping[str, str]) -> Mapping[str, str]:
-        around = self._open[-1].namespaces if self._open else self._prolog.namespaces
+        around = self.opened[-1].namespaces if self.opened else self._prolog.namespaces
         return {**around, **bound} if bound else around
 
     def _find_name(
@@ -226,7 +221,7 @@ class Mender:
 
     def _close(self, token: re.Match[str]) -> None:
         prolog, tag = self._prolog, _get_tag(token)
-        tags = [element.tag for element in self._open]
+        tags = [element.tag for element in self.opened]
         if tag in tags:
             above = tags[::-1].index(tag)
             if above:
@@ -256,9 +251,9 @@ class Mender:
     ) -> None:
         self._line += self._text.count("\n", self._counted, position)
         self._counted = position
-        if not self._open:
+        if not self.opened:
             self._begin, self._error, self._repairs, self._lines = position, None, set(), {}
-        if len(self._open) >= self._limits.record_depth:
+        if len(self.opened) >= self._limits.record_depth:
             self._error = self._error or IssueCode.TOO_DEEP
         if self._count():
             split = ((each.rpartition(":"), value) for each, value in attributes.items())
@@ -275,7 +270,7 @@ class Mender:
                 self._error = IssueCode.TOO_MANY_ATTRIBUTES
             element = self._builder.start(expand_name(name.uri, name.local), expanded)
             self._lines[element] = self._line
-            self._open.append(_Open(element, name.tag, namespaces))
+            self.opened.append(_Open(element, name.tag, namespaces))
 
     def _count(self) -> bool:
         """Count an element, a comment or a PI; return whether it is kept."""
@@ -290,8 +285,8 @@ class Mender:
 
     def _end(self) -> None:
         """Close the innermost element."""
-        if len(self._open) > 1:
-            self._builder.end(self._open.pop().element.tag)
+        if len(self.opened) > 1:
+            self._builder.end(self.opened.pop().element.tag)
         else:
             self._finish()
 
@@ -299,17 +294,17 @@ class Mender:
         """Close the record with everything that is open in it."""
         if repair:
             self._repairs.add(repair)
-        for element, *_ in reversed(self._open):
+        for element, *_ in reversed(self.opened):
             self._builder.end(element.tag)
-        root = self._open[0].element
+        root = self.opened[0].element
         find_line = self._lines.__getitem__
         self._finished.append(Record(root, find_line, self._error, self._repairs))
-        self._open.clear()
+        self.opened.clear()
         self._builder = _make_builder()
 
     def _finish_last(self) -> None:
         """Close the record that the end of the text cuts, without the field that it cuts."""
-        (root, *_), *fields = self._open
+        (root, *_), *fields = self.opened
         self._finish(None if self._why else IssueCode.MISMATCHED_TAG)
         record = self._finished[-1]
         record.cut = self._why
@@ -320,7 +315,7 @@ class Mender:
     # -- markup that is not an element
 
     def _read_text(self, token: re.Match[str]) -> None:
-        if self._open:
+        if self.opened:
             if "<" in token[0]:
                 self._repairs.add(IssueCode.BARE_LESS_THAN)
             self._add_text(token[0], unescape)
@@ -329,7 +324,7 @@ class Mender:
 
     def _add_text(self, text: str, decode: Callable[[str, set[IssueCode]], str]) -> None:
         self._note_bad_bytes(text, self._repairs)
-        if self._open and (decoded := decode(text, self._repairs)):
+        if self.opened and (decoded := decode(text, self._repairs)):
             self._builder.data(decoded)
 
     def _note_bad_bytes(self, text: str, repairs: set[IssueCode]) -> None:
@@ -353,7 +348,7 @@ class Mender:
                 self._repairs.add(IssueCode.MISMATCHED_TAG)
             self._add_text(self._text[start:content_end], remove_controls)
             return end
-        if begin != COMMENT_START and self._open:
+        if begin != COMMENT_START and self.opened:
             self._mark(self._builder.pi)
         if closing:
             return closing.end()
@@ -370,7 +365,7 @@ class Mender:
         end = closing.start() if closing else len(self._text)
         if self._text.endswith("]]>", 0, start - len(SECTION_START)):  # what goes on was closed
             return False
-        if self._open:
+        if self.opened:
             tag = self._find(write_tag_pattern(self._prolog.records), start)
             return tag is not None and tag.start() < end and tag[0].startswith("</")
         name = _NEXT_END.match(self._text, end) if closing else self._find(_ROOT_END, start)

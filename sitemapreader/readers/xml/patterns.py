@@ -145,7 +145,7 @@ class PatternReader:
             found = [[""] * len(texts[0])] * (pattern.groups - 2)
             for place, column in zip(places, texts, strict=True):
                 found[place] = column
-            if words.end_tag not in rest:
+            if f"</{words.prefix}{RECORD_OF[self._prolog.format]}" not in rest:
                 return found, rest
             if len(texts[0]) < _FEW_RECORDS:
                 self._alike = None
@@ -243,8 +243,6 @@ class Words:
     pattern: re.Pattern[str]
     prefix: str
     """How the names of the document's own vocabulary begin."""
-    end_tag: str
-    """How the end tag of a record begins."""
     keys: Mapping[str, str]
     """The prefixes whose elements are read in runs, and the keys of their namespaces."""
 
@@ -271,7 +269,7 @@ def _learn_words(
     others = tuple(each for each, key in keys.items() if each and key not in known)
     start = f"{own}:" if own else ""
     pattern = write_record_pattern(format_, start, tuple(runs), others)
-    return Words(pattern, start, f"</{start}{RECORD_OF[format_]}", runs)
+    return Words(pattern, start, runs)
 
 
 @attrs.define(weakref_slot=False)

@@ -215,7 +215,10 @@ def _read_any(events: list[Event], stats: ReadStats, data: str) -> tuple[Prolog,
             junk_end = token.start()
         position = token.end()
         if token["doctype"]:
-            doctype = _read_doctype(token)
+            if token[6] == "[":  # it declares more than its name
+                value = replace_bad_bytes(data[token.start() :][:_SAMPLE_CHARS])
+                raise NotXmlError(IssueCode.DTD_REFUSED, value)
+            doctype = (token[5] or "").lower()
             passed += "" if doctype else "<"  # not well-formed without a name
         elif token["passed"]:
             passed += "" if first_tag else token[0]
@@ -250,14 +253,6 @@ def _read_common(head: str) -> Prolog | None:
     except NotXmlError:
         return None
     return prolog if end == len(head) and not issues else None
-
-
-def _read_doctype(token: re.Match[str]) -> str:
-    """Return the name of a DOCTYPE; raise NotXmlError for one that declares more."""
-    if token[6] == "[":
-        value = replace_bad_bytes(token.string[token.start() :][:_SAMPLE_CHARS])
-        raise NotXmlError(IssueCode.DTD_REFUSED, value)
-    return (token[5] or "").lower()
 
 
 def _note_head(

@@ -32,7 +32,7 @@ from sitemapreader.readers.xml.markup import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
+    from collections.abc import Callable, Generator, Sequence
     from collections.abc import Set as AbstractSet
 
     from sitemapreader.models import Event
@@ -104,7 +104,7 @@ class TreeReader:
                 is_refused = False
         root, depth = around[0], self._limits.record_depth
         del root[len(repairs) :]
-        find_line = _LineFinder(text[run[0][0] : run[len(root) - 1][1]], line, root)
+        find_line = _find_lines(text[run[0][0] : run[len(root) - 1][1]], line, root)
         deep = (IssueCode.TOO_DEEP if is_deep(each, depth - 1) else None for each in root)
         errors = deep if is_deep(root, depth) else repeat(None)
         return list(map(Record, root, repeat(find_line), errors, repairs)), is_refused
@@ -192,21 +192,17 @@ def _mend_references(text: str) -> tuple[str, AbstractSet[IssueCode]]:
     return _REFERENCE.sub(write, text) if is_mended else text, codes
 
 
-class _LineFinder:
-    """Finder of the lines on which the elements of a batch begin."""
+def _find_lines(text: str, line: int, root: Element) -> Callable[[Element], int]:
+    """Return what finds the lines on which the elements of a batch begin."""
+    starts: dict[Element, int] = {}
 
-    def __init__(self, text: str, line: int, root: Element) -> None:
-        self._text = text
-        self._line = line
-        self._root = root
-        self._starts: dict[Element, int] = {}
+    def find_line(element: Element) -> int:
+        if not starts:
+            tags = (markup.start() for markup in _MARKUP.finditer(text) if markup[1])
+            starts.update(zip(islice(root.iter(), 1, None), tags, strict=True))
+        return line + count_lines(text, 0, starts[element])
 
-    def __call__(self, element: Element) -> int:
-        """Return the line of an element."""
-        if not self._starts:
-            tags = (markup.start() for markup in _MARKUP.finditer(self._text) if markup[1])
-            self._starts = dict(zip(islice(self._root.iter(), 1, None), tags, strict=True))
-        return self._line + count_lines(self._text, 0, self._starts[element])
+    return find_line
 
 
 def parse_element(start_tag: str, text: str) -> Element:
