@@ -262,7 +262,7 @@ class Decompressor:
                 return
             data = self._judge_first()
         if self._layer is None:
-            yield data
+            yield from [data] if data else []
             return
         stream, inner = self._layer
         damage: list[DecompressionError] = []

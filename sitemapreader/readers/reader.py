@@ -179,8 +179,9 @@ class SitemapReader:
             yield from self._read_pieces(self._decompressor.close())
         if not self.finished:
             yield from self._finish(IssueCode.TRUNCATED if cut else None)
-        stats, events = self.stats, list[Event]()
+        stats = self.stats
         if stats.inflated_bytes > PROTOCOL_MAX_BYTES or stats.delivered > PROTOCOL_MAX_ENTRIES:
+            events: list[Event] = []
             stats.add_issue(events, IssueCode.OVER_PROTOCOL_LIMIT)
             yield events
 
@@ -294,7 +295,7 @@ class SitemapReader:
             self.stats.add_issue_once(self._last, cut, value=detail or None)
         self._last += self._drain_notes()
         self.finished = True
-        is_broken = self._lost_root or _BROKEN & self.stats.counts.keys()
+        is_broken = self._lost_root or not _BROKEN.isdisjoint(self.stats.counts)
         if self._copy and is_broken and not self.stats.delivered:
             self.beyond_repair = bytes(self._copy)
             yield []
@@ -303,7 +304,8 @@ class SitemapReader:
                 self.salvage(run_feedparser(self.beyond_repair, seconds))
         if self._lost_root and IssueCode.FEED_SALVAGED not in self.stats.counts:
             self.stats.add_issue(self._last, IssueCode.NOT_A_SITEMAP, value=self._lost_root)
-        yield self._last
+        if self._last:
+            yield self._last
 
     def _drain_notes(self) -> list[Event]:
         events: list[Event] = []
