@@ -139,7 +139,8 @@ def _fits(codec: str, first: bytes, *, is_only: bool) -> bool:
 
 def _codec(name: str) -> str | None:
     """Return the codec of an encoding's name; `None` if it is not supported."""
-    return _CODECS.get(_MARKS_IN_NAMES.sub("_", name.lower()).strip("_"))
+    plain = name.lower().encode("ascii", "ignore").decode()  # a letter that is none may be damage
+    return _CODECS.get(_MARKS_IN_NAMES.sub("_", plain).strip("_"))
 
 
 def _declaration(first: bytes) -> str | None:

@@ -30,6 +30,7 @@ def read_as(charset: str, codec: str) -> list[str]:
         *(("ISO_8859-5:1988", "iso8859-5"), ("csISOLatinCyrillic", "iso8859-5")),
         *(("mskanji", "shift_jis"), ("EUC-JP", "euc_jp"), ("gb2312", "gbk")),
         *(("ANSI_X3.4-1986", "utf-8"), ("utf8", "utf-8"), ("UTF 8", "utf-8")),
+        ("UT\xc3F-8;", "utf-8"),
     ],
 )
 def test_an_encoding_is_known_by_all_its_names(charset: str, codec: str) -> None:
