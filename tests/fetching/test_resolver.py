@@ -17,8 +17,7 @@ import package
 import pytest
 from aiohttp import web
 from faults import DOCUMENT, FaultServer
-from hosts import ANSWERS, HOSTS, REFUSALS, resolve
-from resolving import NamedAddresses
+from hosts import ANSWERS, HOSTS, REFUSALS, NamedAddresses, resolve
 from walking import urlset
 
 from sitemapreader import FetchError, FetchOptions, HttpFetcher, IssueCode, walk_many

@@ -20,8 +20,7 @@ import aiohttp
 import package
 import pytest
 from faults import FaultServer
-from hosts import HOSTS, resolve
-from resolving import NamedAddresses
+from hosts import HOSTS, NamedAddresses, resolve
 from timing import retried
 from walking import urlset
 

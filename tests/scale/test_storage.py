@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import threading
+from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
 import pyarrow.parquet as pq
@@ -47,8 +48,9 @@ def s3_bucket() -> Iterator[str]:
         patch.setenv("AWS_SECRET_ACCESS_KEY", "test")
         patch.setenv("AWS_DEFAULT_REGION", "us-east-1")
         patch.setenv("AWS_EC2_METADATA_DISABLED", "true")
-        s3fs.S3FileSystem().mkdir("crawls")
-        yield "s3://crawls/out"
+        bucket = f"crawls-{token_hex(4)}"  # moto keeps those of a server that has stopped
+        s3fs.S3FileSystem().mkdir(bucket)
+        yield f"s3://{bucket}/out"
         s3fs.S3FileSystem.clear_instance_cache()
     server.stop()
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import pytest
 from faults import FaultServer
-from resolving import NamedAddresses
+from hosts import NamedAddresses
 from serving import serve
 from walking import ROBOTS, SITE, Pages, Walked, index, urlset, walk_all
 
