@@ -54,6 +54,15 @@ does, a program has written a line of JSON before its sitemap."""
 _SAMPLE_LINES = 20
 
 
+def _is_page(start: bytes) -> bool:
+    """Return whether a document is an HTML page, by the rules of the XML reader."""
+    try:
+        read_prolog([], ReadStats(), start)
+    except NotXmlError as error:
+        return error.code is IssueCode.HTML_NOT_SITEMAP
+    return False
+
+
 def _is_text(start: bytes) -> bool:
     lines = [line.strip(b"\"' \t") for line in start[:65_536].splitlines() if line.strip()]
     sample = [begins_as_url(line) for line in lines[:_SAMPLE_LINES]]
@@ -233,7 +242,7 @@ class SitemapReader:
                 yield [*events, *entries] if events else entries
                 return
             charset = self._charset
-            if not charset and Format.HTML in self._extra_formats:
+            if not charset and Format.HTML in self._extra_formats and _is_page(block):
                 charset = find_meta_charset(block)
             started = start_transcoder(events, self.stats, block, charset)
             if started is None:

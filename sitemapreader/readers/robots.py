@@ -234,7 +234,7 @@ def parse_robots(data: bytes, url: str = "", *, complete: bool = True) -> Robots
 
 def _decode(data: bytes) -> str | None:
     """Return the text, its line ends all line feeds; `None` if the body is not text."""
-    text = decode_page(data, None)
+    text = decode_page(data, "utf-8")
     head = text[:_SNIFFED_CHARS]
     if (data and not text) or "\0" in head or head.lstrip(" \t\r\n").startswith(_NOT_TEXT):
         return None

@@ -10,6 +10,7 @@ from each_case import for_each
 from sitemapreader.issues import IssueCode
 from sitemapreader.models import UrlEntry
 from sitemapreader.readers import SitemapReader
+from sitemapreader.readers.robots import parse_robots
 
 RUSSIAN = "https://example.org/путь"
 
@@ -69,3 +70,14 @@ def test_rival_encodings_are_judged_by_a_block() -> None:
         -1
     ] == "https://example.org/caf\u00e9"
     assert reader.stats.counts[IssueCode.ENCODING] == 1
+
+
+def test_only_a_page_is_believed_a_meta_element() -> None:
+    """In a post or in a robots.txt it is text, and URLs stay what they are."""
+    meta = '<meta charset="iso-8859-1">'
+    post = f"<item><title><![CDATA[{meta}]]></title><link>{RUSSIAN}</link></item>"
+    reader = SitemapReader(extra_formats={"html"})
+    data = f"<rss version='2.0'><channel>{post}</channel></rss>".encode()
+    events = [*reader.feed(data), *reader.close()]
+    assert [event.loc for event in events if isinstance(event, UrlEntry)] == [RUSSIAN]
+    assert parse_robots(f"# {meta}\nSitemap: {RUSSIAN}".encode()).sitemaps[0].loc == RUSSIAN
