@@ -463,3 +463,23 @@ async def test_a_file_alone_is_not_a_site(tmp_path: Path, body: bytes) -> None:
     (outcome,) = run.outcomes
     assert outcome.site == str(file)
     assert (outcome.status, outcome.reason) == ("failed", "not-read" if body else "empty")
+
+
+async def test_the_login_of_a_site_is_handed_to_the_fetcher() -> None:
+    """It is sent, and stands in no name; two tasks of one URL with names of their own are two."""
+    trusted: list[str] = []
+
+    class Trusting(MemoryFetcher):
+        def trust(self, url: str) -> None:
+            trusted.append(url)
+
+    tasks = [
+        SiteTask("https://me:secret@one.example/", trusted=True),
+        *(SiteTask("https://two.example/", name=name) for name in ("here", "there")),
+    ]
+    fetcher = Trusting(make_web("one.example", "two.example"))
+    async with walk_many(tasks, fetcher=fetcher, at_once=1) as run:
+        async for _ in run.batches():
+            pass
+    assert "https://me:secret@one.example/" in trusted
+    assert sorted(each.site for each in run.outcomes) == ["here", "https://one.example/", "there"]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+from contextlib import asynccontextmanager
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -15,7 +18,7 @@ from sitemapreader.state import State
 from sitemapreader.walker import walk, walk_sync
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Mapping
     from pathlib import Path
 
 MAP, ONE, TWO = (f"{SITE}{name}.xml" for name in ("sitemap", "one", "two"))
@@ -285,3 +288,27 @@ async def test_staging_says_nothing_of_production(db: Path) -> None:
     """With `map_hosts` no page can be asked."""
     with pytest.raises(ValueError, match="another server answers"):
         walk(SITE, state=db, changes=True, gone=3, map_hosts={"example.org": "staging.example"})
+
+
+async def test_the_time_of_a_walk_ends_its_questions(db: Path) -> None:
+    """A page that never answers ends with the time of the walk: nothing is gone by that."""
+
+    class Slow(MemoryFetcher):
+        @asynccontextmanager
+        async def open(
+            self, url: str, *, headers: Mapping[str, str] | None = None
+        ) -> AsyncIterator[StoredResponse]:
+            if url == f"{SITE}b":
+                await asyncio.sleep(3_600)
+            async with super().open(url, headers=headers) as response:
+                yield response
+
+    state, page = at_once(db), {f"{SITE}a": b"here"}
+    await spend(names(MAP) | {MAP: lists("ab")} | page, state)
+    fetcher = Slow(names(MAP) | {MAP: lists("a")} | page)
+    limit = timedelta(seconds=1)
+    async with walk(SITE, fetcher=fetcher, state=state, changes=True, max_time=limit) as entries:
+        async for _ in entries:
+            pass
+        assert [gone async for gone in entries.gone()] == []
+    assert (entries.report.unlisted, entries.report.gone) == (1, 0)

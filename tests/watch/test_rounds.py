@@ -87,6 +87,21 @@ async def test_an_unknown_site_is_walked_in_full(rounds: Rounds) -> None:
     assert walked.report.complete
 
 
+@pytest.mark.parametrize("before", [None, b"User-agent: *"])
+async def test_a_robots_txt_that_was_kept_is_asked_for_a_day_later(
+    rounds: Rounds, before: bytes | None
+) -> None:
+    """However often it was used meanwhile: what it names since is found."""
+    served: Pages = {f"{SITE}sitemap.xml": urlset(*pages(1)), A: urlset(*pages(2))}
+    first = served if before is None else served | {ROBOTS: before}
+    assert (await rounds.walk(first)).locs == pages(1)
+    later: Pages = served | {ROBOTS: f"Sitemap: {A}".encode()}
+    found: list[str] = []
+    for _ in range(26):
+        found += (await rounds.walk(later)).locs
+    assert found == pages(2)
+
+
 async def test_only_what_is_due_is_asked(rounds: Rounds) -> None:
     """A round asks for so many sitemaps; the others are `not-due`, and the walk is complete."""
     await rounds.walk(serve())
