@@ -323,7 +323,7 @@ class XmlReader:
     def _accept(self, record: Record) -> bool:
         """Return whether an element is a record; report one with a foreign name."""
         name = self.prolog.names[record.element.tag]
-        if not self.prolog.is_record(name):
+        if name.own not in self.prolog.records:
             if not self.prolog.is_foreign_record(name):
                 return False
             self._add_once(IssueCode.NAMESPACE, name.uri)

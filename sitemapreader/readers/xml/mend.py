@@ -163,7 +163,7 @@ class Mender:
         if (
             (self.opened and tag in prolog.records)
             and (len(self.opened) == 1 or not is_empty)
-            and prolog.is_record(self._find_name(token["name"], self._bind(bound), set()))
+            and self._find_name(token["name"], self._bind(bound), set()).own in prolog.records
         ):
             self._finish(IssueCode.MISMATCHED_TAG)
         namespaces = self._bind(bound)
@@ -176,7 +176,7 @@ class Mender:
                 around = self._prolog.names[expand_name(name.uri, record)]
                 self._open_element(around, {}, prolog.namespaces, token.start())
                 repairs.add(IssueCode.MISMATCHED_TAG)
-            elif not (prolog.is_record(name) or prolog.is_foreign_record(name)):
+            elif not (name.own in prolog.records or prolog.is_foreign_record(name)):
                 if tag not in ROOTS and not bound:
                     self._note_trailing(token)
                 prolog.open_around(token["name"], name, attributes, bound, is_empty=is_empty)

@@ -80,6 +80,8 @@ class Prolog:
     """The root's name as written, with its prefix."""
     records: frozenset[str]
     """Local names of the format's records, in lower case."""
+    is_window: bool
+    """Whether the document may leave out what it has listed before, as feeds do."""
     namespaces: dict[str, str] = attrs.field(factory=dict)
     """Prefix ("" for the default) -> URI, as bound here; a new dict at each change."""
     uri: str = ""
@@ -92,16 +94,10 @@ class Prolog:
     closed: bool = False
     """An end tag of a root was met, which closes nested roots too; or there is no root."""
     has_nested_root: bool = False
-    is_window: bool = attrs.field()
-    """Whether the document may leave out what it has listed before, as feeds do."""
     pages: dict[str, tuple[str, ...]] = attrs.field(factory=dict)
     """Relation -> the bases of a feed's link to its next page, and where it leads."""
     _wrappers: list[tuple[str, dict[str, str], int]] = attrs.field(factory=list)
     """Elements that are open around the records; the namespaces, and how many bases, before."""
-
-    @is_window.default
-    def _is_feed(self) -> bool:
-        return self.format.is_feed
 
     @names.default
     def _make_names(self) -> Names:
@@ -171,10 +167,6 @@ class Prolog:
     def guess_uri(self, prefix: str) -> str:
         """Return what an undeclared prefix means: the records' namespace, or the usual."""
         return self.uri if prefix == self.own_prefix else USUAL_PREFIXES.get(prefix, prefix)
-
-    def is_record(self, name: Name) -> bool:
-        """Return whether an element of that name is a record of the document's format."""
-        return name.own in self.records
 
     def is_foreign_record(self, name: Name) -> bool:
         """Return whether it is a record in an unknown namespace, or in XHTML's.
@@ -294,7 +286,7 @@ def _open(
     format_, records = ROOTS[ROOTLESS.get(root, root)]
     bases = [attributes["xml:base"]] if attributes.get("xml:base") else []
     closed = is_rootless or is_empty
-    prolog = Prolog(format=format_, root=name, records=records, bases=bases, closed=closed)
+    prolog = Prolog(format_, name, records, format_.is_feed, bases=bases, closed=closed)
     prolog.bind_namespaces(bound)
     uri = prolog.namespaces.get(name.rpartition(":")[0], "")
     if format_.is_protocol and uri != PROTOCOL_URI:
