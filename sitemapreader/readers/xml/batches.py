@@ -288,9 +288,13 @@ class XmlReader:
         longer one, what is open at its end is not read.
         """
         said, text, line = self._count_faults(), self._pending[start:end], self._count_lines(start)
-        mender = Mender(self.prolog, self._limits, text, line, self._add_once, why, is_part=is_part)
+        mender = Mender(self.prolog, self._limits, text, line, self._add_once, why)
         for record in mender.read():
             yield from self._read_records([record] if record else [])
+        if not is_part:
+            yield from self._read_records(mender.finish())
+        if mender.is_odd:
+            self._add_once(IssueCode.NOT_WELL_FORMED)
         if why and not self.prolog.closed:
             self._add_once(why)
         elif said == self._count_faults() and not is_sound():
@@ -337,6 +341,9 @@ class XmlReader:
     def _shorten(self) -> Iterator[list[Event]]:
         """Read the records of a text that is too long; drop one that is by itself."""
         start, size = self._position, len(self._pending)
+        if not _write_markup_pattern(self.prolog.records).search(self._pending, start):
+            self._position = max(start, size - _LONGEST_MARK)
+            return
         mender = yield from self._mend(start, size, is_part=True)
         self._position += mender.find_begin(self._pending[start:])
         if self._position > start:
@@ -349,7 +356,9 @@ class XmlReader:
             code, line = IssueCode.RECORD_TOO_LONG, self._count_lines(start)
             self._stats.drop_record(self._context.events, code, line=line)
             yield self._context.take_events()
-        self._position = max(start, size - _LONGEST_MARK)
+        last = self._pending.rfind("<", start)  # of an end tag, perhaps, that blanks flood
+        is_end = self._skip and self._skip[0].match(self._pending, last)
+        self._position = last if is_end else max(start, size - _LONGEST_MARK)
 
     def _has_skipped(self) -> bool:
         """Skip what is too long; return whether its end has been reached."""

@@ -7,6 +7,7 @@ leaves its code on the record. Time is linear: every character is passed a bound
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from typing import TYPE_CHECKING, NamedTuple
 from xml.etree.ElementTree import Element, TreeBuilder
 
@@ -53,7 +54,7 @@ _TOKEN = re.compile(
 _CLOSINGS = {begin: re.compile(re.escape(end)) for begin, end in CLOSINGS.items()}
 _TAG_BEGIN = re.compile(r"<")
 _PARTIAL_TAG = re.compile(rf"<(?!/(?:[\w.\xb7-]++:)?(?i:{'|'.join(ROOTS)})\b)[^<>]*+\Z")
-"""A tag that the end of the document cuts, but for a root's end tag."""
+"""A tag that the end of the text cuts, but for a root's end tag."""
 _NEXT_END = re.compile(r"[^<]*+</([^\s<>/]++)")
 _ROOT_END = re.compile(rf"</(?:[\w.\xb7-]++:)?(?i:{'|'.join(ROOTS)})\s*+>")
 _NO_CONTENT = re.compile(r"\s*+(?=<|\Z)")
@@ -86,18 +87,15 @@ class Mender:
         line: int,
         note: Callable[..., None],
         why: IssueCode | None,
-        *,
-        is_part: bool,
     ) -> None:
         self.closing = ""
         """What would close the comment, section or instruction at the end of the text."""
         self._begin = self._passed = 0
         """Where the open record begins, and where all was read, but for what is to be closed."""
         self._note = note
-        self._is_odd = False
+        self.is_odd = False
         """Whether nothing closes a comment, or an end tag behind the root closes nothing."""
         self._why = why
-        self._is_part = is_part
         self._prolog = prolog
         self._limits = limits
         clean = replace_bad_bytes(text)
@@ -119,7 +117,8 @@ class Mender:
         """Return where that begins, in the text as given, which was not read."""
         begin = self._begin if self.opened else self._passed
         tags = self._text.count("<", 0, begin)  # which no cleaning changes
-        return len("<".join(text.split("<", tags + 1)[: tags + 1]))
+        ends = range(len(text) + 1)
+        return bisect_left(ends, tags + 1, key=lambda end: text.count("<", 0, end)) - 1
 
     def read(self) -> Iterator[Record | None]:
         """Yield the records, and `None` for pauses."""
@@ -127,7 +126,7 @@ class Mender:
         pause = _STEP_CHARS
         while (token := _TOKEN.match(self._text, position)) and token[0]:
             position = token.end()
-            if self._why and self.opened and _PARTIAL_TAG.match(self._text, token.start()):
+            if self.opened and _PARTIAL_TAG.match(self._text, token.start()):
                 break
             if token["section"]:
                 position = self._pass_over(token[0], position)
@@ -144,11 +143,6 @@ class Mender:
             if position > pause or tags == _STEP_TAGS:
                 pause, tags = position + _STEP_CHARS, 0
                 yield None
-        if self.opened and not self._is_part:
-            self._finish_last()
-        yield from self._finished
-        if self._is_odd:
-            self._note(IssueCode.NOT_WELL_FORMED)
 
     # -- start tags
 
@@ -238,7 +232,7 @@ class Mender:
             if tags:
                 self._finish(IssueCode.MISMATCHED_TAG)
             elif tag in (*prolog.records, *ROOTS):
-                self._is_odd = self._is_odd or prolog.closed
+                self.is_odd = self.is_odd or prolog.closed
             elif not prolog.has_nested_root:
                 self._note_trailing(token)
             prolog.close_wrapper(token["name"])
@@ -302,8 +296,10 @@ class Mender:
         self.opened.clear()
         self._builder = _make_builder()
 
-    def _finish_last(self) -> None:
-        """Close the record that the end of the text cuts, without the field that it cuts."""
+    def finish(self) -> list[Record]:
+        """Return the record that the end of the text cuts, without the field that it cuts."""
+        if not self.opened:
+            return []
         (root, *_), *fields = self.opened
         self._finish(None if self._why else IssueCode.MISMATCHED_TAG)
         record = self._finished[-1]
@@ -311,6 +307,7 @@ class Mender:
         if self._why and fields:
             record.cut_text = join_texts(fields[0].element)
             root.remove(fields[0].element)
+        return self._finished
 
     # -- markup that is not an element
 
@@ -354,7 +351,7 @@ class Mender:
             return closing.end()
         end = self._find_end(begin, start)
         if end < len(self._text):
-            self.closing, self._is_odd = "", True
+            self.closing, self.is_odd = "", True
         return end
 
     def _is_unclosed(self, start: int, closing: re.Match[str] | None) -> bool:
