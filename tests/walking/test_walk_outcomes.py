@@ -283,3 +283,24 @@ async def test_a_filter_changes_no_status(*, many: bool, filters: dict[str, Any]
         found, outcome = walked.report.entries, walked.report.outcome
     assert (outcome.status, outcome.reason) == ("partial", "http-status")
     assert found == outcome.entries == (not filters)
+
+
+async def test_the_document_that_reaches_the_limit_of_urls_says_so() -> None:
+    """Of several it is the one that was read when the walk had enough."""
+    pages: Pages = {MAP: index(CHILD), CHILD: urlset(*(f"{SITE}{n}" for n in range(3)))}
+    walked = await walk_maps(pages, max_urls=2)
+    assert walked.outcome(CHILD) == ("partial", "budget-urls")
+    assert [issue.sitemap for issue in walked.report.issues] == [CHILD]
+
+
+async def test_the_page_of_a_bot_protection_is_nothing_else() -> None:
+    """It is HTML in place of a sitemap, which is not told besides; what breaks off tells more."""
+    html = b"<!DOCTYPE html><html><title>Just a moment</title>"
+    pages: Pages = {
+        MAP: StoredResponse(MAP, html, headers={"cf-mitigated": "challenge"}),
+        CHILD: Cut(CHILD, html),
+    }
+    walked = await walk_maps(pages, MAP, CHILD)
+    codes = {url: {*walked.document(url).counts} for url in (MAP, CHILD)}
+    assert codes[MAP] == {IssueCode.BLOCKED_BY_SITE}
+    assert codes[CHILD] == {IssueCode.BODY_CUT, IssueCode.HTML_NOT_SITEMAP}
