@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
+from walking import urlset
 
 from sitemapreader.audit import AuditOptions, audit
 from sitemapreader.options import FetchOptions
@@ -28,12 +29,8 @@ def page(head: str = "", text: str = WORDS) -> str:
 
 def list_pages(base: str, *paths: str, **lastmods: str) -> str:
     """Write a sitemap of some paths."""
-    records = "".join(f"<url><loc>{base}{path}</loc></url>" for path in paths)
-    records += "".join(
-        f"<url><loc>{base}{path}</loc><lastmod>{date}</lastmod></url>"
-        for path, date in lastmods.items()
-    )
-    return f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{records}</urlset>'
+    dated = ((base + path, date) for path, date in lastmods.items())
+    return urlset(*(base + path for path in paths), *dated).decode()
 
 
 def publish(server: Site, *paths: str, robots: str = "", **lastmods: str) -> None:
