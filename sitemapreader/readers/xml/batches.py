@@ -341,8 +341,11 @@ class XmlReader:
     def _shorten(self) -> Iterator[list[Event]]:
         """Read the records of a text that is too long; drop one that is by itself."""
         start, size = self._position, len(self._pending)
-        if not _write_markup_pattern(self.prolog.records).search(self._pending, start):
-            self._position = max(start, size - _LONGEST_MARK)
+        markup = _write_markup_pattern(self.prolog.records).search(self._pending, start)
+        closing = CLOSINGS.get(markup[0]) if markup else None
+        if not markup or (closing and self._pending.find(closing, markup.end()) < 0):
+            self._skip += [re.compile(re.escape(closing))] if closing else []
+            self._position = max(markup.end() if markup else start, size - _LONGEST_MARK)
             return
         mender = yield from self._mend(start, size, is_part=True)
         self._position += mender.find_begin(self._pending[start:])
