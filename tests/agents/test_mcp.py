@@ -320,6 +320,7 @@ async def test_pages_of_many_urls(tmp_path: Path) -> None:
         assert sorted(rows) == locs
         assert agent.largest <= 50_000
         assert calls > 2
+        assert (await agent.call("urls", limit=2))["next_offset"] == 2
 
 
 PRIVATE = (
