@@ -102,18 +102,20 @@ async def test_what_counts_as_a_failure_of_the_host(error: FetchError, reason: s
     assert walked.report.left_out["host-down"] > 0 if reason == "host-down" else True
 
 
-async def test_a_good_answer_begins_a_new_row() -> None:
-    """Refusals among answers never add up."""
+@pytest.mark.parametrize("is_there", [True, False])
+async def test_an_answer_begins_a_new_row(*, is_there: bool) -> None:
+    """Refusals never add up among documents, or among answers that there is none."""
 
     async def answer(request: web.Request) -> Answer:
-        number = int(request.path[2:-4])
-        return Answer(status=403) if number % 5 else answer_urls(request.path)
+        if int(request.path[2:-4]) % 5:
+            return Answer(status=403)
+        return answer_urls(request.path) if is_there else Answer(status=404)
 
     async with serve_site() as site:
         fill(site, 50, answer)
         read = await read_site(site.base, options=QUICK)
         assert count_children(site) == 50
-    assert len(read.locs) == 10
+    assert len(read.locs) == 10 * is_there
     assert read.report.left_out["host-refuses"] == 0
 
 
