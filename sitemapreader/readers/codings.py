@@ -285,17 +285,19 @@ class Decompressor:
 
     def _is_enough(self) -> bool:
         """Return whether the first bytes tell what they begin."""
-        bare = self._first[:_PROOF_BYTES].lstrip(_LEADING)
+        if len(self._first) >= _PROOF_BYTES:
+            return True
+        bare = self._first.lstrip(_LEADING)
         is_known = not self._codings or bare.startswith((GZIP_MAGIC, b"<"))
-        return len(self._first) >= _PROOF_BYTES or (is_known and len(bare) >= len(GZIP_MAGIC))
+        return is_known and len(bare) >= len(GZIP_MAGIC)
 
     def _judge_first(self) -> bytes:
         """Set up the layer that the first bytes begin; return what must be fed to it."""
         first, self._first, self._is_judged = self._first, b"", True
-        bare = first[:_PROOF_BYTES].lstrip(_LEADING) + first[_PROOF_BYTES:]
-        if bare != first and bare.startswith(GZIP_MAGIC):
+        bare = first[:_PROOF_BYTES].lstrip(_LEADING)
+        if bare.startswith(GZIP_MAGIC) and not first.startswith(GZIP_MAGIC):
             self._notes.append(IssueCode.LEADING_BYTES)
-            first = bare
+            first = bare + first[_PROOF_BYTES:]
         coding = self._choose_coding(first)
         if not coding:
             return first

@@ -234,26 +234,21 @@ class SitemapReader:
         """Read a block, perhaps the last one; `cut` is why nothing follows."""
         self.stats.inflated_bytes += len(block)
         self.on_block(block)
-        events = self._drain_notes()
-        if self._transcoder is None:
+        events, is_first = self._drain_notes(), self._transcoder is None
+        if is_first:
             is_whole = final and not cut and self._charset in (None, "utf-8")
             if is_whole and (whole := read_whole(block, self.stats, self.limits)):
                 self._whole_format, entries = whole
                 yield [*events, *entries] if events else entries
                 return
-            charset = self._charset
-            if not charset and Format.HTML in self._extra_formats and _is_page(block):
-                charset = find_meta_charset(block)
-            started = start_transcoder(events, self.stats, block, charset)
-            if started is None:
-                self.finished = True
-                yield events
-                return
-            self._transcoder, block = started
-            block = self._transcoder.feed(events, block, final=final)
+            block = self._choose_encoding(events, block)
+        if self._transcoder is None:
+            self.finished = True
+            yield events
+            return
+        block = self._transcoder.feed(events, block, final=final)
+        if is_first:
             self._reader = self._choose_reader(events, block)
-        else:
-            block = self._transcoder.feed(events, block, final=final)
         yield events
         if self._reader is None:
             self.finished = not self._lost_root
@@ -265,6 +260,19 @@ class SitemapReader:
                 self.finished |= reader.finished
                 if self.finished:
                     break
+        self._keep_copy(block)
+
+    def _choose_encoding(self, events: list[Event], first: bytes) -> bytes:
+        """Make the transcoder by the first block, and return that without its mark."""
+        charset = self._charset
+        if not charset and Format.HTML in self._extra_formats and _is_page(first):
+            charset = find_meta_charset(first)
+        started = start_transcoder(events, self.stats, first, charset)
+        self._transcoder, first = started or (None, b"")
+        return first
+
+    def _keep_copy(self, block: bytes) -> None:
+        """Keep a block of a feed that may be beyond repair, up to its first entry."""
         may_be_broken = self._lost_root or (self.format and self.format.is_feed)
         if may_be_broken and self._copy is not None:
             self._copy += block

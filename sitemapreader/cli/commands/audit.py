@@ -234,7 +234,7 @@ class _AuditCommand:
                 text = result.format(arguments.format or "text", **form)
                 async with opened(self.lines):
                     await write_to(self.lines, partial(self.lines.write_text, text))
-            else:  # else nothing would tell why the exit code is 5
+            else:  # nothing else tells why the exit code is 5
                 self.console.print_line(result.format("text", **form).splitlines()[-1])
             writers: dict[str | None, Callable[[str], object]] = {
                 arguments.write_baseline: result.write_baseline,
