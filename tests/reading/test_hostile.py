@@ -14,6 +14,7 @@ from concurrent.futures import ProcessPoolExecutor
 import floods
 import golden
 import pytest
+from reading import check_ways, issues, read_with, urlset
 from timing import is_below, is_within
 
 from sitemapreader.issues import IssueCode
@@ -103,3 +104,10 @@ def test_the_limit_of_entries_is_exact() -> None:
     empty = golden.read_pieces([floods.ROOT + b"<url/>" * 10_000], limits=Limits(entries=50))
     assert empty.counts[IssueCode.TOO_LARGE] == 1
     assert empty.dropped < 10_000
+
+
+def test_the_protocol_s_limit_is_said_at_the_end() -> None:
+    """The Issue is the last of all, however fast the document was read."""
+    with read_with(PROTOCOL_MAX_ENTRIES=5_000):
+        events = check_ways(urlset(b"<url><loc>http://a/</loc></url>" * 5_600))
+    assert issues(events[-1:]) == [IssueCode.OVER_PROTOCOL_LIMIT]

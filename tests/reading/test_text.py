@@ -1,4 +1,4 @@
-"""Lines: those that hold more than a URL, and the lines of Issues."""
+"""Lines: they are split in linear time, and Issues say on which they are."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 from each_case import for_each
-from reading import URLSET, issues, locs, read, read_by_tree
+from reading import URLSET, read, read_by_tree
 from timing import is_linear
 
-from sitemapreader import IssueCode, SitemapReader
 from sitemapreader.options import Limits
 from sitemapreader.readers.stats import ReadStats
 from sitemapreader.readers.text import split_line
@@ -21,62 +20,7 @@ if TYPE_CHECKING:
     from sitemapreader.models import Event
 
 
-A, B = "https://a.example/1", "https://a.example/2"
-
-
-@for_each(
-    "line, urls",
-    [
-        (f"{A}\t2020-01-01", [A]),
-        (f"{A}\tA title, with more", [A]),
-        (f"{A}\t{B}", [A, B]),
-        (f"{A}, 2020-01-01T10:00:00+02:00", [A]),
-        (f"{A},2020-01-01,weekly,0.8", [A]),
-        (f"{A};2020-01-01", [A]),
-        (f'"{A}","2020-01-01"', [A]),
-        (f"{A} | 2020-01-01", [A]),
-        (f"<{A}>", [A]),
-        (f"{A} {B}", [A, B]),
-        (f"{A},{B}", [A, B]),
-        (f'"{A}", "{B}"', [A, B]),
-        (f"{A},2020-01-01 {B},2020-01-02", [A, B]),
-    ],
-)
-def test_the_urls_of_a_line_are_taken(line: str, urls: list[str]) -> None:
-    """Quotes, brackets and further columns are no part of a URL; an Issue says so."""
-    events = read(f"{A}0\n{line}\n{B}0\n".encode())
-    assert locs(events) == [f"{A}0", *urls, f"{B}0"]
-    assert issues(events) == [IssueCode.UNTIDY_LINE]
-
-
-@for_each(
-    "url",
-    [
-        "https://a.example/news,1,2020.html",
-        "https://a.example/title,weekly",
-        "https://a.example/a;b|c",
-        "https://a.example/?days=2020-01-01,2020-01-31",
-        "https://a.example/?u=1,https://b.example/",
-        "https://a.example/x/https://b.example/",
-        "https://a.example/it's",
-        "https://a.example/v,1.0",
-    ],
-)
-def test_a_bare_url_is_kept(url: str) -> None:
-    """Commas and quotes that belong to a URL stay in it."""
-    events = read(f"{A}\n{url}\n".encode())
-    assert (locs(events), issues(events)) == ([A, url], [])
-
-
-def test_every_line_is_accounted_for() -> None:
-    """A line of two URLs has two records, and a document of columns is one with all its URLs."""
-    reader = SitemapReader()
-    rows = "".join(f'"https://a.example/{n}","2020-01-01"\n' for n in range(2_500))
-    events = reader.feed(f"url,lastmod\n{rows}{A} {B}".encode()) + reader.close()
-    assert len(locs(events)) == 2_502
-    stats = reader.stats
-    assert (stats.records, stats.delivered, stats.dropped) == (2_503, 2_502, 1)
-    assert stats.counts[IssueCode.UNTIDY_LINE] == 2_501
+A = "https://a.example/1"
 
 
 @pytest.mark.parametrize("part", [" ", ",", ",2020-01-01", ",https:"])

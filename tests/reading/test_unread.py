@@ -7,9 +7,8 @@ import pickle
 
 import attrs
 import pytest
-from reading import URLSET, check_ways, issues, read, read_by_tree
+from reading import URLSET, check_ways, read
 
-from sitemapreader.issues import IssueCode
 from sitemapreader.models import Alternate, Extra, Image, News, UrlEntry, Video
 
 PARTS = (
@@ -107,37 +106,3 @@ def test_parts_with_a_very_long_reference_are_read() -> None:
     assert pickle.loads(pickle.dumps(entry)) == entry  # noqa: S301 (our own)
     assert (entry.loc, entry.images[0].title) == ("https://a.example/A", "A")
     assert (entry.alternates[0].hreflang, entry.extras[0].text) == ("A", "AB")
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "<![CDATA[10:30]]>",
-        "<![CDATA[<o:p>x</o:p>]]>",
-        "a <![CDATA[<o:p>]]> b <![CDATA[</mobile:b><mobile:c>]]>",
-        "<![CDATA[]]<mobile:x/>]]]]><![CDATA[><image:loc>]]>",
-    ],
-)
-def test_names_in_the_section_of_an_extra_are_text(text: str) -> None:
-    """What looks like a name in a CDATA section is none, bound or not."""
-    record = f"<url><loc>https://a.example/</loc><mobile:a>{text}</mobile:a></url>"
-    document = urlset(record.encode())
-    (entry,) = read(document)
-    assert isinstance(entry, UrlEntry)
-    assert [extra.name for extra in entry.extras] == ["a"]
-    assert read_by_tree(document) == [entry]
-
-
-@pytest.mark.parametrize("blank", [" ", "\n\t", "\xa0", "&#32;", "\u3000&#10;"])
-def test_blanks_around_the_url_of_a_link(blank: str) -> None:
-    """Blanks are no part of a link's URL, and one that is nothing else is none."""
-    links = [
-        f'<xhtml:link rel="alternate" hreflang="de" href="{before}{href}{behind}"/>'
-        for before, behind in ((blank, ""), ("", blank), (blank, blank))
-        for href in ("https://a.example/x y", "")
-    ]
-    record = f"<url><loc>https://a.example/</loc>{''.join(links)}</url>"
-    entry, *said = check_ways(urlset(record.encode()))[::-1]
-    assert isinstance(entry, UrlEntry)
-    assert entry.alternates == (Alternate("https://a.example/x y", "de"),) * 3
-    assert issues(said) == [IssueCode.EXTENSION] * 3

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from random import Random
 
 import pytest
 from each_case import for_each
-from reading import FEED, check_ways, issues, locs, url, urlset
+from reading import check_ways, urlset
 from scale import SCALE
 
-from sitemapreader.issues import Issue, IssueCode
 from sitemapreader.models import UrlEntry
 
 IMAGES = (
@@ -83,18 +85,6 @@ def test_any_mixture_of_common_records(seed: int) -> None:
     assert all(isinstance(event, UrlEntry) for event in events)
 
 
-LOC = "<loc>https://a.example/</loc>"
-
-
-def test_limits_hold_for_patterns() -> None:
-    """Attributes are counted, however a record is read."""
-    document = urlset(f"<url a='1' b='2'>{LOC}</url>".encode() * 2)
-    assert locs(check_ways(document)) == ["https://a.example/"] * 2
-    assert any(isinstance(event, Issue) for event in check_ways(document, attributes=1))
-    links = urlset(f"<url>{LOC}{LINKS[0] % 1}</url>".encode())
-    assert any(isinstance(event, Issue) for event in check_ways(links, attributes=2))
-
-
 ALTERNATE = '<xhtml:link rel="alternate" hreflang="de" href="https://a.example/de/%d"/>'
 PICTURE = "<image:image><image:loc>https://i.example/%d</image:loc></image:image>"
 ALIKE = {
@@ -140,58 +130,29 @@ def test_one_odd_thing_anywhere(name: str, odd: bytes) -> None:
         check_ways(data[:place] + odd + data[place + gone :])
 
 
-ITEM = b"<item><link>https://a.example/</link></item>"
-LINK_IN_ENTRY = b"<entry><link %b/><link href='https://a.example/'/></entry>"
-ATTRIBUTES = (
-    b"rel='' href='https://a/'",
-    b"",
-    b'href=""',
-    b"rel='self'",
-    b'href="https://a/&#10;"',
-)
-IMAGE = url(b"<x:image><x:loc>https://i.example/</x:loc></x:image>") * 1_000
-AGAIN = (
-    b'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
-    b' xmlns:x="http://www.google.com/schemas/sitemap-image/1.1">'
-)
-MANY = {
-    "an-empty-item": b"<rss><channel>" + ITEM * 5 + b"<item/>" + ITEM * 5 + b"</channel></rss>",
-    "a-prefix-that-is-bound-anew": urlset(IMAGE + AGAIN + IMAGE + b"</urlset>"),
-    "no-character": urlset(url(b"") * 20 + url(b"").replace(b"/1<", b"/&#2;<") + url(b"") * 20),
-    "no-character-beside-an-ampersand": urlset(
-        url(b"<lastmod>&#x110000;</lastmod>") + url(b"") + url(b"").replace(b"/1<", b"/&<")
-    ),
-    **{f"links-{n}": urlset(url(b"<xhtml:link %b/>" % a) * 30) for n, a in enumerate(ATTRIBUTES)},
-    **{f"atom-{n}": FEED + LINK_IN_ENTRY % a * 30 + b"</feed>" for n, a in enumerate(ATTRIBUTES)},
-    **{
-        f"behind-the-root-{n}": urlset(url(b"")) + behind
-        for n, behind in enumerate(
-            (b"<!-- a", b"<!-- a -- b -->", b"x<!-- a -->", b"<!-- a --><url/>")
-        )
-    },
-}
+# -- the switch in the environment that turns the patterns off
+
+CODE = """
+from unittest import mock
+from sitemapreader.readers import SitemapReader
+from sitemapreader.readers.xml.patterns import PatternReader as Pattern
+
+for count in (2, 3_000):
+    records = "".join(f"<url><loc>https://a.b/{number}</loc></url>" for number in range(count))
+    with mock.patch.object(Pattern, "read", autospec=True, side_effect=Pattern.read) as read:
+        reader = SitemapReader("https://a.b/sitemap.xml")
+        events = reader.feed(f"<urlset>{records}</urlset>".encode()) + reader.close()
+    print(len(events) - 1, read.called)
+"""
+"""The first event is the Issue of the missing namespace."""
 
 
-@for_each("name", MANY)
-def test_odd_records_among_many(name: str) -> None:
-    """What is odd among records that are alike, or behind them, is what the tree makes of it."""
-    assert check_ways(MANY[name])
-
-
-def test_a_small_document_keeps_every_limit() -> None:
-    """The short way takes no document whose record has more elements than the caller allows."""
-    fields = b"<lastmod>2024-01-02</lastmod><priority>0.5</priority>"
-    events = check_ways(urlset(url(fields)), record_elements=2)
-    assert issues(events) == [IssueCode.TOO_MANY_ELEMENTS]
-    assert locs(check_ways(urlset(url(fields)), record_elements=3)) == ["http://a.b/1"]
-
-
-@pytest.mark.parametrize("record", ["", "<lastmod>odd</lastmod>", "<x:y/>", "<!-- </url> -->"])
-def test_a_broken_comment_says_nothing_of_records(record: str) -> None:
-    """A character that XML forbids, in a comment behind a record, is an Issue of the document."""
-    comment = b"<!-- \x04 &nbsp; <url></url> -->"
-    records = (url(record.encode()) + b"\n" + comment + b"\n") * 3
-    for written in (records, records + url(b"<lastmod>odd</lastmod>")):
-        events = check_ways(urlset(written))
-        assert issues(events).count(IssueCode.NOT_WELL_FORMED) == 1
-        assert len(locs(events)) == written.count(b"<loc>")
+@pytest.mark.parametrize(("switch", "is_used"), [("off", False), (None, True)])
+def test_the_switch_has_all_records_read_by_the_tree(switch: str | None, *, is_used: bool) -> None:
+    """`SITEMAPREADER_PATTERNS=off` reads small and large documents, and tries no pattern."""
+    variables = {n: v for n, v in os.environ.items() if n != "SITEMAPREADER_PATTERNS"}
+    if switch:
+        variables["SITEMAPREADER_PATTERNS"] = switch
+    words = [sys.executable, "-c", CODE]
+    done = subprocess.run(words, env=variables, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["2", str(is_used), "3000", str(is_used)]
