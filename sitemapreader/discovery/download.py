@@ -242,16 +242,16 @@ async def _read_small(
     try:
         async with aclosing(read_chunks(response, context.budget, document)) as chunks:
             async for chunk in chunks:
-                if not fill(data, decompressor.feed(chunk), max_bytes):
+                if not fill(data, decompressor.decode(chunk), max_bytes):
                     break
             else:
-                fill(data, decompressor.close(), max_bytes)
+                fill(data, decompressor.decode(b"", final=True), max_bytes)
     except DecompressionError as error:
         fault = FetchError(error.code, response.url, error.detail)
     except FetchError as error:
         fault = error
         with suppress(DecompressionError):  # a consequence of the fault
-            fill(data, decompressor.close(), max_bytes)
+            fill(data, decompressor.decode(b"", final=True), max_bytes)
     if blocked := find_blocking_page(response):
         raise blocked
     record_answer(document, response)
@@ -310,12 +310,12 @@ async def _is_known(
     try:
         async for chunk in chunks:
             buffer.write(chunk)
-            for piece in decompressor.feed(chunk):
+            for piece in decompressor.decode(chunk):
                 hasher.add(piece)
                 if hasher.size > known.size:
                     return False
                 await context.loop_share.yield_if_due()
-        for piece in decompressor.close():
+        for piece in decompressor.decode(b"", final=True):
             hasher.add(piece)
     except DecompressionError:  # the known one had none
         return False

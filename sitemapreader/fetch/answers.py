@@ -195,10 +195,10 @@ async def read_body(response: Response, max_bytes: int, *, cut: bool = False) ->
     decompressor = Decompressor(Limits(), [], codings=read_codings(response.headers))
     try:
         async for chunk in response.chunks():
-            if not fill(body, decompressor.feed(chunk), max_bytes):
+            if not fill(body, decompressor.decode(chunk), max_bytes):
                 break
         else:
-            fill(body, decompressor.close(), max_bytes)
+            fill(body, decompressor.decode(b"", final=True), max_bytes)
     except DecompressionError as error:
         raise FetchError(error.code, response.url, error.detail) from error
     if len(body) > max_bytes and not cut:

@@ -78,8 +78,8 @@ def _select(events: Events, since: datetime | None) -> Iterable[Event]:
 
 def _chunks(source: bytes | BinaryIO | Iterable[bytes]) -> Iterator[bytes]:
     if isinstance(source, (bytes, bytearray, memoryview)):
-        view = memoryview(source)
-        yield from (bytes(view[i : i + _CHUNK_BYTES]) for i in range(0, len(view), _CHUNK_BYTES))
+        for start in range(0, len(source), _CHUNK_BYTES):
+            yield bytes(source[start : start + _CHUNK_BYTES])
         return
     pull = getattr(source, "read", None)
     for chunk in iter(lambda: pull(_CHUNK_BYTES), b"") if pull else source:

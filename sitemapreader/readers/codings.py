@@ -17,7 +17,7 @@ from sitemapreader.options import Limits
 
 if TYPE_CHECKING:
     import zlib
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 else:
     # The same interface and output in half the time. Damage too is reported at the same byte,
     # which tests/reading/test_speedups.py compares.
@@ -244,63 +244,55 @@ class Decompressor:
         """Whether a layer was found so far."""
         return self._layer is not None
 
-    def feed(self, data: bytes) -> Iterator[bytes]:
-        """Decode `data` into pieces of at most 128 KiB, or raise DecompressionError.
+    def decode(self, data: bytes, *, final: bool = False) -> Iterable[bytes]:
+        """Decode bytes, perhaps the last, into pieces of at most 128 KiB.
 
         An empty piece stands for work without output, so that the caller can pause between steps.
+        Raises DecompressionError, at once or between pieces.
         """
-        return self._decode(data, final=False)
-
-    def close(self) -> Iterator[bytes]:
-        """Give the remaining output; raise DecompressionError if data is missing."""
-        return self._decode(b"", final=True)
-
-    def _decode(self, data: bytes, *, final: bool) -> Iterator[bytes]:
         if not self._is_judged:
-            self._first += data
-            if not (final or self._is_enough()):
-                return
-            data = self._judge_first()
-        if self._layer is None:
-            yield from [data] if data else []
-            return
-        stream, inner = self._layer
+            self._first = data = self._first + data
+            if len(data) < _PROOF_BYTES and not final:
+                return ()
+            bare = data.lstrip(_LEADING)
+            if bare.startswith(GZIP_MAGIC) and 0 < len(data) - len(bare) < _PROOF_BYTES - 2:
+                self._notes.append(IssueCode.LEADING_BYTES)
+                data = bare
+            self._judge(data)
+        if self._layer is None:  # without a generator, which would take as long as small documents
+            return (data,) if data else ()
+        return self._remove(*self._layer, data, final=final)
+
+    def _remove(
+        self, stream: ZlibStream | BrotliStream, inner: Decompressor, data: bytes, *, final: bool
+    ) -> Iterator[bytes]:
+        """Remove the outermost layer, and all below it."""
         damage: list[DecompressionError] = []
         for piece in _stop_at_damage(stream.feed(data, final=final), damage):
             # SECURITY: without this bound, a bomb inside a layer would be inflated to its end to
             # reach output that the caller counts. What is not compressed the caller bounds.
             room = max(0, self._room)
             self._room -= len(piece)
-            yield from inner.feed(piece[:room])
+            yield from inner.decode(piece[:room])
             if inner.is_compressed or not piece:
                 yield b""
             if len(piece) > room:
                 if inner.is_compressed:
                     raise DecompressionError(IssueCode.TOO_LARGE, "inflated_bytes")
-                yield from inner.feed(piece[room:])
-        if final or damage:
-            yield from _stop_at_damage(inner.close(), damage)
+                yield from inner.decode(piece[room:])
         if damage:
-            raise damage[0]  # the others follow from it
+            with suppress(DecompressionError):  # which follows from the first
+                yield from inner.decode(b"", final=True)
+            raise damage[0]
+        if final:
+            yield from inner.decode(b"", final=True)
 
-    def _is_enough(self) -> bool:
-        """Return whether the first bytes tell what they begin."""
-        if len(self._first) >= _PROOF_BYTES:
-            return True
-        bare = self._first.lstrip(_LEADING)
-        is_known = not self._codings or bare.startswith((GZIP_MAGIC, b"<"))
-        return is_known and len(bare) >= len(GZIP_MAGIC)
-
-    def _judge_first(self) -> bytes:
-        """Set up the layer that the first bytes begin; return what must be fed to it."""
-        first, self._first, self._is_judged = self._first, b"", True
-        bare = first[:_PROOF_BYTES].lstrip(_LEADING)
-        if bare.startswith(GZIP_MAGIC) and not first.startswith(GZIP_MAGIC):
-            self._notes.append(IssueCode.LEADING_BYTES)
-            first = bare + first[_PROOF_BYTES:]
+    def _judge(self, first: bytes) -> None:
+        """Set up the layer that the first bytes begin, if they do."""
+        self._first, self._is_judged = b"", True
         coding = self._choose_coding(first)
         if not coding:
-            return first
+            return
         if self._depth >= MAX_LAYERS:
             raise DecompressionError(IssueCode.COMPRESSION_TOO_MANY_LAYERS)
         if self._depth and not self._codings:
@@ -313,7 +305,6 @@ class Decompressor:
         depth = self._depth + 1
         inner = Decompressor(self._limits, self._notes, codings=tuple(rest), depth=depth)
         self._layer = stream, inner
-        return first
 
     def _choose_coding(self, first: bytes) -> str:
         """Return the coding of the outermost layer; "" for data that is not compressed."""
@@ -343,12 +334,12 @@ def decode_start(data: bytes, codings: tuple[str, ...], max_bytes: int) -> bytes
     """Decode the beginning of a body, which may be all that was received."""
     decompressor, out = Decompressor(Limits(), [], codings=codings), bytearray()
     with suppress(DecompressionError):
-        if fill(out, decompressor.feed(data), max_bytes):
-            fill(out, decompressor.close(), max_bytes)
+        if fill(out, decompressor.decode(data), max_bytes):
+            fill(out, decompressor.decode(b"", final=True), max_bytes)
     return bytes(out[:max_bytes])
 
 
-def fill(data: bytearray, pieces: Iterator[bytes], max_bytes: int) -> bool:
+def fill(data: bytearray, pieces: Iterable[bytes], max_bytes: int) -> bool:
     """Append pieces of a body; return whether there is room for more."""
     for piece in pieces:
         data += piece

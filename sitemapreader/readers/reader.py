@@ -173,7 +173,7 @@ class SitemapReader:
         for start in range(0, len(data), BLOCK_BYTES):
             if not self.finished:
                 piece = bytes(data[start : start + BLOCK_BYTES])
-                yield from self._read_pieces(self._decompressor.feed(piece))
+                yield from self._read_pieces(piece)
 
     def close_steps(self, *, cut: bool = False) -> Iterator[Events]:
         """Do the work of `close` in steps.
@@ -185,7 +185,7 @@ class SitemapReader:
             return
         self._closed = True
         if not self.finished:
-            yield from self._read_pieces(self._decompressor.close())
+            yield from self._read_pieces(b"", final=True)
         if not self.finished:
             yield from self._finish(IssueCode.TRUNCATED if cut else None)
         stats = self.stats
@@ -209,10 +209,10 @@ class SitemapReader:
 
     # -- the pipeline
 
-    def _read_pieces(self, pieces: Iterator[bytes]) -> Iterator[Events]:
-        """Read decompressed pieces; damaged data ends the reading."""
+    def _read_pieces(self, data: bytes, *, final: bool = False) -> Iterator[Events]:
+        """Decompress and read bytes, perhaps the last; damaged data ends the reading."""
         try:
-            for piece in pieces:
+            for piece in self._decompressor.decode(data, final=final):
                 allowed = self.limits.inflated_bytes - self.stats.inflated_bytes - len(self._block)
                 self._block += piece[:allowed]
                 while len(self._block) >= BLOCK_BYTES and not self.finished:

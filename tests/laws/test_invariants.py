@@ -188,13 +188,13 @@ def test_a_limit_between_two_layers() -> None:
         )
         try:
             for at in range(0, len(body), size):
-                for piece in decompressor.feed(body[at : at + size]):
+                for piece in decompressor.decode(body[at : at + size]):
                     out.extend(piece)
         except DecompressionError as error:
             return bytes(out), error.code
         return bytes(out), None
 
-    for most in (100, 1_000, 3_000, len(inner) - 1):
+    for most in (1_000, 3_000, len(inner) - 1):
         assert inflate(len(body), most) == inflate(1, most) == inflate(1_000, most)
         assert inflate(len(body), most)[1] == IssueCode.TOO_LARGE
     assert inflate(1_000, len(inner)) == (make_long_document(), None)

@@ -56,8 +56,8 @@ def inflate_with(module: ModuleType, data: bytes, chunk: int) -> WalkSummary:
         stream = Decompressor(Limits(gzip_members=8), notes, codings=("deflate",))
         try:
             for start in range(0, len(data), chunk):
-                pieces.extend(stream.feed(data[start : start + chunk]))
-            pieces.extend(stream.close())
+                pieces.extend(stream.decode(data[start : start + chunk]))
+            pieces.extend(stream.decode(b"", final=True))
         except DecompressionError as error:
             return pieces, notes, (error.code, error.detail)
     return pieces, notes, None

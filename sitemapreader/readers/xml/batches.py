@@ -388,11 +388,9 @@ def read_whole(data: bytes, stats: ReadStats, limits: Limits) -> tuple[Format, E
     if not found or len(data) > limits.record_bytes:
         return None
     prolog, start = found
-    if "encoding" in text[:start].lower().replace('encoding="utf-8"', ""):
-        return None
     patterns = start_patterns(prolog, TreeReader(prolog, limits), limits)
     parts, end = patterns.read(text, start, stats.sitemap) if patterns else ([], 0)
-    if len(parts) != 1 or parts[0][1] or not is_end(text, end, [prolog.root]):
+    if len(parts) != 1 or parts[0][1] or text[end:].strip(" \t\r\n") != f"</{prolog.root}>":
         return None
     entries = parts[0][0]
     if len(entries) > limits.entries:

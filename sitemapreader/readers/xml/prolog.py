@@ -240,11 +240,12 @@ def read_common_prolog(text: str) -> tuple[Prolog, int] | None:
 @lru_cache(maxsize=64)
 def _read_common(head: str) -> Prolog | None:
     issues: list[Event] = []
+    is_other = "encoding" in head.lower().replace('encoding="utf-8"', "")
     try:
         prolog, end = _read_any(issues, ReadStats(), head)
     except NotXmlError:
         return None
-    return prolog if end == len(head) and not issues else None
+    return prolog if end == len(head) and not (issues or is_other) else None
 
 
 def _note_head(

@@ -51,7 +51,7 @@ def inflate(data: bytes) -> bytes:
     decompressor = Decompressor(Limits(), [])
     inflated = bytearray()
     try:
-        for piece in chain(decompressor.feed(data), decompressor.close()):
+        for piece in chain(decompressor.decode(data), decompressor.decode(b"", final=True)):
             inflated += piece
     except DecompressionError:
         pass
