@@ -147,8 +147,8 @@ class AuditDatabase:
 
     Without a path its tables are in memory, and spill into a temporary folder. Its one connection
     may be used in one thread at a time. Each rule that was run is a view, `rule."code"`, with all
-    its hits; `codes` are those of the views. `robots` are the robots.txt files that were read to
-    their end, by origin.
+    its hits, which `show_rules` makes; `codes` are those of the rules. `robots` are the robots.txt
+    files that were read to their end, by origin.
     """
 
     def __init__(
@@ -160,6 +160,7 @@ class AuditDatabase:
         self._path = None if path is None else Path(path)
         self._earlier = None if earlier is None else Path(earlier)
         self.has_earlier = earlier is not None
+        self.is_kept = path is not None
         if self._path is not None:
             if self._earlier is not None and self._earlier.resolve() == self._path.resolve():
                 raise AuditInputError(
@@ -173,6 +174,8 @@ class AuditDatabase:
             self.connection = duckdb.connect(str(self._path or ":memory:"), config=config)
             self.connection.execute(_read_file("schema"))
         self.codes: list[str] = []
+        self._unseen: dict[str, str] = {}
+        """Code -> query of the hits, of rules that have no view yet."""
         self._memory = 1
         self.robots: dict[str, Robots] = {}
         for function, kind in {**FUNCTIONS, self.is_refused: "BOOLEAN"}.items():
@@ -260,13 +263,22 @@ class AuditDatabase:
         names = [name for name, *_ in self.connection.description or ()]
         return [Row(zip(names, row, strict=True)) for row in rows]
 
-    def define_rule(self, code: str, query: str) -> None:
-        """Make the view of a rule, whatever columns its query has besides those of a hit."""
-        self.ask(_QUERIES["define_rule"].format(code, query))
+    def define_rule(self, code: str, query: str) -> str:
+        """Return the query of a rule's hits, whatever columns its own has besides theirs."""
+        self._unseen[code] = hits = _QUERIES["hits_of"].format(query)
         self.codes.append(code)
+        return hits
+
+    def show_rules(self, *codes: str) -> None:
+        """Make the views of some rules, or of all, that are not there yet."""
+        for code in codes or list(self._unseen):
+            if code in self._unseen:
+                self.ask(f'CREATE VIEW rule."{code}" AS {self._unseen[code]}')
+                del self._unseen[code]
 
     def drop_rule(self, code: str) -> None:
         """Forget the view of a rule, and its places: it is broken."""
+        self._unseen.pop(code, None)
         self.ask(f'DROP VIEW IF EXISTS rule."{code}"')
         self.ask("DELETE FROM place WHERE code = $code", code=code)
         self.codes = [each for each in self.codes if each != code]
@@ -277,6 +289,7 @@ class AuditDatabase:
             raise AuditInputError(
                 f"the rule {code!r} was not run: choose one of {', '.join(self.codes)}"
             )
+        self.show_rules(code)
         return _QUERIES["list_hits"].format(code)
 
     @contextmanager

@@ -60,6 +60,7 @@ def read_baseline(path: str | os.PathLike[str], database: AuditDatabase) -> int:
 
 def count_new(database: AuditDatabase, code: str) -> int:
     """Return how many hits of a rule the baseline does not know."""
+    database.show_rules(code)
     return int(database.ask(_QUERIES["new_hits"].format(code))[0][0])
 
 
@@ -130,6 +131,7 @@ class Audit:
             query: a statement in DuckDB's SQL.
             parameters: values of its `$names`.
         """
+        self._database.show_rules()
         return self._database.connection.sql(query, params=parameters or None)
 
     def hits(self, code: str) -> duckdb.DuckDBPyRelation:
@@ -214,6 +216,7 @@ class Audit:
         It has the URLs of hits by rule and sitemap; a number counts those that are not named.
         """
         with self._database.map_disk_errors():
+            self._database.show_rules(*(each.rule.code for each in self.findings))
             ask_rows = self._database.ask_rows
             hits = {
                 code: {

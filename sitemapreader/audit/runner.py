@@ -123,13 +123,17 @@ class RuleRunner:
             if self._lacks_input(rule, {*self._missing} - {Need.PROBES}):
                 continue
             try:
-                self._database.define_rule(code, fill_values(query, self._parameters))
-                self._database.ask(_QUERIES["place_hits"].format(code), most=most)
+                hits = self._database.define_rule(code, fill_values(query, self._parameters))
+                if rule.category == Category.CUSTOM:  # it may read what others hit
+                    self._database.show_rules()
+                self._database.ask(_QUERIES["place_hits"].format(code, hits), most=most)
             except duckdb.Error as error:
                 if isinstance(error, (*DISK_ERRORS, duckdb.InterruptException)):
                     raise  # the disk or the caller, not the rule
                 self._database.drop_rule(code)
                 self._leave_out(rule, f"its query failed: {error}", is_error=True)
+        if self._database.is_kept:
+            self._database.show_rules()
         self._sort_out()
 
     def _leave_out(self, rule: Row, reason: str, *, is_error: bool = False) -> None:
@@ -211,6 +215,7 @@ class RuleRunner:
         """Return the rate of all pages, if some were not judged."""
         if rule.unit not in _SAMPLED:
             return None
+        self._database.show_rules(rule.code)
         query = _PAGES["strata"].format(rule.code)
         rate = estimate_rate(self._database.ask(query, is_old=_SAMPLED[rule.unit]))
         return None if rate is None or rate.low == rate.high else rate
@@ -240,6 +245,7 @@ class RuleRunner:
         grade, own = SEVERITIES.index, finding.rule
         for code in own.causes:
             if code in found and grade(found[code].severity) <= grade(finding.severity):
+                self._database.show_rules(own.code, code)
                 alike, hits = self._database.ask(_QUERIES["alike"].format(own.code, code))[0]
                 if not hits:  # it is about whole sitemaps
                     alike, hits = found[code].urls, finding.urls

@@ -314,10 +314,12 @@ BROKEN = {
 def test_a_broken_rule_hides_no_other(folder: Path, tmp_path: Path) -> None:
     """A rule that fails is not run, with its error; the others have their results."""
     rules = own_rule(tmp_path, GOOD, "good-rule")
+    own_rule(tmp_path, f'{HEAD}FROM rule."url-fragment"', "of-another")
     for number, text in enumerate(BROKEN.values()):
         own_rule(tmp_path, text, f"broken-{number}")
     with audit_sync(folder, rules=rules, select=["custom", "urls"], figures=FIGURES) as result:
-        assert codes(result) == {"good-rule": 1, "url-fragment": 2, "url-uppercase": 1}
+        hits = {"good-rule": 1, "of-another": 2, "url-fragment": 2, "url-uppercase": 1}
+        assert codes(result) == hits
         failed = {each.rule.code: each for each in result.facts.not_run}
         assert failed.keys() == {f"broken-{number}" for number in range(len(BROKEN))}
         assert all(each.is_error and each.reason for each in failed.values())

@@ -39,8 +39,7 @@ SELECT 'known URLs', count(*) FROM known
 SELECT count(*) > 0 FROM document
 WHERE role = 'sitemap' AND status IN ('complete', 'partial', 'unchanged')
 
--- define_rule: a view with the columns of a hit, {} are the code and the query of a rule
-CREATE VIEW rule."{0}" AS
+-- hits_of: the columns of a hit, {} is the query of a rule
 SELECT url, detail, document, severity, file, file_line, line FROM (
     SELECT NULL::VARCHAR AS url, NULL::VARCHAR AS detail, NULL::UINTEGER AS document,
            NULL::VARCHAR AS severity, NULL::VARCHAR AS file, NULL::UBIGINT AS file_line,
@@ -48,16 +47,16 @@ SELECT url, detail, document, severity, file, file_line, line FROM (
     WHERE false
     UNION ALL BY NAME
     SELECT hit.url, hit.detail, hit.document, hit.* EXCLUDE (url, detail, document)
-    FROM ({1}) AS hit
+    FROM ({}) AS hit
 )
 
--- place_hits: {} is the code of a rule
+-- place_hits: {} are the code of a rule and the query of its hits
 INSERT INTO place
 SELECT '{0}', document, count(*), max(severity::grade), NULL, min({{
            'url': coalesce(url, ''), 'detail': coalesce(detail, ''), 'document': document,
            'line': line, 'file': coalesce(file, ''), 'file_line': file_line
        }}, $most)
-FROM rule."{0}" GROUP BY document
+FROM ({1}) GROUP BY document
 
 -- place_issues: an empty sitemap counts below an index, and never for news; what may be no fault of
 -- the site is a note, and nothing at all beside what is one
