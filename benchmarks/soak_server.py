@@ -23,13 +23,13 @@ from parts import PROTOCOL, make_urlset
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "support"))
 
-from faults import BEAT, CHUNKED, FaultServer, chunk, head
+from faults import CHUNKED, FaultServer, answered, beat, chunk, head
 from walking import index
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
-    from faults import Line
+    from faults import Request, Step
 
 CHILDREN = 20
 URLS = 10_000
@@ -107,57 +107,40 @@ class SoakServer(FaultServer):
         super().__init__()
         self._seed = seed
 
-    async def _serve(self, line: Line) -> None:
-        try:
-            while request := await line.read_request():
-                line.keeps_open = False
-                await self._answer(line, request.path)
-                if not line.keeps_open:
-                    break
-        except ConnectionError:
-            pass  # the client has gone, which is its right
-        finally:
-            await line.close()
-
-    async def _answer(self, line: Line, path: str) -> None:
-        _, way, *rest = path.split("/")
+    def answer(self, request: Request) -> Iterable[Step]:
+        """Return the script for a request."""
+        _, way, *rest = request.path.split("/")
         place = "/".join(rest)
         if way == "index":
             ways = draw_ways(self._seed, int(place))
-            await line.answer(index(*(f"/{way}/{place}/{n}" for n, way in enumerate(ways))))
-        elif way == "robots.txt":
-            await line.answer(b"", "404 No")
-        else:
-            await self._play(line, draw_fate(self._seed, way, place), place)
+            return answered(index(*(f"/{way}/{place}/{n}" for n, way in enumerate(ways))))
+        if way == "robots.txt":
+            return answered(b"", "404 No")
+        fate = draw_fate(self._seed, way, place)
+        return self._write_script(fate.way, place, fate.body.data, fate.cut)
 
-    async def _play(self, line: Line, fate: Fate, place: str) -> None:
-        body, cut = fate.body.data, fate.cut
-        if fate.way == "whole":
-            await line.answer(body)
-        elif fate.way == "moved":
-            await line.answer(b"", "302 Found", f"Location: /whole/{place}")
-        elif fate.way == "damaged":
-            await line.answer(body[:cut] + bytes([body[cut] ^ 0x10]) + body[cut + 1 :])
-        elif fate.way in {"missing", "busy"}:
-            await line.answer(b"", "503 No" if fate.way == "busy" else "404 No")
-        elif fate.way == "chunked":
-            pieces = (body[n : n + 9_999] for n in range(0, len(body), 9_999))
-            await line.send(CHUNKED, *map(chunk, pieces), b"0\r\n\r\n")
-            line.keeps_open = True
-        elif fate.way != "closed":
-            await self._break_off(line, fate.way, body, cut)
-
-    async def _break_off(self, line: Line, way: str, body: bytes, cut: int) -> None:
-        if way in {"cut", "reset", "silence"}:
-            await line.send(head(length=len(body)) + body[:cut], pause=BEAT)
-        elif way == "chunk-cut":
-            await line.send(CHUNKED + b"%x\r\n" % len(body) + body[:cut])
-        elif way == "bad-chunk":
-            await line.send(CHUNKED, chunk(body[:cut]), b"ZZZ\r\n", pause=BEAT)
-        if way in {"silence", "bad-chunk"}:
-            await line.wait_for_end()
-        if way == "reset":
-            line.reset()
+    def _write_script(self, way: str, place: str, body: bytes, cut: int) -> Iterable[Step]:
+        match way:
+            case "whole":
+                return answered(body)
+            case "moved":
+                return answered(b"", "302 Found", f"Location: /whole/{place}")
+            case "damaged":
+                return answered(body[:cut] + bytes([body[cut] ^ 0x10]) + body[cut + 1 :])
+            case "missing" | "busy":
+                return answered(b"", "503 No" if way == "busy" else "404 No")
+            case "chunked":
+                pieces = (body[n : n + 9_999] for n in range(0, len(body), 9_999))
+                return [CHUNKED, *map(chunk, pieces), b"0\r\n\r\n", "keep"]
+            case "chunk-cut":
+                return [CHUNKED + b"%x\r\n" % len(body) + body[:cut]]
+            case "bad-chunk":
+                return [*beat(CHUNKED, chunk(body[:cut]), b"ZZZ\r\n"), "wait"]
+            case "cut" | "reset" | "silence":
+                then = {"reset": ["reset"], "silence": ["wait"]}.get(way, [])
+                return [*beat(head(length=len(body)) + body[:cut]), *then]
+            case _:
+                return []
 
 
 async def run_server(seed: int) -> None:

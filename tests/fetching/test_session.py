@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import package
 import pytest
 from certificates import believe, make_server_context, write_certificate
-from faults import DOCUMENT, ROUTES, FaultServer, Line, Request, Step, always, answered, head
+from faults import DOCUMENT, ROUTES, FaultServer, Request, Step, always, answered, head, reset
 from serving import Answer, Site, serve_site
 from walking import urlset
 
@@ -182,11 +182,11 @@ async def test_a_server_that_speaks_no_tls(how: str) -> None:
     """Plain HTTP, or a reset at the first byte, is TLS; nobody asks again, nor over http."""
     connections = 0
 
-    def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def accept(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         nonlocal connections
         connections += 1
         if how == "reset":
-            Line(FaultServer(), reader, writer).reset()
+            reset(writer)
         else:
             writer.write(head("400 Bad Request", length=0))
             writer.close()

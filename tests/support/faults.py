@@ -66,79 +66,6 @@ class Request:
         return {name: values[0] for name, values in parse_qs(urlsplit(self.path).query).items()}
 
 
-class Line:
-    """One connection, as a route sees it."""
-
-    def __init__(
-        self, server: FaultServer, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> None:
-        self.server = server
-        self.keeps_open = False
-        self._reader = reader
-        self._writer = writer
-
-    async def read_request(self) -> Request | None:
-        try:
-            head = await self._reader.readuntil(b"\r\n\r\n")
-        except (asyncio.IncompleteReadError, ConnectionError):
-            return None
-        first, *lines = head.decode("latin-1").split("\r\n")
-        path = first.split(" ")[1]
-        pairs = (line.partition(":") for line in lines if line)
-        return Request(
-            path=path,
-            headers={name.lower(): value.strip() for name, _, value in pairs},
-            at=asyncio.get_running_loop().time(),
-            at_once=self.server.running + 1,
-            earlier=sum(each.path == path for each in self.server.requests),
-        )
-
-    async def play(self, script: Iterable[Step]) -> None:
-        """Do what a script says, step by step."""
-        for step in script:
-            match step:
-                case bytes():
-                    await self.send(step)
-                    self.server.sent_bytes += len(step)
-                case float():
-                    await asyncio.sleep(step)
-                case "reset":
-                    self.reset()
-                case "wait":
-                    await self.wait_for_end()
-                case _:
-                    self.keeps_open = True
-
-    async def send(self, *pieces: bytes, pause: float = 0.0) -> None:
-        """Send pieces, with a pause after each."""
-        for piece in pieces:
-            self._writer.write(piece)
-            await self._writer.drain()
-            if pause:
-                await asyncio.sleep(pause)
-
-    async def answer(self, body: bytes = DOCUMENT, status: str = "200 OK", *more: str) -> None:
-        """Send a well-formed answer, and stay for the next request."""
-        await self.play(answered(body, status, *more))
-
-    async def wait_for_end(self) -> None:
-        """Stay silent until the client hangs up."""
-        with contextlib.suppress(ConnectionError):
-            await self._reader.read()
-
-    def reset(self) -> None:
-        """Break the connection off with a RST."""
-        linger = struct.pack("ii", 1, 0)
-        self._writer.get_extra_info("socket").setsockopt(
-            socket.SOL_SOCKET, socket.SO_LINGER, linger
-        )
-        self._writer.transport.abort()
-
-    async def close(self) -> None:
-        if not self._writer.transport.is_closing():
-            self._writer.close()
-
-
 Step: TypeAlias = "bytes | float | str"
 """What is sent, seconds to wait, "reset" (a RST ends the connection), "wait" (for the client to go)
 or "keep" (the connection is not closed in the end, but stays for the next request)."""
@@ -398,28 +325,72 @@ class FaultServer:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self._server.wait_closed()
 
+    def answer(self, request: Request) -> Iterable[Step]:
+        """Return the script for a request."""
+        name = urlsplit(request.path).path.split("/")[1]
+        return ROUTES.get(name, always(*answered(b"", "404 Not Found")))(request)
+
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         # A callback, not a coroutine: asyncio would keep the tasks to itself.
         self.connections += 1
-        task = asyncio.get_running_loop().create_task(self._serve(Line(self, reader, writer)))
+        task = asyncio.get_running_loop().create_task(self._serve(reader, writer))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _serve(self, line: Line) -> None:
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        keeps_open = True
         try:
-            while request := await line.read_request():
-                self.requests.append(request)
-                line.keeps_open = False
+            while keeps_open:
+                head = await reader.readuntil(b"\r\n\r\n")
+                self.requests.append(request := self._read_request(head.decode("latin-1")))
                 self.running += 1
                 try:
-                    name = urlsplit(request.path).path.split("/")[1]
-                    route = ROUTES.get(name, always(*answered(b"", "404 Not Found")))
-                    await line.play(route(request))
+                    keeps_open = await self._play(self.answer(request), reader, writer)
                 finally:
                     self.running -= 1
-                if not line.keeps_open:
-                    break
-        except ConnectionError:
+        except (ConnectionError, asyncio.IncompleteReadError):
             pass  # the client has gone, which is its right
         finally:
-            await line.close()
+            if not writer.transport.is_closing():
+                writer.close()
+
+    def _read_request(self, head: str) -> Request:
+        first, *lines = head.split("\r\n")
+        path = first.split(" ")[1]
+        pairs = (line.partition(":") for line in lines if line)
+        return Request(
+            path=path,
+            headers={name.lower(): value.strip() for name, _, value in pairs},
+            at=asyncio.get_running_loop().time(),
+            at_once=self.running + 1,
+            earlier=sum(each.path == path for each in self.requests),
+        )
+
+    async def _play(
+        self, script: Iterable[Step], reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> bool:
+        """Do what a script says, step by step; return whether the connection stays."""
+        keeps_open = False
+        for step in script:
+            match step:
+                case bytes():
+                    writer.write(step)
+                    await writer.drain()
+                    self.sent_bytes += len(step)
+                case float():
+                    await asyncio.sleep(step)
+                case "reset":
+                    reset(writer)
+                case "wait":
+                    with contextlib.suppress(ConnectionError):
+                        await reader.read()
+                case _:
+                    keeps_open = True
+        return keeps_open
+
+
+def reset(writer: asyncio.StreamWriter) -> None:
+    """Break a connection off with a RST."""
+    linger = struct.pack("ii", 1, 0)
+    writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+    writer.transport.abort()
