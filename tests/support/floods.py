@@ -6,7 +6,6 @@ and shapes of markup, of any size. `python benchmarks/hostile_shapes.py` prints 
 
 from __future__ import annotations
 
-import contextlib
 import gc
 import os
 import resource
@@ -15,11 +14,11 @@ import time
 import tomllib
 import zlib
 from itertools import chain
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import attrs
 import brotli
+from package import TESTS
 
 from sitemapreader.issues import Issue
 from sitemapreader.options import Limits
@@ -40,45 +39,19 @@ LEAST_MS = 20.0
 """Less than this for 64 KiB is cheap: growth from there may be another way of reading (mending)."""
 HOST = "https://www.example.org/"
 LOCS = [f"{HOST}good/{number}" for number in range(1, 13)]
-ROOT = b'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n'
-_RECORDS = [f"<url><loc>{loc}</loc></url>\n".encode() for loc in LOCS]
-URLSET = (
-    b'<?xml version="1.0"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
-    b' xmlns:image="http://www.google.com/schemas/sitemap-image/1.1"'
-    b' xmlns:video="http://www.google.com/schemas/sitemap-video/1.1"'
-    b' xmlns:news="http://www.google.com/schemas/sitemap-news/0.9"'
-    b' xmlns:xhtml="http://www.w3.org/1999/xhtml" xmlns:x="urn:x">'
-)
-RSS = b'<rss xmlns:content="http://purl.org/rss/1.0/modules/content/" xmlns:x="urn:x"><channel>'
-ATOM = b'<feed xmlns="http://www.w3.org/2005/Atom" xmlns:x="urn:x">'
-ENDS = {URLSET: b"</urlset>", RSS: b"</channel></rss>", ATOM: b"</feed>"}
-GOOD = {
-    URLSET: b"<url><loc>https://www.example.com/good</loc><lastmod>2024-01-02</lastmod></url>",
-    RSS: b"<item><link>https://www.example.com/good</link></item>",
-    ATOM: b'<entry><link href="https://www.example.com/good"/></entry>',
+_TABLES: dict[str, Any] = tomllib.loads((TESTS / "cases" / "floods.toml").read_text("utf-8"))
+_RECORDS = [f"<url><loc>{loc}</loc></url>\n" for loc in LOCS]
+_PARTS = {
+    **_TABLES["part"],
+    "first_records": "".join(_RECORDS[:8]),
+    "last_records": "".join(_RECORDS[8:]),
+    "prefixes": "".join(f' xmlns:{"x" * 50}p{{n}}-{n:03}="u"' for n in range(180)),
+    "few_prefixes": "".join(f' xmlns:{"x" * 50}p{{n}}-{n:03}="u"' for n in range(10)),
+    "zeros": "0" * 5_000,
+    "blanks": " " * 200,
 }
-STARTS = {
-    "records": b'<?xml version="1.0" encoding="UTF-8"?>\n' + ROOT + b"".join(_RECORDS[:8]),
-    "document": b"",
-    "none": b"",
-}
-BOMB_ENDS = {
-    "records": b"".join(_RECORDS[8:]) + b"</urlset>\n",
-    "document": ROOT + b"".join(_RECORDS) + b"</urlset>\n",
-    "none": b"",
-}
+ROOT = _PARTS["root"].encode()
 _GOOD_LOCS = {"all": LOCS, "first": LOCS[:8], "none": []}
-LOC = b"<loc>https://www.example.com/1</loc>"
-PREFIXES = b"".join(b' xmlns:%sp{n}-%03d="u"' % (b"x" * 50, number) for number in range(180))
-PLACES = {
-    "loc": (URLSET, b"<url><loc>https://www.example.com/", b"</loc></url>"),
-    "record": (URLSET, b"<url>" + LOC, b"</url>"),
-    "tag": (URLSET, b"<url ", b">" + LOC + b"</url>"),
-    "records": (URLSET, b"", b""),
-    "rss": (RSS, b"", b""),
-    "atom": (ATOM, b"", b""),
-}
-"""What shapes flood: the root; what stands before and behind the flood if they do not say it."""
 KEPT = 20
 """Locs of records that are kept, besides the good ones."""
 
@@ -139,42 +112,32 @@ def _pack_as_br(pieces: Iterable[bytes]) -> Iterator[bytes]:
     yield packer.finish()
 
 
+def _fill_in(text: str) -> bytes:
+    for name, part in _PARTS.items():  # what has parts in it comes first
+        text = text.replace(f"{{{name}}}", part)
+    return text.encode("latin-1")
+
+
 def _make_bomb(
     before: str, unit: str, behind: str = "", start: str = "records", end: str = "", **row: Any
 ) -> Flood:
-    texts = (text.encode("latin-1") for text in (before, unit, behind))
-    before_bytes, unit_bytes, behind_bytes = texts
-    return Flood(
-        start=STARTS[start] + before_bytes,
-        unit=unit_bytes,
-        end=behind_bytes + BOMB_ENDS[end or start],
-        **row,
+    first, last = _TABLES["start"][start] + before, behind + _TABLES["end"][end or start]
+    return Flood(start=_fill_in(first), unit=_fill_in(unit), end=_fill_in(last), **row)
+
+
+def _make_shape(place: str, name: str, unit: str, **row: str) -> Flood:
+    around: dict[str, str] = _TABLES["place"][place]
+    kind, (before, behind) = (
+        around["in"],
+        (row.get(n, around.get(n, "")) for n in ("before", "behind")),
     )
+    texts = (f"{{{kind}}}{{good}}{before}", unit, f"{behind}{{good}}{{end_of_{kind}}}")
+    start, flood, end = (_fill_in(text.replace("{good}", f"{{good_{kind}}}")) for text in texts)
+    return Flood(f"{place}: {name}", start, flood, end)
 
 
-def _make_shape(
-    place: str, name: str, unit: str, before: str | None = None, behind: str | None = None
-) -> Flood:
-    root, *around = PLACES[place]
-    for number, text in enumerate((before, behind)):
-        around[number] = around[number] if text is None else _fill_in(text, root)
-    start, end = root + GOOD[root] + around[0], around[1] + GOOD[root] + ENDS[root]
-    return Flood(f"{place}: {name}", start, _fill_in(unit, root), end)
-
-
-def _fill_in(text: str, root: bytes) -> bytes:
-    parts = {"good": GOOD[root], "loc": LOC, "prefixes": PREFIXES, "few_prefixes": PREFIXES[:720]}
-    written = text.encode("latin-1")
-    for name, part in (parts | {"zeros": b"0" * 5_000, "blanks": b" " * 200}).items():
-        written = written.replace(b"{%b}" % name.encode(), part)
-    return written
-
-
-_TABLES = tomllib.loads(
-    (Path(__file__).parents[1] / "cases/floods.toml").read_text(encoding="utf-8")
-)
 BOMBS = {row["name"]: _make_bomb(**row) for row in _TABLES["bomb"]}
-SHAPES = [_make_shape(place, **row) for place in PLACES for row in _TABLES[place]]
+SHAPES = [_make_shape(place, **row) for place in _TABLES["place"] for row in _TABLES[place]]
 
 
 @attrs.define
@@ -242,7 +205,7 @@ def _read(bomb: Flood) -> Reading:
         f"{HOST}sitemap.xml", limits=Limits(entries=bomb.entries), codings=("br",) * bomb.br
     )
     reading, pieces = Reading(), bomb.make()
-    start, before = _cpu_seconds(), _reset_peak_mb()
+    start, before = _cpu_seconds(), _peak_mb()
     for piece in pieces:
         reading.take(reader.feed_steps(piece))
         if reader.finished:  # the rest is not made
@@ -260,21 +223,10 @@ def _cpu_seconds() -> float:
     return times.user + times.system + times.children_user + times.children_system
 
 
-def _reset_peak_mb() -> float:
-    """Forget the most memory that this process has had, where the system can; return it."""
-    with contextlib.suppress(OSError):
-        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
-    return _peak_mb()
-
-
 def _peak_mb() -> float:
     """Return the most memory that this process has had, in MB."""
-    try:
-        status = Path("/proc/self/status").read_text(encoding="ascii")
-    except OSError:  # not Linux
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        return peak / (MB if sys.platform == "darwin" else 1000)
-    return int(status.partition("VmHWM:")[2].split()[0]) * 1024 / MB
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / (MB if sys.platform == "darwin" else 1000)
 
 
 class Timing(NamedTuple):
