@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 import attrs
-from walking import SITE, index, status
+from walking import SITE, index, status, urlset
 
 from sitemapreader.fetch.local import StoredResponse
 
@@ -41,14 +41,12 @@ class Page:
         born: hour of its publication.
         home: the child sitemap that lists it; "" if only the feed did.
         dead: the hour in which it was taken away; `None` while it lives.
-        lastmod: what its sitemap says of it.
     """
 
     url: str
     born: float
     home: str
     dead: float | None = None
-    lastmod: str = ""
 
 
 class Site:
@@ -58,7 +56,7 @@ class Site:
         base: its address.
         pages: all pages that ever were.
         hour: the present hour.
-        is_honest: whether the server tells the truth about every document now.
+        children: the names of its sitemaps.
         has_more: whether a second index lists some of the sitemaps, which move between the two.
     """
 
@@ -74,7 +72,7 @@ class Site:
         self.random = choose = random.Random(seed)
         self.pages: dict[str, Page] = {}
         self.hour = 0.0
-        self._children: list[str] = []
+        self.children: list[str] = []
         self._made = 0
         self._grown = self._shrunk = 0.0
         self.pages[self.nowhere] = Page(self.nowhere, 0, "", dead=0)
@@ -98,7 +96,7 @@ class Site:
         for _ in range(choose.randint(1, 4) if self.has_list else 1):
             self._add_child()
             for _ in range(choose.randint(*sizes)):
-                self._publish(self._children[-1])
+                self._publish(self.children[-1])
 
     # -- the truth
 
@@ -133,19 +131,14 @@ class Site:
         return self.etags in {"none", "honest"} and self.dates in {"none", "honest", "now"}
 
     @property
-    def children(self) -> list[str]:
-        """The names of its sitemaps."""
-        return self._children
-
-    @property
     def has_steady(self) -> bool:
         """Whether a sitemap never changed, so that no word of it was seen to tell of a change."""
-        return not self._varied.issuperset(self._children)
+        return not self._varied.issuperset(self.children)
 
     @property
     def listed(self) -> set[str]:
         """The pages that its sitemaps list."""
-        return {url for url in self.live if self.pages[url].home in self._children}
+        return {url for url in self.live if self.pages[url].home in self.children}
 
     @property
     def recent(self) -> set[str]:
@@ -155,12 +148,8 @@ class Site:
     def _add_child(self) -> str:
         self._made += 1
         self._grown = self.hour
-        self._children.append(f"child-{self._made}.xml")
-        return self._children[-1]
-
-    def _remove_child(self, child: str) -> None:
-        self._shrunk = self.hour
-        self._children.remove(child)
+        self.children.append(f"child-{self._made}.xml")
+        return self.children[-1]
 
     def _publish(self, home: str) -> None:
         self._made += 1
@@ -176,7 +165,7 @@ class Site:
         choose = self.random
         self.mood = choose.choice(_MOODS) if choose.random() < 0.25 else "truth"
         for _ in range(round(choose.expovariate(1 / self._busy))):
-            self._publish(choose.choice(self._children))
+            self._publish(choose.choice(self.children))
         # Into a document that the site hides on its first day nobody can look.
         if self.has_list and not self._lies.keys() & {"robots.txt", "index.xml"}:
             self._change_lists()
@@ -200,21 +189,23 @@ class Site:
     def _change_lists(self) -> None:
         choose = self.random
         what = choose.random()
-        child = choose.choice(self._children)
+        child = choose.choice(self.children)
         pages = self._of(child)
         if what < 0.25 and pages:  # a few pages die
             few = max(1, len(pages) // 3)
             self._kill(page.url for page in choose.sample(pages, k=choose.randint(1, few)))
-        elif what < 0.3 and len(self._children) > 1:  # a month is taken away
-            self._remove_child(child)
+        elif what < 0.3 and len(self.children) > 1:  # a month is taken away
+            self._shrunk = self.hour
+            self.children.remove(child)
             self._kill(page.url for page in pages)
         elif what < 0.4 and pages:  # pages move, to another child or a new one
-            target = choose.choice([*self._children, ""]) or self._add_child()
+            target = choose.choice([*self.children, ""]) or self._add_child()
             for page in choose.sample(pages, k=choose.randint(1, len(pages))):
                 page.home = target
-        elif what < 0.43 and len(self._children) > 1:  # a child is renamed
+        elif what < 0.43 and len(self.children) > 1:  # a child is renamed
             target = self._add_child()
-            self._remove_child(child)
+            self._shrunk = self.hour
+            self.children.remove(child)
             for page in pages:
                 page.home = target
 
@@ -233,10 +224,10 @@ class Site:
             self._lies["*"] = choose.choice(_REDIRECTS), end
         elif what < 0.65:
             long = self.hour + choose.uniform(1, 72)
-            name = choose.choice([*self._children, "feed", "index.xml", "news.xml"])
+            name = choose.choice([*self.children, "feed", "index.xml", "news.xml"])
             self._lies[name] = choose.choice(_OUTAGES), long
         else:
-            name = choose.choice([*self._children, "feed", "news.xml"])
+            name = choose.choice([*self.children, "feed", "news.xml"])
             self._lies[name] = choose.choice(_LIES), end
 
     # -- what the server answers
@@ -247,8 +238,8 @@ class Site:
         named = []
         if self.has_list:
             named.append("index.xml")
-            for child in self._children:
-                documents[child] = write_list(self._of(child))
+            for child in self.children:
+                documents[child] = urlset(*(page.url for page in self._of(child)))
         if self.has_news:
             named.append("news.xml")
             recent = [each for each in self._recent() if self.hour - each.born <= _NEWS_HOURS]
@@ -258,11 +249,11 @@ class Site:
             documents["feed"] = write_feed(self._format, self._recent()[: self._window])
         served = {name: self._answer(name, body) for name, body in documents.items()}
         if self.has_list:
-            lists = {"index.xml": self._children}
+            lists = {"index.xml": self.children}
             if self.has_more:
                 named.append("more.xml")
-                lists["more.xml"] = [name for name in self._children if self._is_in_more(name)]
-                lists["index.xml"] = [n for n in self._children if n not in lists["more.xml"]]
+                lists["more.xml"] = [name for name in self.children if self._is_in_more(name)]
+                lists["index.xml"] = [n for n in self.children if n not in lists["more.xml"]]
             for name, listed in lists.items():
                 children = self._choose(listed, self._lies.get(name, ("",))[0])
                 body = index(*(self._date(child, documents[child], now) for child in children))
@@ -313,10 +304,10 @@ class Site:
         """Let all sitemaps redirect to one page."""
         target = self._lies["*"][0]
         if target == "child":
-            target = self._children[0]
+            target = self.children[0]
         page = served.get(target)
         body = page.body if isinstance(page, StoredResponse) else _HTML
-        for child in self._children:
+        for child in self.children:
             if child != target and child in served:
                 served[child] = StoredResponse(f"{self.base}{target}", body)
 
@@ -328,7 +319,7 @@ class Site:
             lie = "" if (half := _cut_in_half(body)) is None else lie
             body = half or body
         body = {
-            "empty": b"" if name == "robots.txt" else body[: body.index(b">") + 1] + _close(body),
+            "empty": b"" if name == "robots.txt" else _empty(body),
             "html": _HTML,
             "json": b'{"status": "down"}',
             "cut": body[: len(body) * 2 // 3],
@@ -344,11 +335,11 @@ class Site:
         return {} if kind == "none" or name == "robots.txt" else {"etag": f'"{digest}"'}
 
 
-def _close(body: bytes) -> bytes:
-    for root in (b"urlset", b"sitemapindex", b"feed"):
-        if body.startswith(b"<" + root):
-            return b"</" + root + b">"
-    return b"<channel></channel></rss>"
+def _empty(body: bytes) -> bytes:
+    """Return a list or a feed without its records."""
+    root = body[: body.index(b">") + 1]
+    name = root[1:-1].split()[0]
+    return root + (b"<channel></channel>" if name == b"rss" else b"") + b"</" + name + b">"
 
 
 def _cut_in_half(body: bytes) -> bytes | None:
@@ -365,16 +356,6 @@ def _cut_in_half(body: bytes) -> bytes | None:
 
 def write_moment(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
-
-
-def write_list(pages: list[Page]) -> bytes:
-    records = "".join(
-        f"<url><loc>{page.url}</loc>{page.lastmod and f'<lastmod>{page.lastmod}</lastmod>'}</url>"
-        for page in pages
-    )
-    return (
-        f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{records}</urlset>'.encode()
-    )
 
 
 def write_news(pages: list[Page]) -> bytes:
