@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import compileall
 import gc
+import ipaddress
 import os
 import re
 import signal
@@ -14,7 +15,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import loopback  # noqa: F401 (refuses connections that would leave this machine)
 import pytest
 from hypothesis import HealthCheck, settings
 from package import PACKAGE
@@ -45,6 +45,27 @@ sys.modules.setdefault("aiodns", None)  # type: ignore[arg-type]
 
 # What a shell runs in the background ignores Ctrl-C; the programs that are tested would as well.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def is_loopback(host: str) -> bool:
+    """Tell whether an address or a name is this machine's own."""
+    try:
+        address = ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        return host in {"", "localhost", "localhost."} or host.endswith((".invalid", ".localhost"))
+    mapped = getattr(address, "ipv4_mapped", None) or address
+    return mapped.is_loopback or mapped.is_unspecified
+
+
+def _refuse(event: str, arguments: tuple[Any, ...]) -> None:
+    """Refuse connections that would leave this machine: no test reaches beyond it."""
+    if event in {"socket.connect", "socket.sendto"}:
+        address = arguments[1]
+        if isinstance(address, tuple) and not is_loopback(str(address[0])):
+            raise RuntimeError(f"{event} {address}: tests connect to loopback only")
+
+
+sys.addaudithook(_refuse)
 
 # The same examples in every run, on machines of any speed; a fuzzer is the place to look further.
 settings.register_profile(

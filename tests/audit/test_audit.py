@@ -14,7 +14,8 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from auditing import HOST, NOW, check_sarif, index, limit_memory, page, pages, served, site, urlset
+from auditing import HOST, NOW, index, limit_memory, page, pages, served, site, urlset
+from audits import check_sarif
 from each_case import for_each
 
 from sitemapreader import FetchOptions, IssueCode, Severity

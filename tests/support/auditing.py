@@ -148,37 +148,3 @@ def limit_memory(monkeypatch: pytest.MonkeyPatch, times: int) -> None:
     """Let the database of an audit have 2 MB, and so many times that if it needs more."""
     monkeypatch.setattr("sitemapreader.audit.database.MEMORY_MB", 2)
     monkeypatch.setattr("sitemapreader.audit.database._MOST_MEMORY", times)
-
-
-_LEVELS = {"error", "warning", "note", "none"}
-
-
-def check_sarif(log: Any) -> None:
-    """Check what the schema of SARIF 2.1.0 demands of the parts that are written."""
-    assert log["version"] == "2.1.0"
-    (run,) = log["runs"]
-    assert run.keys() == {"tool", "invocations", "columnKind", "results"}
-    rules = run["tool"]["driver"]["rules"]
-    ids = [rule["id"] for rule in rules]
-    assert len(ids) == len(set(ids))
-    for rule in rules:
-        assert rule["defaultConfiguration"]["level"] in _LEVELS
-        assert all(rule[key]["text"] for key in ("shortDescription", "fullDescription", "help"))
-        assert rule.get("helpUri", "https://").startswith("https://")
-    for result in run["results"]:
-        assert ids[result["ruleIndex"]] == result["ruleId"]
-        assert result["level"] in _LEVELS
-        assert result["message"]["text"]
-        assert all(isinstance(v, str) for v in result["partialFingerprints"].values())
-        for location in result["locations"]:
-            physical = location["physicalLocation"]
-            assert physical["region"]["startLine"] >= 1
-            uri = physical["artifactLocation"]["uri"]
-            assert uri.isascii()
-            assert not uri.startswith(("/", "http:", "https:"))
-    (invocation,) = run["invocations"]
-    assert isinstance(invocation["executionSuccessful"], bool)
-    assert invocation["startTimeUtc"].endswith("Z")
-    for said in invocation["toolExecutionNotifications"]:
-        assert said["message"]["text"]
-        assert said["level"] in _LEVELS
