@@ -150,35 +150,16 @@ def pytest_collection() -> Iterator[None]:
 
 @pytest.hookimpl(tryfirst=True)  # before `-m` looks at the markers
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark all that lies in tests/slow by its folder; let audits of tests take less time."""
+    """Mark all that lies in tests/slow by its folder."""
     for item in items:
         if find_folder(item) == "slow":
             item.add_marker("slow")
-        if find_folder(item) in {"audit", "pages"} and isinstance(item, pytest.Function):
-            item.fixturenames.append("unoptimised")
 
 
 @pytest.fixture(params=[False, pytest.param(True, marks=pytest.mark.slow)], ids=["some", "all"])
 def thorough(request: pytest.FixtureRequest) -> bool:
     """Return whether all cases are tried, as in the slow suite, or some of them."""
     return bool(request.param)
-
-
-@pytest.fixture
-def unoptimised(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have DuckDB run queries as they are written, which takes a sixth less where all is small.
-
-    Golden audits, and those of the shell and the docs, are optimised as those of users.
-    """
-    import duckdb  # noqa: PLC0415 (few workers need it)
-
-    def connect(*words: Any, **options: Any) -> duckdb.DuckDBPyConnection:
-        connection = original(*words, **options)
-        connection.execute("PRAGMA disable_optimizer")
-        return connection
-
-    original = duckdb.connect
-    monkeypatch.setattr(duckdb, "connect", connect)
 
 
 @pytest.fixture

@@ -34,6 +34,12 @@ if TYPE_CHECKING:
 _QUERIES, _PREPARING, _ROBOTS = (read_queries(name) for name in ("loading", "preparing", "robots"))
 _EXTENSIONS = ("images", "videos", "news", "alternates")
 """Columns of entries that most of them do not have."""
+_OF_EXTENSIONS = {
+    "count_news": {"news"},
+    "link_languages": {"alternate"},
+    "judge_languages": {"news", "alternate"},
+}
+"""What has nothing to compute from, if these tables are empty."""
 _READ = frozenset({Status.COMPLETE, Status.PARTIAL, Status.UNCHANGED})
 _DOCUMENT_FIELDS = (
     *("url", "final_url", "parent", "role", "via", "format", "status", "reason", "http_status"),
@@ -169,8 +175,10 @@ def _utc(moment: datetime | None) -> datetime | None:
 
 def prepare(database: AuditDatabase, values: Mapping[str, object]) -> None:
     """Fill what is computed from other tables; `values` are those of figures."""
-    for query in _PREPARING.values():
-        database.ask(fill_values(query, values))
+    extensions = {name for name in ("news", "alternate") if database.ask(f"FROM {name} LIMIT 1")}
+    for name, query in _PREPARING.items():
+        if name not in _OF_EXTENSIONS or _OF_EXTENSIONS[name] & extensions:
+            database.ask(fill_values(query, values))
 
 
 # -- robots.txt

@@ -128,6 +128,7 @@ _ROBOTS = "https://www.rfc-editor.org/rfc/rfc9309"
 _NOT_ACCUSED = "This says what was not read, and why; the site is not accused."
 
 
+@cache
 def make_issue_rule(code: IssueCode) -> Row:
     """Return the rule for an Issue code."""
     is_about_us, own = code in ABOUT_US, ISSUES.get(code, {})

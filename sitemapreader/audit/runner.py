@@ -286,7 +286,8 @@ def gather_facts(database: AuditDatabase, parameters: Mapping[str, object]) -> d
     counted: dict[str, int] = dict(database.ask(_FACTS["totals"]))
     sections, hosts = ask_rows(_FACTS["sections"]), ask_rows(_FACTS["hosts"])
     now = {name: parameters[name] for name in ("now", "future_hours")}
-    languages = ask_rows(_FACTS["languages"])
+    has_languages = database.ask("SELECT 1 FROM hreflang_link LIMIT 1")
+    languages = ask_rows(_FACTS["languages"]) if has_languages else []
     shown = {row.page for row in languages} | {row.target for row in languages} - {"x-default"}
     return {
         **counted,

@@ -84,10 +84,11 @@ def count_pages(database: AuditDatabase, kind: str = "listed") -> Row | None:
 
 def describe_pages(database: AuditDatabase) -> Row:
     """Return what a report says of visited pages, and of the old site."""
+    has_pages = database.ask("SELECT 1 FROM page LIMIT 1")
     return Row(
-        pages=count_pages(database),
-        old_pages=count_pages(database, "old"),
-        old_folders=database.ask_rows(_QUERIES["fates"]),
+        pages=count_pages(database) if has_pages else None,
+        old_pages=count_pages(database, "old") if has_pages else None,
+        old_folders=database.ask_rows(_QUERIES["fates"]) if has_pages else [],
         # pages that have a text in this audit and in the earlier one
         compared_pages=database.ask(_QUERIES["compared"])[0][0] if database.has_earlier else None,
     )

@@ -374,8 +374,6 @@ class RuleTrial:
 
     def __init__(self) -> None:
         self.database = AuditDatabase()
-        # a fifth of a trial; `test_audit` and the golden audits run every rule optimised
-        self.database.ask("PRAGMA disable_optimizer")
 
     def run(self, code: str, tried: AuditedSite) -> Row | None:
         """Return the finding of a rule, or why it was not run, or `None` if it passed."""

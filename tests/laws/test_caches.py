@@ -25,6 +25,7 @@ SHORT_KEYS = {
     "audit.database._load_codes": "has no key",
     "audit.report.templates._load_environment": "has no key",
     "audit.rules.load_rules": "has no key",
+    "audit.rules.make_issue_rule": "codes of ours",
     "fetch.addresses._parse_address": "texts of up to 45 characters",
     "fetch.addresses.is_public": "addresses",
     "output.arrow.make_schema": "columns of ours, those of 16 outputs",

@@ -59,7 +59,7 @@ FROM (
 ) u LEFT JOIN document d ON d.id = u.document
 
 -- link_languages:
-CREATE TABLE hreflang_link AS
+INSERT INTO hreflang_link
 SELECT a.url, a.document, a.hreflang, hash(u.key) AS page, hash(a.key) AS target,
        place_of(d.rank, u.id) AS place, a.file, a.file_line
 FROM alternate a JOIN url u ON u.id = a.url LEFT JOIN document d ON d.id = a.document

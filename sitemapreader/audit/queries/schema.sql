@@ -154,6 +154,11 @@ CREATE TABLE host (
     hidden VARCHAR,            -- why nobody can reach it, or ''
     is_staging BOOLEAN         -- it may be reached, and is not meant to be
 );
+CREATE TABLE hreflang_link (   -- of alternate; page and target are hashes of their keys
+    url UBIGINT, document UINTEGER, hreflang VARCHAR, page UBIGINT, target UBIGINT,
+    place UBIGINT,             -- of the URL, in the order of documents
+    file VARCHAR, file_line UINTEGER
+);
 CREATE TABLE language (
     code VARCHAR,              -- of an hreflang or of news, in lower case
     is_valid BOOLEAN,          -- as an hreflang
