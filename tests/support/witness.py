@@ -2,6 +2,7 @@
 
 It knows nothing of records and formats, so it sees far too much; but a URL that is not among what
 it sees was invented (law 3). It is frozen: what it cannot judge passes, and it learns no new cases.
+What compressed data inflate to is what a reader takes them for: codings have tests of their own.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from html.entities import html5
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin
 
-from witness_bytes import decodings
+from sitemapreader.options import Limits
+from sitemapreader.readers.codings import DecompressionError, Decompressor
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -37,6 +39,8 @@ _UNWRITABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 _BASE = re.compile(r"""base\s*=\s*(?:"([^"<]*)|'([^'<]*)|([^\s"'<>]*))""", re.IGNORECASE)
 _SCHEME = re.compile("https?://", re.IGNORECASE)
 _SEPARATOR = re.compile(r"""[\s,;|<>"'`“”„]""")
+_WIDER = {"gb2312": "gb18030", "gbk": "gb18030"}
+_DECLARED = re.compile(rb"""<\?xml[^>]*encoding\s*=\s*["']([^"']+)["']""", re.IGNORECASE)
 _MOST_CELLS = 1_000
 """Of a line; of more, the first."""
 _BLANKS = " \t\r\n"
@@ -63,7 +67,7 @@ def unseen(urls: Iterable[str], data: bytes, url: str) -> set[str]:
 
 def _visible(data: bytes) -> Iterator[set[str]]:
     """Give the texts of a document, a part at a time, for they are many."""
-    for text in decodings(data):
+    for text in _decodings(data):
         normal = text.replace("\r\n", "\n").replace("\r", "\n")  # as XML has it
         variants = {text, normal, _UNWRITABLE.sub("", normal)}
         for texts in itertools.chain([_lines(normal)], *map(_texts, variants)):
@@ -72,7 +76,7 @@ def _visible(data: bytes) -> Iterator[set[str]]:
 
 def _bases(data: bytes, url: str) -> Iterator[str]:
     """Give `url`, and what `xml:base` may make of it: that of the root, the record and the link."""
-    texts = {text.replace("\0", "").replace("\r\n", "\n") for text in decodings(data)}
+    texts = {text.replace("\0", "").replace("\r\n", "\n") for text in _decodings(data)}
     found = itertools.chain.from_iterable(map(_BASE.findall, texts))
     written = {_unescape("".join(groups).translate(_SPACES)) for groups in found}
     written |= {_UNWRITABLE.sub("", base) for base in written}
@@ -189,3 +193,23 @@ def _without_dots(url: str) -> str:
     if segments[-1:] in (["."], [".."]):
         kept.append("")
     return "/".join([f"{scheme}//{host}", *kept]) + url[len(path) :]
+
+
+def inflate(data: bytes) -> bytes:
+    """Return what the bytes inflate to, up to their damage."""
+    decompressor, inflated = Decompressor(Limits(), []), bytearray()
+    with contextlib.suppress(DecompressionError):
+        for pieces in (decompressor.decode(data), decompressor.decode(b"", final=True)):
+            for piece in pieces:
+                inflated += piece
+    return bytes(inflated)
+
+
+def _decodings(data: bytes) -> Iterator[str]:
+    """Give all texts that the bytes may stand for: as they declare, and as is most often meant."""
+    for body in {data, inflate(data)}:
+        names = [name.decode("ascii", "ignore") for name in _DECLARED.findall(body[:1024])[:1]]
+        names += ["utf-16-le", "utf-16-be"] if b"\0" in body else []
+        for name in [*names, "utf-8", "windows-1252", "latin-1"]:
+            with contextlib.suppress(LookupError, ValueError):
+                yield body.decode(_WIDER.get(name.lower(), name), "replace").lstrip("\ufeff")

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import gzip
-from itertools import chain
 from typing import TYPE_CHECKING
 
 import attrs
 import strategies
+from witness import inflate
 
 from sitemapreader.options import Limits
-from sitemapreader.readers.codings import DecompressionError, Decompressor
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,18 +43,6 @@ class Case:
     def has_limits(self) -> bool:
         """Whether limits are set that are smaller than the usual ones."""
         return self.limits is not LIMITS
-
-
-def inflate(data: bytes) -> bytes:
-    """Return what the bytes inflate to for certain, whatever follows."""
-    decompressor = Decompressor(Limits(), [])
-    inflated = bytearray()
-    try:
-        for piece in chain(decompressor.decode(data), decompressor.decode(b"", final=True)):
-            inflated += piece
-    except DecompressionError:
-        pass
-    return bytes(inflated)
 
 
 class CaseMaker:

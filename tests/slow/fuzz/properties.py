@@ -17,8 +17,9 @@ from xml.parsers import expat
 import attrs
 import strategies
 import witness
-from cases import URL, Case, inflate
+from cases import URL, Case
 from reading import read_with, without_patterns
+from witness import inflate
 
 from sitemapreader.issues import MAX_ISSUES_PER_DOCUMENT, Issue, IssueCode
 from sitemapreader.models import Format, SitemapEntry, UrlEntry, Via
