@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 sys.path[:0] = [
     str(Path(__file__).parent),
-    str(Path(__file__).parents[2] / "support"),
+    *(str(Path(__file__).parents[2] / name) for name in ("support", "laws")),
 ]  # run as a script
 
 import attrs
