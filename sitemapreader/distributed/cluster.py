@@ -7,20 +7,20 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import attrs
-import dask
-from distributed import Client, LocalCluster, as_completed
 
 from sitemapreader.distributed.options import ScaleOptions
 from sitemapreader.distributed.partition import AT_ONCE, run_partition
 from sitemapreader.distributed.planning import ScaleRun, begin_run
 from sitemapreader.distributed.runs import Totals, find_missing, finish, status
 from sitemapreader.distributed.storage import Storage
+from sitemapreader.errors import name_extra
 from sitemapreader.event_loop import repeat_in_thread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
+    from distributed import Client, LocalCluster
 
 _SETTINGS = {
     # It looks into other threads, which has hung workers before Python 3.11.9
@@ -80,6 +80,8 @@ def read_run(
 
     With `shard` (K, N) only the K-th of N parts is read. Whoever reads the last one finishes.
     """
+    from distributed import as_completed  # noqa: PLC0415 (0.6 s, with Dask)
+
     totals, failures, (number, shards) = status(output), {}, shard
     missing = [each for each in find_missing(output, begun) if each % shards == number]
     read = partial(run_partition, Storage(output).output, begun.folder)
@@ -101,6 +103,10 @@ def read_run(
 @contextmanager
 def open_client(scheduler: str | None = None, workers: int | None = None) -> Iterator[Client]:
     """Connect to a scheduler, or open a cluster of processes on this machine."""
+    with name_extra("a cluster needs", "distributed"):
+        import dask  # noqa: PLC0415
+        from distributed import Client, LocalCluster  # noqa: PLC0415
+
     if scheduler is not None:
         with Client(scheduler) as client:
             yield client

@@ -179,7 +179,8 @@ def test_a_missing_extra_is_named(tmp_path: Path, library: str) -> None:
     words = ["scale", "-", "-o", str(tmp_path / "out")]
     code = (
         f"import sys; sys.modules[{library!r}] = None\n"
-        "try: from sitemapreader.distributed import run\n"
+        "try:\n  from sitemapreader.distributed import run\n"
+        f"  run(['example.org'], {words[-1]!r})\n"
         "except ImportError as error: print(error, file=sys.stderr)\n"
         f"from sitemapreader.cli import main; sys.exit(main({words!r}))"
     )
