@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from codecs import getincrementaldecoder
 from functools import lru_cache
+from io import IncrementalNewlineDecoder
 from typing import TYPE_CHECKING
 
 from sitemapreader.issues import IssueCode, list_errors
@@ -19,9 +20,9 @@ from sitemapreader.readers.xml.markup import (
     ATTRIBUTES,
     CLOSINGS,
     HIDDEN,
-    count_lines,
     is_well_formed,
     pass_nothing,
+    read_line_ends,
     write_name,
 )
 from sitemapreader.readers.xml.mend import Mender
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from sitemapreader.rows import Events
 
 _UTF_8 = getincrementaldecoder("utf-8")
-_MANY_CHARS = 131_072
 _MANY_RECORDS = 1_000
 """The smallest records are found in 3 ms."""
 _STEP = 100
@@ -148,7 +148,7 @@ class XmlReader:
         self.format = prolog.format
         self._stats = stats
         self._limits = limits
-        self._decoder = _UTF_8("surrogateescape")
+        self._decoder = IncrementalNewlineDecoder(_UTF_8("surrogateescape"), translate=True)
         self._line = 1
         self._counted = 0
         """`_line` is the line of this place in `_pending`."""
@@ -228,10 +228,7 @@ class XmlReader:
 
     def _count_lines(self, position: int) -> int:
         """Return the line of a place; places must not decrease."""
-        if self._pending[position - 1 : position + 1] in ("\r", "\r\n"):
-            # the two halves are one end of a line, and the other may come with the next block
-            position = max(self._counted, position - 1)
-        self._line += count_lines(self._pending, self._counted, position)
+        self._line += self._pending.count("\n", self._counted, position)
         self._counted = position
         return self._line
 
@@ -262,9 +259,7 @@ class XmlReader:
 
     def _mend_record(self, span: Span) -> Iterator[list[Event]]:
         document = self._tree.wrap(self._pending[slice(*span)])
-        # SECURITY: a parser could be made to take a lot of memory
-        is_long = len(document) > _MANY_CHARS
-        yield from self._mend(*span, is_sound=lambda: is_long or is_well_formed(document))
+        yield from self._mend(*span, is_sound=lambda: is_well_formed(document))
 
     def _read_outside(self, end: int, why: IssueCode | None = None) -> Iterator[list[Event]]:
         """Read text outside of whole records, up to a place; with `why`, what was cut."""
@@ -348,7 +343,7 @@ class XmlReader:
             self._position = max(markup.end() if markup else start, size - _LONGEST_MARK)
             return
         mender = yield from self._mend(start, size, is_part=True)
-        self._position += mender.find_begin(self._pending[start:])
+        self._position += mender.end
         if self._position > start:
             return
         if mender.closing:
@@ -381,7 +376,7 @@ def read_whole(data: bytes, stats: ReadStats, limits: Limits) -> tuple[Format, E
     Most documents are small, and what this leaves out takes twice as long as their records.
     """
     try:
-        text = data.decode()
+        text = read_line_ends(data.decode())
     except UnicodeDecodeError:
         return None
     found = read_common_prolog(text)

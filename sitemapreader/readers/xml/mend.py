@@ -7,7 +7,6 @@ leaves its code on the record. Time is linear: every character is passed a bound
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from typing import TYPE_CHECKING, NamedTuple
 from xml.etree.ElementTree import Element, TreeBuilder
 
@@ -49,7 +48,7 @@ _TOKEN = re.compile(
     rf"|<(?P<end>/?)(?P<ours>(?=(?:[\w.\xb7-]*+:)*(?i:{'|'.join(FIELDS | RECORDS | ROOTS.keys())})"
     r"(?![\w.:\xb7-])))?(?P<name>[^\W\d][\w.:\xb7-]*+)"
     rf"(?P<attributes>{ATTRIBUTES}(?=>)|[^<>]*+)(?:>|(?(ours)|(?!)))"
-    r"|<?[^<]{0,8000}+[^<&]{0,40}+"
+    r"|(?:<(?=<)){1,8000}+|<?[^<]{0,8000}+[^<&]{0,40}+"
 )
 _CLOSINGS = {begin: re.compile(re.escape(end)) for begin, end in CLOSINGS.items()}
 _TAG_BEGIN = re.compile(r"<")
@@ -58,7 +57,6 @@ _PARTIAL_TAG = re.compile(rf"<(?!/(?:[\w.\xb7-]++:)?(?i:{'|'.join(ROOTS)})\b)[^<
 _NEXT_END = re.compile(r"[^<]*+</([^\s<>/]++)")
 _ROOT_END = re.compile(rf"</(?:[\w.\xb7-]++:)?(?i:{'|'.join(ROOTS)})\s*+>")
 _NO_CONTENT = re.compile(r"\s*+(?=<|\Z)")
-_LOST = "\ufffd"
 _STEP_CHARS, _STEP_TAGS = 4_096, 100
 """What is mended between two pauses: 2 ms."""
 _SAMPLE_CHARS = 200
@@ -98,9 +96,7 @@ class Mender:
         self._why = why
         self._prolog = prolog
         self._limits = limits
-        clean = replace_bad_bytes(text)
-        self._has_bad_bytes = clean.count(_LOST) > text.count(_LOST)
-        self._text = clean.replace("\r\n", "\n").replace("\r", "\n")  # XML 1.0, section 2.11
+        self._text = text
         self._line = line
         self._counted = 0
         self._found: dict[re.Pattern[str], re.Match[str] | None] = {}
@@ -113,12 +109,10 @@ class Mender:
         self._error: IssueCode | None = None
         """Why the open record must be dropped; what follows in it is left out."""
 
-    def find_begin(self, text: str) -> int:
-        """Return where that begins, in the text as given, which was not read."""
-        begin = self._begin if self.opened else self._passed
-        tags = self._text.count("<", 0, begin)  # which no cleaning changes
-        ends = range(len(text) + 1)
-        return bisect_left(ends, tags + 1, key=lambda end: text.count("<", 0, end)) - 1
+    @property
+    def end(self) -> int:
+        """Where that begins which was not read."""
+        return self._begin if self.opened else self._passed
 
     def read(self) -> Iterator[Record | None]:
         """Yield the records, and `None` for pauses."""
@@ -150,8 +144,8 @@ class Mender:
         prolog, tag = self._prolog, _get_tag(token)
         if self._repair_missing_end(tag, token):
             return
-        raw, repairs = token["attributes"], set[IssueCode]()
-        self._note_bad_bytes(raw, repairs)
+        repairs = set[IssueCode]()
+        raw = _replace_bad_bytes(token["attributes"], repairs)
         attributes = read_attributes(raw, repairs, self._limits.attributes + MAX_NAMESPACES)
         bound, is_empty = find_namespaces(attributes), raw.endswith("/")
         if (
@@ -320,18 +314,15 @@ class Mender:
             self._note_trailing(token)
 
     def _add_text(self, text: str, decode: Callable[[str, set[IssueCode]], str]) -> None:
-        self._note_bad_bytes(text, self._repairs)
+        text = _replace_bad_bytes(text, self._repairs)
         if self.opened and (decoded := decode(text, self._repairs)):
             self._builder.data(decoded)
-
-    def _note_bad_bytes(self, text: str, repairs: set[IssueCode]) -> None:
-        if self._has_bad_bytes and _LOST in text:
-            repairs.add(IssueCode.ENCODING)
 
     def _note_trailing(self, token: re.Match[str]) -> None:
         if self._prolog.closed and not token[0].isspace():
             sample = self._text[token.start() : token.start() + 2 * _SAMPLE_CHARS]
-            self._note(IssueCode.TRAILING_BYTES, sample.strip()[:_SAMPLE_CHARS])
+            sample = replace_bad_bytes(sample).strip()
+            self._note(IssueCode.TRAILING_BYTES, sample[:_SAMPLE_CHARS])
 
     def _pass_over(self, begin: str, start: int) -> int:
         """Read a comment, CDATA section or PI from `start` on; return where it ends."""
@@ -387,6 +378,13 @@ class Mender:
         if pattern not in self._found or (found and found.start() < start):
             found = self._found[pattern] = pattern.search(self._text, start)
         return found
+
+
+def _replace_bad_bytes(text: str, repairs: set[IssueCode]) -> str:
+    if text.isascii() or (clean := replace_bad_bytes(text)) == text:
+        return text
+    repairs.add(IssueCode.ENCODING)
+    return clean
 
 
 def _make_builder() -> TreeBuilder:

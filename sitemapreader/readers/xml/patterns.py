@@ -293,7 +293,7 @@ class Columns:
     def __init__(self, text: str) -> None:
         self.odd: set[int] = set()
         # Whether anything must be decoded; "[" for `<![CDATA[`, as one character is found faster
-        self._is_marked = "&" in text or "[" in text or "\r" in text
+        self._is_marked = "&" in text or "[" in text
 
     def texts(self, column: Sequence[str]) -> list[str]:
         """Decode texts, and trim them; an empty list if there are none."""

@@ -189,13 +189,15 @@ class NotXmlError(Exception):
 def read_prolog(events: list[Event], stats: ReadStats, first: bytes) -> tuple[Prolog, int]:
     """Return the prolog that a first block holds, and where the content begins.
 
-    Bytes that are not UTF-8 count as one character each. Raises NotXmlError.
+    Bytes that are not UTF-8, and ends of lines, count as one character each. Raises NotXmlError.
     """
     data = first[:PROLOG_BYTES].decode("utf-8", "surrogateescape")
     if found := read_common_prolog(data):
         prolog, end = found
-        return attrs.evolve(prolog, bases=[*prolog.bases], pages={}, wrappers=[]), end
-    return _read_any(events, stats, data)
+        prolog = attrs.evolve(prolog, bases=[*prolog.bases], pages={}, wrappers=[])
+    else:
+        prolog, end = _read_any(events, stats, data)
+    return prolog, end - data.count("\r\n", 0, end)
 
 
 def _read_any(events: list[Event], stats: ReadStats, data: str) -> tuple[Prolog, int]:

@@ -25,7 +25,6 @@ from sitemapreader.readers.xml.markup import (
     HIDDEN,
     ODD_REFERENCE,
     SECTION_START,
-    count_lines,
     declare,
     is_well_formed,
     resolve_reference,
@@ -125,11 +124,8 @@ class TreeReader:
     def is_well_formed_around(self, text: str, *, is_tail: bool) -> bool:
         """Return whether text between two records, or behind the last, is well-formed.
 
-        It may open and close elements around records; a tail also ends the document, which is
-        assumed where a parser could be made to take a lot of memory.
+        It may open and close elements around records; a tail also ends the document.
         """
-        if is_tail and text.count("<") > self._limits.record_elements:
-            return True
         wrappers = "".join(f"<{name}>" for name in self._prolog.wrappers)
         start_tag = f"<{self._prolog.root}{self.start_tag.removeprefix('<r')}{wrappers}"
         if is_tail:
@@ -200,7 +196,7 @@ def _find_lines(text: str, line: int, root: Element) -> Callable[[Element], int]
         if not starts:
             tags = (markup.start() for markup in _MARKUP.finditer(text) if markup[1])
             starts.update(zip(islice(root.iter(), 1, None), tags, strict=True))
-        return line + count_lines(text, 0, starts[element])
+        return line + text.count("\n", 0, starts[element])
 
     return find_line
 
