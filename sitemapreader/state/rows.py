@@ -137,22 +137,22 @@ def insert_document(db: sqlite3.Connection, row: DocumentRow) -> int:
     return row.id
 
 
-def update_document(db: sqlite3.Connection, row: DocumentRow, changes: Mapping[str, Any]) -> None:
-    """Change a document, which is inserted if it is new."""
+def update_document(
+    db: sqlite3.Connection, row: DocumentRow, changes: Mapping[str, Any], *, is_read: bool = False
+) -> None:
+    """Change a document, or insert it; drop the batches of one that is read."""
     names = ", ".join(f"{name} = ?" for name in changes)
     number = insert_document(db, row)
     db.execute(f"UPDATE document SET {names} WHERE id = ?", (*changes.values(), number))
+    if is_read:
+        db.execute("DELETE FROM batch WHERE site = ? AND document = ?", (row.site, number))
 
 
 def load_document(db: sqlite3.Connection, run: Run, url: str) -> DocumentRow:
     """Return the row of a document; a new one if a run is the first to meet it."""
     found = db.execute(_FIND, (run.site, url)).fetchone()
     # It may be as old as the last look before this run: what was lost by then may be in it.
-    return (
-        DocumentRow(*found)
-        if found
-        else DocumentRow(None, run.site, url, run.stamp, run.looked - 1)
-    )
+    return DocumentRow(*(found or (None, run.site, url, run.stamp, run.looked - 1)))
 
 
 # -- entries of a document
@@ -185,7 +185,7 @@ def log_entries(
 
 
 def save_batch(db: sqlite3.Connection, row: DocumentRow, batch: bytes) -> None:
-    """Save packed URLs that were delivered, until the walk ends."""
+    """Save packed URLs that were delivered, in case that the walk is interrupted."""
     db.execute("INSERT INTO batch VALUES (?, ?, ?)", (row.site, insert_document(db, row), batch))
 
 

@@ -96,7 +96,8 @@ CREATE TABLE log (
 );
 CREATE INDEX log_site ON log (site);
 
--- what a walk without `changes`, or with `unique`, has delivered, until it ends
+-- what a walk without `changes` has delivered of documents that it has not finished; with `unique`,
+-- of all, until it ends
 CREATE TABLE batch (
     site INTEGER NOT NULL,
     document INTEGER NOT NULL,

@@ -170,7 +170,7 @@ class DocumentEntries:
         self._context.report.tally.note_listed(entries)
         if self._tracker is None:
             return await self._deliver_all(entries)
-        return await self._deliver_tracked(self._tracker, list(entries))
+        return await self._deliver_tracked(self._tracker, entries)
 
     async def _deliver_all(self, entries: Rows) -> bool:
         passed = self._filter.deduplicate(self._select(entries))
@@ -182,14 +182,14 @@ class DocumentEntries:
         await self._emit(passed[:most], len(entries) - len(passed))
         return most == len(passed)
 
-    async def _deliver_tracked(self, tracker: DocumentTracker, entries: list[UrlEntry]) -> bool:
+    async def _deliver_tracked(self, tracker: DocumentTracker, entries: Rows) -> bool:
         for start in range(0, len(entries), ACK_ENTRIES):
             chunk = entries[start : start + ACK_ENTRIES]
             compared = await tracker.compare(chunk)
             if self._context.budget.exhausted is IssueCode.BUDGET_URLS:
                 return False
-            passed = list(self._select(compared.offered))
-            kept = list(self._filter.deduplicate(passed))
+            passed = self._select(compared.offered)
+            kept = self._filter.deduplicate(passed)
             most = self._context.budget.take_urls(len(kept))
             self._document.known += len(chunk) - len(compared.offered)
             await self._emit(kept[:most], len(compared.offered) - len(kept))

@@ -25,6 +25,7 @@ from sitemapreader.outcomes import (
     Document,
     Status,
 )
+from sitemapreader.rows import get_column, select_rows
 from sitemapreader.state.law import has_pending, prove
 from sitemapreader.state.rows import (
     as_moment,
@@ -43,8 +44,9 @@ from sitemapreader.urls import folder_of, url_key
 from sitemapreader.walker.config import covers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
+    from sitemapreader.rows import Rows
     from sitemapreader.state.database import Connection
     from sitemapreader.walker.frontier import Job
     from sitemapreader.walker.state_writer import StateWriter
@@ -58,12 +60,13 @@ _ABSENT = 404
 class Compared:
     """Some entries of a document, and how they compare with the state."""
 
-    entries: list[UrlEntry]
-    keys: list[bytes]
-    records: list[bytes]
-    changes: list[Change | None]
-    offered: list[UrlEntry]
+    offered: Rows
     """Those that are delivered, if they pass the filters."""
+    entries: Sequence[UrlEntry] = ()
+    """All of them; with `changes` only, as what follows."""
+    keys: Sequence[bytes] = ()
+    records: Sequence[bytes] = ()
+    changes: Sequence[Change | None] = ()
 
 
 class DocumentTracker:
@@ -223,11 +226,12 @@ class DocumentTracker:
         """Remember children of the document, without passwords."""
         self._children += [(without_userinfo(each.loc), _lastmod_of(each)) for each in entries]
 
-    async def compare(self, entries: list[UrlEntry]) -> Compared:
+    async def compare(self, rows: Rows) -> Compared:
         """Compare entries with what was delivered; with `changes`, set their `change`."""
         if not self._config.changes:
-            offered = [entry for entry in entries if entry.loc not in self._sent]
-            return Compared(entries, [], [], [], offered)
+            is_unsent = [loc not in self._sent for loc in get_column(rows, "loc")]
+            return Compared(select_rows(rows, is_unsent))
+        entries = list(rows)
         keys = [hash_url(entry.loc) for entry in entries]
         records = [hash_record(entry) for entry in entries]
         known: dict[bytes, dict[int, bytes | None]] = {}
@@ -243,26 +247,24 @@ class DocumentTracker:
         for entry, change in compress(zip(entries, changes, strict=True), listed):
             entry.change = change
         offered = [entry for entry in compress(entries, listed) if entry.change is not None]
-        return Compared(entries, keys, records, changes, offered)
+        return Compared(offered, entries, keys, records, changes)
 
-    async def record(
-        self, compared: Compared, passed: list[UrlEntry], kept: list[UrlEntry], most: int
-    ) -> None:
+    async def record(self, compared: Compared, passed: Rows, kept: Rows, most: int) -> None:
         """Save entries when they are acknowledged.
 
         `passed` are those that passed the filters; `unique` has `kept` some of them, of which so
         many were sent.
         """
-        entries, sent = compared.entries, kept[:most]
-        if most < len(kept):  # the next walk begins with this one
-            entries = list(takewhile(lambda entry: entry is not kept[most], entries))
-        self._news += [entry.change for entry in sent].count(Change.NEW)
-        self._withheld |= len(sent) < len(compared.offered)
+        self._withheld |= most < len(compared.offered)
         if self._config.unique or not self._config.changes:
-            batch = pack(entry.loc for entry in sent)
+            batch = pack(get_column(kept[:most], "loc"))
             await self._writer.commit_on_ack(lambda db: save_batch(db, self.row, batch))
         if not self._config.changes:
             return
+        self._news += get_column(kept[:most], "change").count(Change.NEW)
+        entries, rest = compared.entries, list(kept[most:])
+        if rest:  # the next walk begins with this one
+            entries = list(takewhile(lambda entry: entry is not rest[0], entries))
         # What `unique` drops was handed over by another document: it counts as sent.
         held = {*map(id, compared.offered)}.difference(map(id, passed))
         marks = ["S" if entry.news else "s" for entry in entries]
@@ -292,7 +294,11 @@ class DocumentTracker:
         if body is not None or document.status is Status.FAILED:
             self._note_asking(document)
         found = self._list_columns(document, body, is_window=is_window)
-        await self._writer.commit_on_ack(lambda db: update_document(db, self.row, found))
+        # A resumed walk does not read it again; but `unique` must know what came from it.
+        is_read = document.status in _FINISHED and not self._config.unique
+        await self._writer.commit_on_ack(
+            lambda db: update_document(db, self.row, found, is_read=is_read)
+        )
 
     def _list_columns(
         self, document: Document, body: BodyDigest | None, *, is_window: bool

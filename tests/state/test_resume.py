@@ -100,6 +100,19 @@ async def test_finished_documents_are_not_fetched_again(db: Path) -> None:
     assert {each.url: each.listed for each in second.report.documents}[MAPS[0]] == PER_MAP
 
 
+async def test_urls_of_finished_documents_take_no_room(db: Path) -> None:
+    """However many URLs came, the file keeps those of the documents in hand only."""
+    locs = [f"https://example.org/{RANDOM.randbytes(40).hex()}" for _ in range(21 * ACK_ENTRIES)]
+    some, rest = locs[:ACK_ENTRIES], locs[ACK_ENTRIES:]
+    sizes = []
+    for number, those in enumerate((some, rest)):
+        pages = site() | {MAPS[0]: urlset(*those)}
+        state = db.with_name(f"{number}.db")
+        await run(pages, state, len(those) // ACK_ENTRIES + 2)
+        sizes.append(state.stat().st_size)
+    assert sizes[1] < sizes[0] + 100_000 < len("".join(rest)) / 4
+
+
 @pytest.mark.parametrize("changes", [False, True])
 async def test_a_body_that_changed_meanwhile(db: Path, changes: bool) -> None:
     """Of a document that has other bytes by now, too, only what was not handed over comes."""
