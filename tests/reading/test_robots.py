@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import tomllib
 import tracemalloc
+from typing import Any
 
 import pytest
 from each_case import for_each
 from hypothesis import given
 from hypothesis import strategies as st
+from package import TESTS
 from timing import is_below, is_within, least_seconds
 
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import MAX_URL_CHARS, ROBOTS_MAX_BYTES
 from sitemapreader.readers.robots import Robots, parse_robots
 
-URL = "https://example.org/robots.txt"
+SITE = "https://example.org"
+URL = f"{SITE}/robots.txt"
+TABLES = tomllib.loads((TESTS / "cases" / "robots.toml").read_text("utf-8"))
 OURS = "sitemapreader/0.1 (+https://pypi.org/project/sitemapreader/)"
 
 
@@ -29,85 +34,30 @@ def codes(text: str | bytes) -> list[str]:
 
 
 ONE = ["https://example.org/s.xml"]
+ONE_LINE = b"Sitemap: https://example.org/s.xml\n"
 
 
-B = ["https://b.net/2"]
-TWO = [*ONE, *B]
-
-
-@for_each(
-    "text, urls",
-    [
-        *(
-            (text.replace("URL", ONE[0]), ONE)
-            for text in (
-                *("sitemap:URL\r\n", "Site-map: URL", "Sitemap URL", "a\rSitemap: URL#ours\rb"),
-                *("User-agent: x\nDisallow: /\nSitemap: URL\nAllow: /", "Sitemap: /s.xml"),
-                *("Sitemap: URL\nsitemap: HTTPS://EXAMPLE.org:443/s.xml", "Sitemap: <URL>"),
-                *(
-                    "Sitemap: 'URL' # ours",
-                    "Sitemap: `/s.xml`",
-                    'Sitemap: URL"',
-                    "\ufeffSitemap: URL",
-                ),
-            )
-        ),
-        *(
-            (text, [])
-            for text in (
-                *("", "Sitemap: # https://b.net/", "# Sitemap: https://b.net/"),
-                *("Sitemapped: https://b.net/", "Sitemap: ftp://example.org/s.xml"),
-                *("Sitemap: {{ site.url }}/sitemap.xml", "Sitemap: /robots.txt"),
-            )
-        ),
-        ("Sitemap: https://b.net/2\nSitemap: https://example.org/s.xml", [*B, *ONE]),
-        ("Sitemap: https://example.org/s.xml,https://b.net/2", TWO),
-        ("Sitemap: <https://example.org/s.xml>;  <https://b.net/2>", TWO),
-        ("Sitemap: https://example.org/s.xml Sitemap: https://b.net/2", TWO),
-        *(
-            (f"Sitemap: {url}", [url])
-            for url in ("HTTPS://Example.org/S.xml", "https://b.net/?u=1,https://c.net/it's,b.xml")
-        ),
-    ],
-)
-def test_sitemap_lines(text: str, urls: list[str]) -> None:
-    """Each spelling of a Sitemap line gives the URL that its author means, once."""
-    assert listed(text) == urls
+@for_each("row", TABLES["files"])
+def test_sitemap_lines(row: dict[str, Any]) -> None:
+    """Each spelling of a Sitemap line gives the URL that its author means, once, or an Issue."""
+    assert listed(row["text"]) == row.get("urls", ONE)
+    assert codes(row["text"]) == row.get("issues", [])
 
 
 @for_each(
-    "text, expected",
+    "data, expected",
     [
-        ("Sitemap: /s.xml", ["relative-loc"]),
-        ("Sitemap: mailto:me@example.org", ["unsupported-scheme"]),
-        ('Sitemap: "/a.xml"', ["untidy-line", "relative-loc"]),
-        *((f"Sitemap: {url}", ["invalid-url"]) for url in ("//[::1/x", "https:///x", "https:x")),
-        ("Sitemap: https://a.b/{{ n }}", ["template"]),
-        ("Sitemap: https://example.org/my map.xml", ["url-characters"]),
-        ("Sitemap: https://me:secret@example.org/s.xml", ["userinfo-removed"]),
-        ("Sitemap: https://example.org/robots.txt", ["cycle"]),
-        ("Sitemap: https://example.org/" + "a" * 8_192, ["field-too-long"]),
-        *(
-            (text, ["robots-not-text"])
-            for text in (
-                *(
-                    "\n \n<html>Sitemap: /s.xml",
-                    b"\x1f\x8b\x08 gzip\nSitemap: /s",
-                    b"Sitemap: /s\0.xml",
-                ),
-                "Sitemap: /s.xml".encode("utf-32"),
-                *('{"error": "not found", "sitemap": "/s.xml"}', "404 page not found\n"),
-            )
-        ),
-        ("# nothing here\n\n  \n", []),
-        ("404 page not found\nUser-agent: *", []),
-        ("License: https://example.org/l.xml", []),
-        (b"Sitemap: https://example.org/s.xml\n" + b"#" * ROBOTS_MAX_BYTES, ["robots-too-large"]),
+        (b"Sitemap: https://example.org/" + b"a" * 8_192, ["field-too-long"]),
+        (b"\x1f\x8b\x08 gzip\nSitemap: /s", ["robots-not-text"]),
+        (b"Sitemap: /s\0.xml", ["robots-not-text"]),
+        ("Sitemap: /s.xml".encode("utf-32"), ["robots-not-text"]),
+        (ONE_LINE + b"#" * ROBOTS_MAX_BYTES, ["robots-too-large"]),
     ],
 )
-def test_issues(text: str | bytes, expected: list[str]) -> None:
-    """What was dropped or mended in a Sitemap line, or in the file, is said."""
-    assert codes(text) == expected
+def test_files_that_are_no_texts(data: bytes, expected: list[str]) -> None:
+    """What is too long, or no text, is said; a Sitemap line before it is read all the same."""
+    assert codes(data) == expected
+    assert listed(data) == ONE * data.startswith(ONE_LINE)
 
 
 def test_an_issue_knows_its_line() -> None:
@@ -125,35 +75,14 @@ def test_hostile_separators_end_no_line(separator: str) -> None:
     assert robots.can_fetch("https://example.org/a", OURS)
 
 
-@for_each(
-    "text, allowed, forbidden",
-    [
-        ("User-agent: *\nDisallow: /no", "/yes", "/no/more"),
-        ("User-agent: *\nDisallow:", "/any", None),
-        ("User-agent: *\nDisallow: /\nAllow: /yes", "/yes", "/no"),
-        ("User-agent: SiteMapReader\nDisallow: /no\n\nUser-agent: *\nDisallow: /", "/yes", "/no"),
-        ("User-agent: sitemapreader/9\nDisallow: /no", "/yes", "/no"),
-        ("User-agent: a\nDisallow: /yes\nUser-agent: sitemapreader\nDisallow: /no", "/yes", "/no"),
-        (
-            "User-agent: sitemapreader\nDisallow: /n\nUser-agent: b\nDisallow: /y\n"  # noqa: ISC004 (one text)
-            "User-agent: sitemapreader\nDisallow: /o",
-            "/yes",
-            "/or",
-        ),
-        ("User-agent: https\nDisallow: /\nUser-agent: project\nDisallow: /", "/any", None),
-        ("User-agent: *\nDisallow: /no\nUser-agent: 'x'\nDisallow: /yes", "/yes", "/no"),
-        ("User-agent: Яндекс\nUser-agent: sitemapreader\nDisallow: /no", "/yes", "/no"),
-        ("\ufeffUser-agent: *\nDisallow: /no", "/yes", "/no"),
-        ("Disallow: /", "/no-group-no-rule", None),
-        ("<html>User-agent: *\nDisallow: /", "/any", None),
-    ],
-)
-def test_rules(text: str, allowed: str, forbidden: str | None) -> None:
+@for_each("row", TABLES["rules"])
+def test_rules(row: dict[str, str]) -> None:
     """The rules that apply are those of the groups for us, else of those for all."""
+    text = row["text"]
     for data in (text.encode(), ("\ufeff" + text.lstrip("\ufeff")).encode("utf-16-be")):
         robots = parse_robots(data, URL)
-        assert robots.can_fetch("https://example.org" + allowed, OURS)
-        assert forbidden is None or not robots.can_fetch("https://example.org" + forbidden, OURS)
+        assert robots.can_fetch(SITE + row["allowed"], OURS)
+        assert "forbidden" not in row or not robots.can_fetch(SITE + row["forbidden"], OURS)
 
 
 def test_rules_that_protego_chokes_on(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -241,11 +170,8 @@ def test_nothing_raises(data: bytes) -> None:
 # -- rules of robots.txt: which group is ours, and what its rules say, in bounded work
 
 
-SITE = "https://example.org"
-
-
 def parse(text: str) -> Robots:
-    return parse_robots(text.encode(), f"{SITE}/robots.txt")
+    return parse_robots(text.encode(), URL)
 
 
 def rules_of(text: str) -> Robots:
@@ -255,26 +181,12 @@ def rules_of(text: str) -> Robots:
     return parse("\n".join(["User-agent: *", *lines]))
 
 
-@for_each(
-    "rules, allowed, forbidden",
-    [
-        ("-/a +/a/b", "/a/b", "/a/c"),
-        ("-/*.xml$", "/a.xml?x", "/a/b.xml"),
-        ("-/a*b*c", "/a/c/b", "/axbxc"),
-        ("+/ab -/a***", "/b", "/ab"),
-        ("-/$", "/x", "/"),
-        ("+/index.html -/", "/", "/x"),
-        ("-/ä", "/a", "/%C3%A4"),
-        ("-/a%2Fb", "/a/b", "/a%2fb"),
-        ("-/a%2Ab", "/axb", "/a%2ab"),
-        ("-*", "/robots.txt", "/anything"),
-    ],
-)
-def test_precedence(rules: str, allowed: str, forbidden: str | None) -> None:
+@for_each("row", TABLES["precedence"])
+def test_precedence(row: dict[str, str]) -> None:
     """The longest rule decides, Allow wins a tie, and only `*` and a final `$` are special."""
-    robots = rules_of(rules)
-    assert robots.can_fetch(SITE + allowed, "x")
-    assert forbidden is None or not robots.can_fetch(SITE + forbidden, "x")
+    robots = rules_of(row["rules"])
+    assert robots.can_fetch(SITE + row["allowed"], "x")
+    assert not robots.can_fetch(SITE + row["forbidden"], "x")
 
 
 # -- agents and groups
