@@ -7,9 +7,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+import attrs
 import pytest
 from aiohttp import web
-from page_audits import WORDS, build, finding_of, hits, judge, list_pages, page, publish
+from page_audits import FIGURES, WORDS, build, finding_of, hits, judge, list_pages, page, publish
 from serving import answer, serve_pages
 
 BASE = "https://example.org/"
@@ -99,31 +100,31 @@ async def test_pages_that_are_made_in_the_browser(said: str) -> None:
             assert finding_of(result, code).doubt == f"{why} are errors"
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
-        "Sorry, this page was not found",
-        "There is no product {path} here: it does not\nexist",
-        "We can\u2019t seem to find {name}",
-        "{path} has been removed",
-        "Die Seite {name} wurde nicht gefunden",
-        "404",
-    ],
+SAID = (
+    "Sorry, this page was not found",
+    "There is no product {path} here: it does not\nexist",
+    "We can\u2019t seem to find {name}",
+    "{path} has been removed",
+    "Die Seite {name} wurde nicht gefunden",
+    "404",
 )
-async def test_a_section_in_which_no_page_is_left(said: str) -> None:
+
+
+async def test_sections_in_which_no_page_is_left() -> None:
     """Where every page says as a made-up one does that it is none, each is found."""
 
     def say_no(request: web.Request) -> Any:
-        name = request.path.removeprefix("/sold/")
-        is_sold = name != request.path
-        text = said.format(path=request.path, name=name)
-        return page(text=text) if is_sold else web.Response(status=404)
+        section, _, name = request.path.removeprefix("/sold-").partition("/")
+        if not section.isdigit():
+            return web.Response(status=404)
+        return page(text=SAID[int(section)].format(path=request.path, name=name))
 
-    gone = [f"sold/thing-{number}" for number in range(5)]
+    gone = [f"sold-{number}/thing-{n}" for number in range(len(SAID)) for n in range(5)]
     async with serve_pages(**FINE) as server:
         server.default = say_no
         publish(server, *FINE, *gone)
-        with await judge(server.base) as result:
+        figures = attrs.evolve(FIGURES, examples=len(gone))
+        with await judge(server.base, figures=figures) as result:
             assert hits(result) == {"page-soft-404": [(path, "") for path in gone]}
             assert result.findings[0].doubt == ""
 

@@ -128,7 +128,7 @@ async def walk_feeds(feeds: list[bytes], **limits: Any) -> tuple[list[str], Repo
 # -- one feed
 
 
-@for_each("name", ARMED)
+@for_each("name", ARMED, few=1)
 def test_a_feed_that_takes_too_long_is_an_issue(name: str) -> None:
     """The process is ended after its CPU seconds, and the Issue names the limit."""
     events = read(ARMED[name], feedparser_seconds=1)
@@ -241,9 +241,9 @@ async def test_a_walk_asks_feedparser_so_often_and_no_more(processes: Processes)
     assert report.counts[IssueCode.FEED_SALVAGED] == 2
     assert report.counts[IssueCode.FEED_UNREADABLE] == 29
     assert set(unread(report.issues)) == {"feedparser_runs"}
-    locs, _ = await walk_feeds(feeds[:6])
-    assert len(set(locs)) == 6
-    assert processes.beside == [0] * 8  # one at a time, however many documents are
+    locs, _ = await walk_feeds(feeds[:3])
+    assert len(set(locs)) == 3
+    assert processes.beside == [0] * 5  # one at a time, however many documents are
 
 
 async def test_a_walk_that_is_left_takes_its_process_along(stuck: Processes) -> None:

@@ -70,7 +70,7 @@ async def test_a_loop_can_be_left_and_taken_up(kind: str) -> None:
                     locs += list_locs(item)
                     break
     assert len(locs) == len(set(locs)) == 3 * len(LOCS)
-    assert [loc for loc in locs if loc in set(LOCS)] == LOCS
+    assert [loc for loc in locs if "/page/" in loc] == LOCS
 
 
 def list_locs(item: Any) -> list[str]:
