@@ -79,6 +79,14 @@ async def test_a_redirect_to_the_parent() -> None:
     assert walked.outcome(A) == ("failed", "redirects-up")
 
 
+async def test_a_redirect_to_what_is_read() -> None:
+    """A child that redirects to a sitemap of its own is another address of that, and no loss."""
+    walked = await walk_top({TOP: index(LEAF, A), A: moved(LEAF, urlset(PAGE)), LEAF: urlset(PAGE)})
+    assert walked.locs == [PAGE]
+    assert walked.outcome(A) == ("skipped", "already-read")
+    assert walked.report.complete
+
+
 async def test_a_child_that_is_robots_txt() -> None:
     """An index that lists the robots.txt that named it leads back."""
     pages: Pages = {ROBOTS: b"Sitemap: https://example.org/top.xml", TOP: index(ROBOTS, LEAF)}

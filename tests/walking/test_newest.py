@@ -83,6 +83,7 @@ async def test_proven_from_three_documents(pages: Pages) -> None:
     assert (found.proven, found.reason, len(found.entries)) == (True, "", 20)
     assert len([each for each in found.report.documents if each.tries or each.http_status]) <= 3
     assert found.report.complete
+    assert set(found.report.left_out) <= {"not-newer"}
     with walk_sync(SITE, fetcher=MemoryFetcher(ROBOTS | pages)) as entries:
         dates = sorted((entry.date for entry in entries if entry.date), reverse=True)
     assert [entry.date for entry in found.entries] == dates[:20]
@@ -105,6 +106,7 @@ async def test_not_proven(reason: str) -> None:
     found = await find(pages, 120, documents=documents)
     assert (found.proven, found.reason) == (False, reason)
     assert found.documents <= documents
+    assert found.report.left_out["over-limit"] == (51 - documents if documents < 20 else 0)
 
 
 async def test_what_has_no_rank() -> None:

@@ -211,6 +211,34 @@ async def test_a_loss_waits_for_robots_txt(rounds: Rounds) -> None:
     assert unlisted == {*pages(1)}
 
 
+async def test_a_kept_robots_txt_is_as_old_as_its_request(rounds: Rounds) -> None:
+    """However late it is used: what it did not name that day may have what is missing."""
+    served: Pages = {ROBOTS: f"Sitemap: {A}\n".encode(), A: urlset(*pages(1, 2, 3))}
+    for hours in (0, 24):
+        await rounds.walk(served, None, hours)
+    await rounds.walk(served, 1)
+    served |= {A: urlset(*pages(2, 3)), C: urlset(*pages(1))}
+    asked = []
+    for later in (20, 3.9, 1.1, 23):
+        walked = await rounds.walk(served, 1, later)
+        asked.append(ROBOTS in walked.requested)
+        assert (A in walked.requested, find_unlisted(rounds)) == (True, set())
+    assert asked == [False, False, True, False]
+    served[ROBOTS] = f"Sitemap: {A}\nSitemap: {C}\n".encode()
+    assert C in (await rounds.walk(served, 1, 2)).requested
+    assert find_unlisted(rounds) == set()
+
+
+async def test_what_is_not_asked_is_not_missing(rounds: Rounds) -> None:
+    """A sitemap that cannot be read is given up after a week; one that was not due never is."""
+    await rounds.walk(serve(), None)
+    await rounds.walk(serve(), None, 24)
+    moved = serve(a=urlset(*pages(2, 3)), b=urlset(*pages(1, 11, 12, 13)))
+    for _ in range(12):
+        assert B not in (await rounds.ask(moved, A, TOP)).requested
+        assert find_unlisted(rounds) == set()
+
+
 @pytest.mark.parametrize("code", [404, 503])
 async def test_what_is_not_there_is_kept(rounds: Rounds, code: int) -> None:
     """No robots.txt is a fact for a day, like wrong guesses; a server that is down is none."""
