@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import tomllib
+from typing import Any
+
 import pytest
 from each_case import for_each
 from hypothesis import given
 from hypothesis import strategies as st
+from package import TESTS
 from timing import is_linear
 
 from sitemapreader.models import SitemapEntry, Via
 from sitemapreader.readers.html import MAX_HINTS, find_hints
 
 PAGE = "https://example.org/blog/"
-RSS = '<link rel=alternate type="application/rss+xml" href=/rss>'
 
 
 def found(markup: str | bytes, *, charset: str | None = None, feeds: bool = False) -> list[str]:
@@ -22,41 +25,13 @@ def found(markup: str | bytes, *, charset: str | None = None, feeds: bool = Fals
 
 
 ONE = ["https://example.org/s.xml"]
-NAMES_IT = (
-    '<link rel="sitemap" href="/s.xml">',
-    '<link\n\trel = "nofollow  sitemap"\n href = "../s.xml"\n>',
-    *("<LINK HREF=/s.xml REL=SiteMap>", '<link rel=sitemap href=" /s.xml ">'),
-    '<link title="a > b" rel=sitemap href=/s.xml>',
-    "<link rel=sitemap rel=icon href=/s.xml href=/t.xml>",
-    "<!-- <link rel=sitemap href=/no.xml> --><link rel=sitemap href=/s.xml>",
-    '<script>"<link rel=sitemap href=/no>"</script><link rel=sitemap href=/s.xml>',
-    '<link rel=sitemap href=/s.xml><link rel=sitemap href="HTTPS://example.ORG/s.xml">',
-    "<body><p>x</p><link rel=sitemap href=/s.xml>",
-)
-NAMES_NONE = (
-    *("", '<link rel="sitemap">', '<link rel="sitemap" href="">', '<link rel=sitemap href="/s"'),
-    '<base href="http://"><link rel=sitemap href=s.xml>',
-    '<base href="{{ root }}/"><link rel=sitemap href=s.xml>',
-    *("<link rel=sitemap href='{{ map }}'>", "<linked rel=sitemap href=/no.xml>"),
-    *("<style><link rel=sitemap href=/no>", "<!-- <link rel=sitemap href=/no>"),
-    *('<link rel="sitemaps" href="/no.xml">', '<link rel=sitemap href="http://[::1/">'),
-    '<link rel=sitemap href="javascript:x()">',
-)
+TABLES = tomllib.loads((TESTS / "cases" / "hints.toml").read_text("utf-8"))
 
 
-@for_each(
-    "markup, urls",
-    [
-        *((markup, ONE) for markup in NAMES_IT),
-        *((markup, []) for markup in NAMES_NONE),
-        ('<link rel=sitemap href="/s.xml?a=1&amp;b=2">', ["https://example.org/s.xml?a=1&b=2"]),
-        ("<link rel=sitemap href=s><base href=https://cdn.net/x/>", ["https://cdn.net/x/s"]),
-        ("<base href=/a/><base href=/b/><link rel=sitemap href=s>", ["https://example.org/a/s"]),
-    ],
-)
-def test_links(markup: str, urls: list[str]) -> None:
+@for_each("row", TABLES["markup"])
+def test_links(row: dict[str, Any]) -> None:
     """A link element gives its sitemap, however it is written, unless it is only quoted."""
-    assert found(markup) == urls
+    assert found(row["markup"]) == row.get("urls", ONE)
 
 
 @pytest.mark.parametrize(
@@ -102,21 +77,11 @@ def test_an_entry_says_where_it_is_from() -> None:
     assert (entry.loc, entry.via) == ("https://example.org/f", Via.HEADER)
 
 
-@for_each(
-    "value, urls",
-    [
-        ('</s.xml>; rel="sitemap"', ONE),
-        ('</a.css>; rel=preload, </s.xml>; type="application/xml"; REL="x SiteMap"', ONE),
-        ("</x,y.xml>; rel=sitemap", ["https://example.org/x,y.xml"]),
-        ('</no>; title="; rel=sitemap"; rel=next', []),
-        ('</no>; title="a \\" b, <c>; rel=sitemap"; rel=next', []),
-        ("</no>; rel=canonical; rel=sitemap", []),
-        ("", []),
-    ],
-)
-def test_link_header(value: str, urls: list[str]) -> None:
+@for_each("row", TABLES["headers"])
+def test_link_header(row: dict[str, Any]) -> None:
     """A Link header gives the sitemaps it names, whatever else it has."""
-    assert [entry.loc for entry in find_hints(b"", PAGE, {"link": value}).values()] == urls
+    entries = find_hints(b"", PAGE, {"link": row["value"]}).values()
+    assert [entry.loc for entry in entries] == row.get("urls", ONE)
 
 
 def test_there_is_an_end() -> None:
