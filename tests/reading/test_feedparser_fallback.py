@@ -211,23 +211,21 @@ def test_entries_of_the_fallback_are_read_as_others_are() -> None:
     assert reader.stats.records == reader.stats.delivered + reader.stats.dropped
 
 
-@for_each(
-    "written, found",
-    [
-        ("https://example.org/x y", "https://example.org/x y"),
-        ("https://example.org/?a&amp;b", "https://example.org/?a&b"),
-        ("&#104;ttps://example.org/&#x31;", "https://example.org/1"),
-        ("<![CDATA[https://example.org/]]>1", None),
-        ("https://example.org/&amp;amp;1", None),
-    ],
-)
-def test_no_link_is_invented(written: str, found: str | None) -> None:
+def test_no_link_is_invented() -> None:
     """A link that does not stand in the feed, plain or escaped, is a guess: it is dropped."""
+    links = {
+        "https://example.org/x y": "https://example.org/x y",
+        "https://example.org/?a&amp;b": "https://example.org/?a&b",
+        "&#104;ttps://example.org/&#x31;": "https://example.org/1",
+        "<![CDATA[https://example.org/]]>2": None,
+        "https://example.org/&amp;amp;3": None,
+    }
+    items = "".join(f"<item><link>{written}</link></item>" for written in links)
     reader = SitemapReader(SITE)
-    feed = BROKEN.replace(b"https://example.org/1", written.encode())
-    events = [*reader.feed(feed), *reader.close()]
-    assert [e.loc for e in events if isinstance(e, UrlEntry)] == [found] * (found is not None)
-    assert reader.stats.dropped == (found is None)
+    events = [*reader.feed(BROKEN.replace(ITEM, items.encode())), *reader.close()]
+    found = [e.loc for e in events if isinstance(e, UrlEntry)]
+    assert found == [loc for loc in links.values() if loc]
+    assert reader.stats.dropped == 2
 
 
 # -- a walk
