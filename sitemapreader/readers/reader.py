@@ -335,11 +335,9 @@ class SitemapReader:
         stats, most = self.stats, self.limits.entries
         if max(stats.delivered, stats.dropped) <= most:
             return given
-        events = list(given)
         surplus = max(stats.delivered - most, 0)
-        places = [place for place, each in enumerate(events) if not isinstance(each, Issue)]
-        for place in reversed(places[len(places) - surplus :]):
-            del events[place]
+        room = sum(not isinstance(each, Issue) for each in given) - surplus
+        events = [each for each in given if isinstance(each, Issue) or (room := room - 1) >= 0]
         stats.delivered -= surplus
         stats.records -= surplus
         stats.add_issue(events, IssueCode.TOO_LARGE, value="entries")

@@ -78,19 +78,12 @@ def join_texts(element: Element) -> str:
     return "".join(element.itertext()).strip()
 
 
-def join_own_texts(element: Element) -> str:
-    """Return its own text, without elements below it, joined and trimmed."""
-    if not len(element):
-        return (element.text or "").strip()
-    texts = [element.text, *(child.tail for child in element)]
-    return "".join(filter(None, texts)).strip()
-
-
 def make_extra(element: Element) -> Extra:
     """Make the value of an element that no table knows, with all that is in it."""
     uri, _, local = element.tag.rpartition("}")
+    text = "".join(filter(None, [element.text, *(child.tail for child in element)])).strip()
     children = tuple(map(make_extra, filter(has_name, element)))
-    return Extra(uri[1:], local, join_own_texts(element), dict(element.items()), children)
+    return Extra(uri[1:], local, text, dict(element.items()), children)
 
 
 def is_html(media_type: str) -> bool:

@@ -102,8 +102,7 @@ def find_record(text: str, position: int, records: frozenset[str]) -> tuple[Span
             if not name:
                 name, begin, checked = tag[2], tag.start(), position
             else:
-                _pass_tags(text, checked, tag.start(), around)
-                if not _is_nested(around, is_empty=is_empty):
+                if not _is_nested(text, checked, tag.start(), around, is_empty=is_empty):
                     return (begin, tag.start()), True
                 checked = tag.start()
             depth += not is_empty
@@ -112,21 +111,17 @@ def find_record(text: str, position: int, records: frozenset[str]) -> tuple[Span
     return None
 
 
-def _pass_tags(text: str, start: int, end: int, around: list[str]) -> None:
-    """Note the names of the elements that are opened on the way, and not closed."""
+def _is_nested(text: str, start: int, end: int, around: list[str], *, is_empty: bool) -> bool:
+    """Return whether a tag with the record's name is inside a foreign element.
+
+    Directly in the record, or in an element of the vocabulary, it begins another record; but not in
+    the latter if it is empty. `around` are the names of the elements that are open on the way.
+    """
     for tag in _ANY_TAG.finditer(text, start, end):
         if tag[1] == "":
             around.append(tag[2])
         elif tag[1] and around and around[-1] == tag[2]:
             around.pop()
-
-
-def _is_nested(around: list[str], *, is_empty: bool) -> bool:
-    """Return whether a tag with the record's name is inside a foreign element.
-
-    Directly in the record, or in an element of the vocabulary, it begins another record; but not in
-    the latter if it is empty.
-    """
     is_known = bool(around) and around[-1].rpartition(":")[2].lower() in KNOWN_TAGS
     return bool(around) and (is_empty or not is_known)
 

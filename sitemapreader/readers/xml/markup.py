@@ -194,7 +194,7 @@ def replace_bad_bytes(text: str) -> str:
 _ATTRIBUTE = re.compile(
     r"""(?<![^\s=/>"'])([^\s=/>"']++)\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s>"']++))"""
 )
-_PREFIX = re.compile(r"xmlns(?::([^\W\d][\w.\xb7-]*+))?")
+_PREFIX = re.compile(r"xmlns(?::(?!xml(?:ns)?\Z)([^\W\d][\w.\xb7-]*+))?")
 _NORMAL_BLANKS = dict.fromkeys(map(ord, "\t\n\r"), " ")
 """XML 1.0, section 3.3.3: how blanks in an attribute's value are read."""
 _WRITTEN_BLANKS = {blank: f"&#{blank};" for blank in _NORMAL_BLANKS}
@@ -237,18 +237,13 @@ def find_namespaces(attributes: Mapping[str, str]) -> dict[str, str]:
     """Return the namespaces that a tag's attributes declare, by their prefixes."""
     bound = {}
     for name, value in attributes.items():
-        match = _PREFIX.fullmatch(name)
-        if match and (value or not match[1]) and value not in _RESERVED_URIS:
+        if (match := _PREFIX.fullmatch(name)) and value not in _RESERVED_URIS:
             # SECURITY: the name of each element is made with its namespace
             uri = value[: MAX_NAMESPACE_CHARS + 1]
-            bound[match[1] or ""] = uri.replace("}", "%7D")  # which ends it there
+            prefix = match[1] or ""
+            if not prefix or (uri and (prefix.isascii() or is_well_formed(f"<{prefix}/>"))):
+                bound[prefix] = uri.replace("}", "%7D")  # which ends it there
     return bound
-
-
-def find_unbound(names: Iterable[str], namespaces: Mapping[str, str]) -> list[str]:
-    """Return the names of attributes whose prefixes nothing declares."""
-    bound = {"", "xml", "xmlns", *namespaces}
-    return [name for name in names if ":" in name and name.partition(":")[0] not in bound]
 
 
 def declare(namespaces: Mapping[str, str]) -> str:
@@ -256,9 +251,4 @@ def declare(namespaces: Mapping[str, str]) -> str:
     return "".join(
         f" xmlns{':' * bool(prefix)}{prefix}='{escape(uri).translate(_WRITTEN_BLANKS)}'"
         for prefix, uri in namespaces.items()
-        if not prefix
-        or (
-            (uri and prefix not in ("xml", "xmlns"))
-            and is_well_formed(f"<{prefix}/>", in_namespaces=False)  # XML lacks some letters
-        )
     )

@@ -65,8 +65,8 @@ _FEW_RECORDS, _LONG_CHARS = 30, 4_096
 """It pays to learn how records look if there are more that look so: in text that is as long."""
 LONGEST_TRIED = 65_536
 """No pattern is tried on longer texts: on nested ones it takes 200 bytes a byte."""
-_FEWEST_ATTRIBUTES, _LEAST_DEPTH = 8, 32
-"""Where limits are lower, or fields may not be as long as texts, the tree keeps them."""
+_LEAST = {"attributes": 8, "record_depth": 32, "field_chars": LONGEST_TRIED}
+"""Where limits are lower, the tree keeps them."""
 _MAX_PREFIX_CHARS, _MAX_PREFIXES_CHARS = 64, 500
 """Of one prefix, and of all: each stands in a pattern up to 15 times."""
 _MOST_CHANGES = 8
@@ -76,13 +76,8 @@ _SHORTEST_ELEMENT = len("<a/>")
 
 def start_patterns(prolog: Prolog, tree: TreeReader, limits: Limits) -> PatternReader | None:
     """Return the reader of common records; `None` for feeds and low limits."""
-    is_read = (
-        PATTERNS
-        and prolog.format.is_protocol
-        and limits.attributes >= _FEWEST_ATTRIBUTES
-        and limits.record_depth >= _LEAST_DEPTH
-        and limits.field_chars >= LONGEST_TRIED
-    )
+    is_low = any(getattr(limits, name) < least for name, least in _LEAST.items())
+    is_read = PATTERNS and prolog.format.is_protocol and not is_low
     return PatternReader(prolog, tree, limits) if is_read else None
 
 

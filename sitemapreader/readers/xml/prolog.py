@@ -36,7 +36,6 @@ from sitemapreader.readers.vocabulary import (
 from sitemapreader.readers.xml.markup import (
     ATTRIBUTES,
     find_namespaces,
-    find_unbound,
     is_well_formed,
     read_attributes,
     replace_bad_bytes,
@@ -282,7 +281,9 @@ def _open(
     if len(attributes) > MAX_NAMESPACES:
         stats.add_issue_once(events, IssueCode.TOO_MANY_ATTRIBUTES, value=f"<{name}>")
     bound = find_namespaces(attributes)
-    if unbound := find_unbound(attributes, bound):
+    known = {"xml", "xmlns", *bound}
+    prefixed = (each for each in attributes if ":" in each)
+    if unbound := [each for each in prefixed if each.partition(":")[0] not in known]:
         stats.add_issue_once(events, IssueCode.UNBOUND_PREFIX, value=unbound[0])
     if is_rootless:
         stats.add_issue_once(events, IssueCode.MISSING_ROOT)
