@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import attrs
+import walking
 
 from sitemapreader.fetch import MemoryFetcher, StoredResponse
 
@@ -55,11 +56,7 @@ def urlset(records: str) -> bytes:
 def index(*children: str | tuple[str, str]) -> bytes:
     """Write an index of sitemaps, each with its lastmod or without."""
     named = ((child, "") if isinstance(child, str) else child for child in children)
-    body = "".join(
-        f"<sitemap><loc>{HOST}{name}</loc>{f'<lastmod>{date}</lastmod>' if date else ''}</sitemap>"
-        for name, date in named
-    )
-    return f"<sitemapindex {_NAMESPACES.split(maxsplit=1)[0]}>{body}</sitemapindex>".encode()
+    return walking.index(*((HOST + name, date) for name, date in named))
 
 
 def image(loc: str, more: str = "") -> str:
