@@ -1,8 +1,9 @@
 """Small documents, and what is read of them: the tables of `tests/cases/reading/`, a law each.
 
-A row is a document (`doc`) and what it gives: `locs` (else the one URL of `{url}`) and `issues`
-(else none), where `x3` behind one is so many in a row. `in` is where it stands: within a record, a
-root, or in nothing, which is a whole document. What else a row may say is in `check`.
+A row is a document (`doc`) and what it gives: `locs` (else those of its law, else that of `{url}`)
+and `issues` (else those of its law, else none), where `x3` behind one is so many in a row. `in` is
+where it stands: within a record, a root, or in nothing, which is a whole document. What else a row
+may say is in `check`.
 """
 
 from __future__ import annotations
@@ -41,6 +42,11 @@ PARTS = {
     "url": "<url><loc>http://a.b/1</loc></url>",
     "item": "<item><link>http://a.b/1</link></item>",
     "entry": '<entry><link href="http://a.b/1"/></entry>',
+    "hidden": "<url><loc>http://no/</loc></url>",
+    "namesake": '<x:NAME>http://no/</x:NAME><m xmlns="urn:m" xmlns:s="urn:m">'
+    "<NAME>LINK</NAME><q><NAME>LINK</NAME></q></m>",
+    "page": '<html xmlns="http://www.w3.org/1999/xhtml"><head><title>Log in</title></head>'
+    "<body><form>",
 }
 """What `{name}` stands for in a document, where `{300*x}` is 300 times x."""
 RECORDS = {
@@ -70,6 +76,8 @@ BESIDE = (
     "<RECORD>LINK<x:y>\x01</x:y></RECORD>",
 )
 """What may stand beside a document, healthy or broken, and changes nothing in it."""
+EXPECTED = ("limits", "locs", "issues")
+"""What a law may say for all of its rows."""
 MORE = ("&", "<x:i>1<?php echo 1 ?>2</x:i>", "{300*<!-- -->}")
 """What may stand in a record, and changes no other part of it."""
 
@@ -142,6 +150,7 @@ def test_documents(law: dict[str, Any]) -> None:
     places = law.get("in", "nothing")
     for place in [places] if isinstance(places, str) else places:
         for row in law["rows"]:
+            row = {key: law[key] for key in EXPECTED if key in law} | row  # noqa: PLW2901 (defaults)
             try:
                 with without_feedparser():  # which has tests of its own
                     check_row(law, row, place)
