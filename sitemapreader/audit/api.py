@@ -240,6 +240,7 @@ async def audit(
     plan = plan_rules(rules, select, ignore, severities or {}, figures)
     found = find_source(source, base_url, is_sitemap=is_sitemap)
     old = None if was is None else find_old(was)
+    before = None if baseline is None else read_baseline(baseline)
     store = AuditDatabase(database, since_audit)
     try:
         with store.map_disk_errors():
@@ -247,7 +248,7 @@ async def audit(
             if urls is not None:
                 known = await store.run_in_thread(partial(load_known, store, urls))
             await store.run_in_thread(store.load_earlier)
-            before = None if baseline is None else read_baseline(baseline, store)
+            store.insert_rows("baseline", before or ())
             has_text = database is not None or since_audit is not None
             visits = SiteVisits(store, figures, pages, was is not None, has_text, on_page)
             values = figures.make_parameters(begun)
@@ -258,7 +259,7 @@ async def audit(
             await store.run_in_thread(run.judge)
             finish = partial(
                 run.finish,
-                before,
+                None if before is None else sum(more or 1 for *_, more in before),
                 source=found.name,
                 begun=figures.now or begun,
                 version=__version__,

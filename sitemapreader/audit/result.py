@@ -47,15 +47,14 @@ MOST_NAMED = 1_000
 """Hits of a rule in a sitemap that a baseline names; of more it has the number besides."""
 
 
-def read_baseline(path: str | os.PathLike[str], database: AuditDatabase) -> int:
-    """Load a baseline into the database; return how many hits it knows.
+Hit = tuple[str, str, str | None, int | None]
+"""A row of the table `baseline`."""
 
-    Raises AuditInputError for other files.
-    """
+
+def read_baseline(path: str | os.PathLike[str]) -> list[Hit]:
+    """Return the known hits of a baseline; raise AuditInputError for other files."""
     advice = "write a new one with `write_baseline`"
-    rows = read_json(path, "not a baseline", advice, _list_hits, BASELINE_SCHEMA)
-    database.insert_rows("baseline", rows)
-    return sum(more or 1 for *_, more in rows)
+    return read_json(path, "not a baseline", advice, _list_hits, BASELINE_SCHEMA)
 
 
 def count_new(database: AuditDatabase, code: str) -> int:
@@ -64,9 +63,9 @@ def count_new(database: AuditDatabase, code: str) -> int:
     return int(database.ask(_QUERIES["new_hits"].format(code))[0][0])
 
 
-def _list_hits(content: Any) -> list[tuple[str, str, str | None, int | None]]:
+def _list_hits(content: Any) -> list[Hit]:
     """Return rows of known hits; raise what a file raises that is no baseline."""
-    rows: list[tuple[str, str, str | None, int | None]] = []
+    rows: list[Hit] = []
     for code, documents in content["hits"].items():
         for document, hits in documents.items():
             for hit in hits:

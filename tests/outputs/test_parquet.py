@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from datetime import UTC, datetime, timedelta, timezone
+from functools import cache
 from types import NoneType
 from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 
@@ -72,10 +73,13 @@ BARE = UrlEntry("https://a.example/bare")
 ROWS = GROUP_ROWS + 10_000
 
 
+list_hints = cache(get_type_hints)
+
+
 def restored(value: Any, kind: Any) -> Any:
     """Make what a model's field holds of what Arrow gives for it."""
     arguments = [each for each in get_args(kind) if each not in {NoneType, Ellipsis}]
-    hints = get_type_hints(Extra)
+    hints = list_hints(Extra)
     if kind in (hints["attributes"], hints["children"]) and not isinstance(value, dict | list):
         value = json.loads(value or "{}")
     if kind == hints["attributes"]:
@@ -85,7 +89,7 @@ def restored(value: Any, kind: Any) -> Any:
     if arguments:
         return None if value is None else restored(value, arguments[0])
     if isinstance(value, dict):
-        hints = get_type_hints(kind)
+        hints = list_hints(kind)
         return kind(**{name: restored(part, hints[name]) for name, part in value.items()})
     return value
 
