@@ -12,6 +12,8 @@ import re
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+import attrs
+
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import Limits
 
@@ -71,17 +73,17 @@ _TRAILING_DOCUMENT = re.compile(
 """A document that is not compressed, also in UTF-16."""
 
 
+@attrs.define
 class ZlibStream:
     """Data that zlib inflates; gzip may have several members."""
 
-    def __init__(self, max_members: int, notes: list[IssueCode]) -> None:
-        self._max_members = max_members
-        self._notes = notes
-        self._members = 0
-        self._ended = False
-        self._buffer = b""
-        self._stream: zlib._Decompress | None = None
-        """The open member; `None` between two members."""
+    _max_members: int
+    _notes: list[IssueCode]
+    _members: int = 0
+    _ended: bool = False
+    _buffer: bytes = b""
+    _stream: zlib._Decompress | None = None
+    """The open member; `None` between two members."""
 
     def feed(self, data: bytes, *, final: bool) -> Iterator[bytes]:
         """Inflate `data`, perhaps the last; yield the output, or raise DecompressionError."""
@@ -214,6 +216,7 @@ _PROOF_BYTES = 512
 """Bytes by which text is told from data in a coding that the header names."""
 
 
+@attrs.define
 class Decompressor:
     """All layers of compression of one body: gzip by its bytes, others by the header.
 
@@ -221,23 +224,15 @@ class Decompressor:
     layer passes to the next; the caller bounds the final output.
     """
 
-    def __init__(
-        self,
-        limits: Limits,
-        notes: list[IssueCode],
-        *,
-        codings: tuple[str, ...] = (),
-        depth: int = 0,
-    ) -> None:
-        self._limits = limits
-        self._notes = notes
-        self._codings = codings
-        self._room = limits.inflated_bytes + _FRAME_BYTES
-        self._depth = depth
-        self._first = b""
-        self._is_judged = False
-        self._layer: tuple[ZlibStream | BrotliStream, Decompressor] | None = None
-        """What takes a coding off, and what takes its output; `None` for plain data."""
+    _limits: Limits
+    _notes: list[IssueCode]
+    _codings: tuple[str, ...] = ()
+    _depth: int = 0
+    _passed: int = 0
+    _first: bytes = b""
+    _is_judged: bool = False
+    _layer: tuple[ZlibStream | BrotliStream, Decompressor] | None = None
+    """What takes a coding off, and what takes its output; `None` for plain data."""
 
     @property
     def is_compressed(self) -> bool:
@@ -271,8 +266,8 @@ class Decompressor:
         for piece in _stop_at_damage(stream.feed(data, final=final), damage):
             # SECURITY: without this bound, a bomb inside a layer would be inflated to its end to
             # reach output that the caller counts. What is not compressed the caller bounds.
-            room = max(0, self._room)
-            self._room -= len(piece)
+            room = max(0, self._limits.inflated_bytes + _FRAME_BYTES - self._passed)
+            self._passed += len(piece)
             yield from inner.decode(piece[:room])
             if inner.is_compressed or not piece:
                 yield b""

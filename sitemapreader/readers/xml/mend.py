@@ -10,6 +10,8 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 from xml.etree.ElementTree import Element, TreeBuilder
 
+import attrs
+
 from sitemapreader.issues import IssueCode
 from sitemapreader.readers.record import Record, join_texts, make_instruction
 from sitemapreader.readers.vocabulary import (
@@ -18,6 +20,7 @@ from sitemapreader.readers.vocabulary import (
     RECORD_OF,
     RECORDS,
     ROOTS,
+    USUAL_PREFIXES,
 )
 from sitemapreader.readers.xml.markup import (
     ATTRIBUTES,
@@ -71,43 +74,41 @@ class _Open(NamedTuple):
     """All that are bound in it, by their prefixes."""
 
 
+def _make_builder() -> TreeBuilder:
+    return TreeBuilder(insert_comments=True, insert_pis=True, pi_factory=make_instruction)
+
+
+@attrs.define
 class Mender:
     """Mender of a text, in which bad bytes are lone surrogates.
 
     `line` is its first line; `why` is what has cut the document, if it ends with the text.
     """
 
-    def __init__(
-        self,
-        prolog: Prolog,
-        limits: Limits,
-        text: str,
-        line: int,
-        note: Callable[..., None],
-        why: IssueCode | None,
-    ) -> None:
-        self.closing = ""
-        """What would close the comment, section or instruction at the end of the text."""
-        self._begin = self._passed = 0
-        """Where the open record begins, and where all was read, but for what is to be closed."""
-        self._note = note
-        self.is_odd = False
-        """Whether nothing closes a comment, or an end tag behind the root closes nothing."""
-        self._why = why
-        self._prolog = prolog
-        self._limits = limits
-        self._text = text
-        self._line = line
-        self._counted = 0
-        self._found: dict[re.Pattern[str], re.Match[str] | None] = {}
-        self._finished: list[Record] = []
-        self.opened: list[_Open] = []
-        """The elements that are open, from the record inwards."""
-        self._builder = _make_builder()
-        self._lines: dict[Element, int] = {}
-        self._repairs: set[IssueCode] = set()
-        self._error: IssueCode | None = None
-        """Why the open record must be dropped; what follows in it is left out."""
+    _prolog: Prolog
+    _limits: Limits
+    _text: str
+    _line: int
+    _note: Callable[..., None]
+    _why: IssueCode | None
+    closing: str = ""
+    """What would close the comment, section or instruction at the end of the text."""
+    _begin: int = 0
+    """Where the open record begins."""
+    _passed: int = 0
+    """Where all was read, but for what is to be closed."""
+    is_odd: bool = False
+    """Whether nothing closes a comment, or an end tag behind the root closes nothing."""
+    _counted: int = 0
+    _found: dict[re.Pattern[str], re.Match[str] | None] = attrs.Factory(dict)
+    _finished: list[Record] = attrs.Factory(list)
+    opened: list[_Open] = attrs.Factory(list)
+    """The elements that are open, from the record inwards."""
+    _builder: TreeBuilder = attrs.Factory(_make_builder)
+    _lines: dict[Element, int] = attrs.Factory(dict)
+    _repairs: set[IssueCode] = attrs.Factory(set)
+    _error: IssueCode | None = None
+    """Why the open record must be dropped; what follows in it is left out."""
 
     @property
     def end(self) -> int:
@@ -203,7 +204,8 @@ class Mender:
             return namespaces.get(prefix, "")
         if prefix != "xml":
             repairs.add(IssueCode.UNBOUND_PREFIX)
-        return self._prolog.guess_uri(prefix)
+        is_own = prefix == self._prolog.own_prefix
+        return self._prolog.uri if is_own else USUAL_PREFIXES.get(prefix, prefix)
 
     # -- end tags
 
@@ -385,10 +387,6 @@ def _replace_bad_bytes(text: str, repairs: set[IssueCode]) -> str:
         return text
     repairs.add(IssueCode.ENCODING)
     return clean
-
-
-def _make_builder() -> TreeBuilder:
-    return TreeBuilder(insert_comments=True, insert_pis=True, pi_factory=make_instruction)
 
 
 def _get_tag(token: re.Match[str]) -> str:

@@ -81,24 +81,24 @@ def start_patterns(prolog: Prolog, tree: TreeReader, limits: Limits) -> PatternR
     return PatternReader(prolog, tree, limits) if is_read else None
 
 
+@attrs.define
 class PatternReader:
     """Reader of the common records of a urlset or an index.
 
     The tree tells whether extras are well-formed.
     """
 
-    def __init__(self, prolog: Prolog, tree: TreeReader, limits: Limits) -> None:
-        self._prolog = prolog
-        self._tree = tree
-        self._limits = limits
-        self._known: object = None
-        """The namespaces and own vocabularies for which `_words` are."""
-        self._words: Words | None = None
-        self._changes = 0
-        self._context: RecordContext | None = None
-        """Knows what names mean, for what is left unread; nothing will be said to it."""
-        self._alike: tuple[re.Pattern[str], tuple[int, ...]] | None = None
-        """The pattern of records like one that came before, and the columns of its groups."""
+    _prolog: Prolog
+    _tree: TreeReader
+    _limits: Limits
+    _known: object = None
+    """The namespaces and own vocabularies for which `_words` are."""
+    _words: Words | None = None
+    _changes: int = 0
+    _context: RecordContext | None = None
+    """Knows what names mean, for what is left unread; nothing will be said to it."""
+    _alike: tuple[re.Pattern[str], tuple[int, ...]] | None = None
+    """The pattern of records like one that came before, and the columns of its groups."""
 
     def read(self, text: str, start: int, sitemap: str) -> tuple[list[Part], int]:
         """Read common records from a place on; return also where the last ends."""

@@ -28,7 +28,6 @@ from sitemapreader.readers.vocabulary import (
     RESOURCESYNC,
     ROOTLESS,
     ROOTS,
-    USUAL_PREFIXES,
     XHTML,
     Name,
     Names,
@@ -162,10 +161,6 @@ class Prolog:
                 room -= size
         if namespaces != self.namespaces:
             self.namespaces = namespaces
-
-    def guess_uri(self, prefix: str) -> str:
-        """Return what an undeclared prefix means: the records' namespace, or the usual."""
-        return self.uri if prefix == self.own_prefix else USUAL_PREFIXES.get(prefix, prefix)
 
     def is_foreign_record(self, name: Name) -> bool:
         """Return whether it is a record in an unknown namespace, or in XHTML's.

@@ -15,6 +15,7 @@ from itertools import islice, repeat
 from typing import TYPE_CHECKING, TypeAlias
 from xml.etree.ElementTree import Element, ParseError, TreeBuilder, XMLParser
 
+import attrs
 from defusedxml.ElementTree import DefusedXMLParser
 
 from sitemapreader.issues import IssueCode
@@ -59,13 +60,12 @@ _MOST_REFERENCES = 4_096
 """Of a record in which they are mended in one step, in 8 ms."""
 
 
+@attrs.define
 class TreeReader:
     """Reader of batches of whole records of one document."""
 
-    def __init__(self, prolog: Prolog, limits: Limits) -> None:
-        self._prolog = prolog
-        self._limits = limits
-        self._long_tag, self._many_attributes = _write_tag_patterns(limits.attributes)
+    _prolog: Prolog
+    _limits: Limits
 
     def parse(
         self, text: str, run: Sequence[Span], line: int, *, is_odd: bool
@@ -156,8 +156,10 @@ class TreeReader:
     def has_many_attributes(self, text: str) -> bool:
         """Return whether a tag has more attributes than a record may have."""
         # A long tag is found in a tenth of the time that it takes to look at attributes
-        is_long = len(text) > self._limits.attributes * _SHORTEST_ATTRIBUTE
-        return is_long and bool(self._long_tag.search(text) and self._many_attributes.search(text))
+        if len(text) <= self._limits.attributes * _SHORTEST_ATTRIBUTE:
+            return False
+        long_tag, many_attributes = _write_tag_patterns(self._limits.attributes)
+        return bool(long_tag.search(text) and many_attributes.search(text))
 
 
 @lru_cache(maxsize=64)
