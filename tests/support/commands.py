@@ -54,8 +54,12 @@ def run(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
     if is_plain and not has_cluster and asyncio._get_running_loop() is None:
         order = ("", list(arguments), str(options.get("cwd", Path.cwd())), dict(os.environ))
         return run_here(order, options.get("input"), options.get("errors", "strict"))
+    return _capture([*find_program(forks=is_plain), *arguments], **options)
+
+
+def _capture(words: Sequence[str], **options: Any) -> subprocess.CompletedProcess[str]:
     given: dict[str, Any] = {"capture_output": True, "encoding": "utf-8", "timeout": 120} | options
-    return subprocess.run([*find_program(forks=is_plain), *arguments], check=False, **given)
+    return subprocess.run(words, check=False, **given)
 
 
 def start(
@@ -78,8 +82,7 @@ def start(
 
 def run_code(code: str, cwd: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """Run Python code, or without any the command, to its end, with warnings as errors."""
-    given: dict[str, Any] = {"capture_output": True, "encoding": "utf-8", "timeout": 120}
-    return subprocess.run([*find_program(code), *words], cwd=cwd, check=False, **given)
+    return _capture([*find_program(code), *words], cwd=cwd)
 
 
 def run_shell(
@@ -88,15 +91,8 @@ def run_shell(
     """Run a line of a shell, in which `sitemapreader` is the program, to its end."""
     with tempfile.TemporaryDirectory() as folder:
         write_program(Path(folder), forks=forks)
-        return subprocess.run(
-            [shell, "-c", line],
-            cwd=cwd,
-            env={**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"},
-            capture_output=True,
-            encoding="utf-8",
-            timeout=120,
-            check=False,
-        )
+        variables = {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"}
+        return _capture([shell, "-c", line], cwd=cwd, env=variables)
 
 
 def write_program(folder: Path, *, forks: bool = True) -> None:
