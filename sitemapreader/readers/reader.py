@@ -59,7 +59,7 @@ def _is_page(start: bytes) -> bool:
     try:
         read_prolog([], ReadStats(), start)
     except NotXmlError as error:
-        return error.code is IssueCode.HTML_NOT_SITEMAP
+        return error.args[0] is IssueCode.HTML_NOT_SITEMAP
     return False
 
 
@@ -294,13 +294,14 @@ class SitemapReader:
         try:
             return XmlReader(*both, *read_prolog(events, self.stats, first))
         except NotXmlError as error:
-            is_page = error.code is IssueCode.HTML_NOT_SITEMAP
+            code, value = error.args
+            is_page = code is IssueCode.HTML_NOT_SITEMAP
             if is_page and is_markup and Format.HTML in self._extra_formats:
                 return HtmlReader(*both)
-            if error.value == "<channel>":  # whatever else has items in it is no feed
-                self._lost_root = error.value
+            if value == "<channel>":  # whatever else has items in it is no feed
+                self._lost_root = value
             else:
-                self.stats.add_issue(events, error.code, value=error.value)
+                self.stats.add_issue(events, code, value=value)
             return None
 
     def _finish(self, cut: IssueCode | None, detail: str = "") -> Iterator[Events]:

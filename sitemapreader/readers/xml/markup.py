@@ -122,7 +122,7 @@ def is_well_formed(text: str, *, in_namespaces: bool = True) -> bool:
 
 def read_line_ends(text: str) -> str:
     """Return a text with line feeds for all line ends (XML 1.0, section 2.11)."""
-    return text.replace("\r\n", "\n").replace("\r", "\n")
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
 def pass_nothing(text: str, position: int) -> int:

@@ -188,7 +188,7 @@ class PatternReader:
         locs, lastmods = columns.texts(found[0]) or found[0], columns.texts(found[1])
         columns.check_locs(locs)
         moments = columns.values(lastmods, parse_lastmod)
-        written = columns.or_none(lastmods)
+        written = (lastmods if all(lastmods) else [text or None for text in lastmods]) or None
         sitemaps = [sitemap] * len(locs)
         runs = found[_FIELDS:-1]
         if self._prolog.format is Format.INDEX:
@@ -297,12 +297,6 @@ class Columns:
         if self._is_marked:
             column = decode_many(column)
         return list(map(str.strip, column))
-
-    def or_none(self, texts: list[str]) -> Column | None:
-        """Replace blank texts by `None`; the column as well, if there are no others."""
-        if not any(texts):
-            return None
-        return texts if all(texts) else [text or None for text in texts]
 
     def check_locs(self, locs: Sequence[str]) -> None:
         """Mark the records whose URLs need a closer look as odd."""

@@ -172,12 +172,7 @@ class Prolog:
 
 
 class NotXmlError(Exception):
-    """A document in no XML format, or one that is refused; `code` says which."""
-
-    def __init__(self, code: IssueCode, value: str) -> None:
-        self.code = code
-        self.value = value
-        super().__init__(code, value)
+    """A document in no XML format, or refused: the code of why, and a value."""
 
 
 def read_prolog(events: list[Event], stats: ReadStats, first: bytes) -> tuple[Prolog, int]:
