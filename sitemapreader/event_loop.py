@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import threading
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext, suppress
 from functools import wraps
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
@@ -17,6 +17,8 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 _INTERRUPT_SECONDS = 0.05
+_AWAKE_SECONDS = 0.5
+"""A signal that comes just before a thread waits does not end the wait, but is met behind it."""
 
 
 class LoopThread:
@@ -194,6 +196,8 @@ async def contain(work: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kw
 
 def get_result(work: Future[T] | asyncio.Task[T]) -> T:
     """Return the result of contained work; raise what ended it, an exit as it was."""
+    while isinstance(work, Future) and not work.done():
+        wait([work], _AWAKE_SECONDS)
     try:
         return work.result()
     except (ExitError, BaseExceptionGroup) as raised:
