@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from commands import run
+from each_case import for_each
 from serving import listen, serve
 from walking import index, urlset
 
@@ -137,7 +138,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("given", REFUSED)
+@for_each("given", REFUSED)
 def test_maps_that_make_no_sense(given: str) -> None:
     """A map with two targets, a path or a circle is refused, here and in the shell."""
     pairs: Any = [each.split("=") for each in given.split()]

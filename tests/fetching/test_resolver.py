@@ -16,6 +16,7 @@ import aiohttp
 import package
 import pytest
 from aiohttp import web
+from each_case import for_each
 from faults import DOCUMENT, FaultServer
 from hosts import ANSWERS, HOSTS, NamedAddresses, resolve
 from walking import urlset
@@ -205,7 +206,7 @@ def report() -> Any:
     return json.loads(run.stdout)
 
 
-@pytest.mark.parametrize("host", HOSTS)
+@for_each("host", HOSTS)
 def test_no_spelling_of_a_private_address_is_opened(host: str, report: Any) -> None:
     """As a start that the caller did not name, and as a redirect's target, it is refused."""
     assert len(report["codes"][host]) == 2

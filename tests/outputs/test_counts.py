@@ -7,6 +7,7 @@ from typing import Any, get_args
 
 import pytest
 from commands import run
+from each_case import for_each
 
 from sitemapreader.cli.options import COUNT_KINDS
 from sitemapreader.models import Alternate, News, UrlEntry
@@ -22,8 +23,8 @@ def count(by: CountBy, *entries: UrlEntry) -> dict[str | None, int]:
     return {row.value: row.urls for row in counted.list_rows()}
 
 
-@pytest.mark.parametrize(
-    ("loc", "folder", "extension"),
+@for_each(
+    "loc, folder, extension",
     [
         ("a/b/c.HTML", "a/", ".html"),
         ("a/", "a/", None),

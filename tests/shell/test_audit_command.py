@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from auditing import HOST, page, urlset
 from commands import run, serving
+from each_case import for_each
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -147,7 +148,7 @@ MISTAKES: dict[tuple[str, ...], str] = {
 }
 
 
-@pytest.mark.parametrize("words", MISTAKES, ids=" ".join)
+@for_each("words", MISTAKES, ids=" ".join)
 def test_mistakes_are_named(words: tuple[str, ...], folder: Path) -> None:
     """What cannot be meant ends with 2 before anything is read, and says what to write."""
     done = run("audit", str(folder), *words)

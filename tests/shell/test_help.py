@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import package
 import pytest
 from commands import allow, run, serving, urlset, write_program
+from each_case import for_each
 
 from sitemapreader.cli.commands import COMMANDS, Command
 
@@ -36,7 +37,7 @@ EXAMPLES = [
 ]
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@for_each("name", COMMANDS)
 def test_the_whole_help(name: str) -> None:
     """--help --all has each option of the command, and ends with lines that can be copied."""
     done = run(name, "--help", "--all")
@@ -50,7 +51,7 @@ def test_the_whole_help(name: str) -> None:
     assert re.findall(r"^  (\S.*)$", examples, re.MULTILINE) == list_examples(COMMANDS[name])
 
 
-@pytest.mark.parametrize("name", ["", *COMMANDS])
+@for_each("name", ["", *COMMANDS])
 def test_the_short_help_fits_a_terminal(name: str) -> None:
     """--help has 24 lines of 80 columns at most, and says how to see the rest."""
     done = run(*name.split(), "--help")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import package
 import pytest
 from commands import run, serving, urlset
+from each_case import for_each
 from serving import Site
 from walking import index
 
@@ -85,8 +86,8 @@ def test_a_command_is_the_first_word(tmp_path: Path) -> None:
 # -- URLs
 
 
-@pytest.mark.parametrize(
-    ("word", "url"),
+@for_each(
+    "word, url",
     [
         ("example.org", "https://example.org"),
         ("example.org:8080/sitemap.xml", "https://example.org:8080/sitemap.xml"),
@@ -104,8 +105,8 @@ def test_a_host_and_its_port(word: str, url: str) -> None:
     assert check_task(word).url == url
 
 
-@pytest.mark.parametrize(
-    ("path", "first"),
+@for_each(
+    "path, first",
     [
         *((path, "/robots.txt") for path in ("", "/", "/robots.txt")),
         *((path, path) for path in ("/blog/", "/blog", "/a.xml", "/?map=1", "/b/robots.txt")),
@@ -163,8 +164,8 @@ ARCHIVE = {
 """A site whose folders have no page of their own."""
 
 
-@pytest.mark.parametrize("page", [b"<!doctype html><p>2026", 403, 404, 410])
-@pytest.mark.parametrize("path", ["/2026/", "/2026", "/2026/11/22/"])
+@for_each("page", [b"<!doctype html><p>2026", 403, 404, 410])
+@for_each("path", ["/2026/", "/2026", "/2026/11/22/"])
 def test_a_folder_leads_to_the_site(page: object, path: str) -> None:
     """A path with any page or none gives what `walk` gives for it, in the shell and in a table."""
     with serving({**ARCHIVE, path: page}) as (url,):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import package
 import pytest
 from commands import run
+from each_case import for_each
 
 from sitemapreader.cli.commands import COMMANDS
 
@@ -169,7 +170,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize(("line", "said"), WRONG)
+@for_each("line, said", WRONG)
 def test_what_to_write_instead(folder: Path, line: str, said: str) -> None:
     """Exit code 2; the last line says it in words of the shell; nothing is touched or repeated."""
     before = {path: path.lstat().st_mtime_ns for path in folder.rglob("*")}
@@ -190,8 +191,8 @@ def test_an_extra_that_is_missing(folder: Path) -> None:
     assert re.search(r"audit: error: audit needs duckdb; .*\[audit\]", done.stderr)
 
 
-@pytest.mark.parametrize("command", ["", *COMMANDS])
-@pytest.mark.parametrize("wrong", ["--no-such-option", "--format=nothing"])
+@for_each("command", ["", *COMMANDS])
+@for_each("wrong", ["--no-such-option", "--format=nothing"])
 def test_wrong_usage_takes_two_lines(command: str, wrong: str) -> None:
     """A line of usage, and one that says what is wrong, whatever the command."""
     done = run(*command.split(), wrong)

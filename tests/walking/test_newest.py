@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from commands import run
+from each_case import for_each
 from walking import index, status, urlset
 
 from sitemapreader import Newest, newest, newest_sync, walk_sync
@@ -125,8 +126,8 @@ async def test_what_has_no_rank() -> None:
     assert (found.undated, found.future, found.reason) == (1, 1, "future-lastmods")
 
 
-@pytest.mark.parametrize(
-    ("text", "last"),
+@for_each(
+    "text, last",
     [
         ("2026", "2027-01-01T11:59:59.999999Z"),
         ("2026-03", "2026-04-01T11:59:59.999999Z"),
