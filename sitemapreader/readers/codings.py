@@ -229,15 +229,10 @@ class Decompressor:
     _codings: tuple[str, ...] = ()
     _depth: int = 0
     _passed: int = 0
-    _first: bytes = b""
-    _is_judged: bool = False
-    _layer: tuple[ZlibStream | BrotliStream, Decompressor] | None = None
+    _first: bytes | None = b""
+    """What has come, until it is judged."""
+    layer: tuple[ZlibStream | BrotliStream, Decompressor] | None = None
     """What takes a coding off, and what takes its output; `None` for plain data."""
-
-    @property
-    def is_compressed(self) -> bool:
-        """Whether a layer was found so far."""
-        return self._layer is not None
 
     def decode(self, data: bytes, *, final: bool = False) -> Iterable[bytes]:
         """Decode bytes, perhaps the last, into pieces of at most 128 KiB.
@@ -245,7 +240,7 @@ class Decompressor:
         An empty piece stands for work without output, so that the caller can pause between steps.
         Raises DecompressionError, at once or between pieces.
         """
-        if not self._is_judged:
+        if self._first is not None:
             self._first = data = self._first + data
             if len(data) < _PROOF_BYTES and not final:
                 return ()
@@ -254,9 +249,9 @@ class Decompressor:
                 self._notes.append(IssueCode.LEADING_BYTES)
                 data = bare
             self._judge(data)
-        if self._layer is None:  # without a generator, which would take as long as small documents
+        if self.layer is None:  # without a generator, which would take as long as small documents
             return (data,) if data else ()
-        return self._remove(*self._layer, data, final=final)
+        return self._remove(*self.layer, data, final=final)
 
     def _remove(
         self, stream: ZlibStream | BrotliStream, inner: Decompressor, data: bytes, *, final: bool
@@ -269,10 +264,10 @@ class Decompressor:
             room = max(0, self._limits.inflated_bytes + _FRAME_BYTES - self._passed)
             self._passed += len(piece)
             yield from inner.decode(piece[:room])
-            if inner.is_compressed or not piece:
+            if inner.layer or not piece:
                 yield b""
             if len(piece) > room:
-                if inner.is_compressed:
+                if inner.layer:
                     raise DecompressionError(IssueCode.TOO_LARGE, "inflated_bytes")
                 yield from inner.decode(piece[room:])
         if damage:
@@ -284,7 +279,7 @@ class Decompressor:
 
     def _judge(self, first: bytes) -> None:
         """Set up the layer that the first bytes begin, if they do."""
-        self._first, self._is_judged = b"", True
+        self._first = None
         coding = self._choose_coding(first)
         if not coding:
             return
@@ -299,7 +294,7 @@ class Decompressor:
             rest.remove(coding)
         depth = self._depth + 1
         inner = Decompressor(self._limits, self._notes, codings=tuple(rest), depth=depth)
-        self._layer = stream, inner
+        self.layer = stream, inner
 
     def _choose_coding(self, first: bytes) -> str:
         """Return the coding of the outermost layer; "" for data that is not compressed."""

@@ -239,6 +239,7 @@ class SitemapReader:
             is_whole = final and not cut and self._charset in (None, "utf-8")
             if is_whole and (whole := read_whole(block, self.stats, self.limits)):
                 self._whole_format, entries = whole
+                entries = self._check_limit(entries)
                 yield [*events, *entries] if events else entries
                 return
             block = self._choose_encoding(events, block)
