@@ -150,10 +150,11 @@ def pytest_collection() -> Iterator[None]:
 
 @pytest.hookimpl(tryfirst=True)  # before `-m` looks at the markers
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark all that lies in tests/slow by its folder."""
+    """Mark all that lies in tests/slow by its folder; begin with what takes longest."""
     for item in items:
         if find_folder(item) == "slow":
             item.add_marker("slow")
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)
 
 
 @pytest.fixture(params=[False, pytest.param(True, marks=pytest.mark.slow)], ids=["some", "all"])

@@ -22,7 +22,7 @@ from sitemapreader.state.rows import (
 )
 from sitemapreader.state.schedule import Asking
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.long]
 
 SITES, DAYS, SEED = 60 * SCALE, 40, 515
 START = 1_700_000_000.0
