@@ -380,7 +380,10 @@ def read_whole(data: bytes, stats: ReadStats, limits: Limits) -> tuple[Format, E
     prolog, start = found
     patterns = start_patterns(prolog, TreeReader(prolog, limits), limits)
     parts, end = patterns.read(text, start, stats.sitemap) if patterns else ([], 0)
-    if len(parts) != 1 or parts[0][1] or not is_end(text, end, [prolog.root]):
+    if len(parts) != 1 or parts[0][1]:
+        return None
+    is_bare = text[end:].strip(" \t\r\n") == f"</{prolog.root}>"  # without comments: mostly
+    if not (is_bare or is_end(text, end, [prolog.root])):
         return None
     entries = parts[0][0]
     stats.deliver(len(entries))

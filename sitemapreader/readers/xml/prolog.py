@@ -67,7 +67,7 @@ _MAX_CACHED_CHARS = 2_000
 _SAMPLE_CHARS = 80
 _COMMON = re.compile(r"\s{0,99}+(?>(?:<[?!][^<>]{0,1500}+>\s*+){0,9})<[a-z][^<>]{2,900}+>")
 """What stands before the records of most documents."""
-_STYLESHEET = re.compile(r"(?<=>)\s*+<\?xml-stylesheet [ -;=?@-~]*?\?>")
+_STYLESHEET = re.compile(r"\?>\s*+<\?xml-stylesheet [ -;=?@-~]*?(?=\?>)")
 """Each site has its own, which says nothing: so the heads of many sites are the same without it."""
 
 
@@ -226,8 +226,11 @@ def read_common_prolog(text: str) -> tuple[Prolog, int] | None:
     The prolog is that of all documents that begin so, and must not be changed.
     """
     head = _COMMON.match(text, 0, _MAX_CACHED_CHARS)
-    prolog = head and _read_common(_STYLESHEET.sub("", head[0]))
-    return (prolog, head.end()) if head and prolog else None
+    if not head:
+        return None
+    is_styled = "xml-stylesheet" in head[0]
+    prolog = _read_common(_STYLESHEET.sub("", head[0]) if is_styled else head[0])
+    return (prolog, head.end()) if prolog else None
 
 
 @lru_cache(maxsize=64)
