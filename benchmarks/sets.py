@@ -1,7 +1,7 @@
 """Sets of documents that are read one after the other: small ones, and real files.
 
-The real files are other people's, so they are no part of the project. They are looked for where
-`tests/support/corpus.py` has them, beside the checkout; without them their sets are passed over.
+The real files are other people's, so they are no part of the project. They are looked for in
+`../shared/corpus`, beside the checkout; without them their sets are passed over.
 """
 
 from __future__ import annotations

@@ -95,7 +95,7 @@ def test_events_name_their_document(document: Path) -> None:
 def test_no_url_is_invented(document: Path) -> None:
     """Each URL delivered stands in the document, or a reference to it does (law 3).
 
-    Pages and Markdown have other references: see test_page_invariants.
+    Pages and Markdown have other references: see tests/reading/test_html_site_maps.
     """
     url = golden.url_of(document)
     locs, data = golden.known_reading(document).locs, document.read_bytes()

@@ -2,8 +2,9 @@
 
 A row is a document (`doc`) and what it gives: `locs` (else those of its law, else that of `{url}`)
 and `issues` (else those of its law, else none), where `x3` behind one is so many in a row. `in` is
-where it stands: within a record, a root, or in nothing, which is a whole document. What else a row
-may say is in `check`.
+where it stands: in a record of RECORDS, a root of ROOTS, or in nothing, as a whole document. What
+else a row may say is in `check`; with `limits`, nothing is read beside it. To try one law:
+`pytest -n 0 tests/reading/test_documents.py -k "words of its sentence"`.
 """
 
 from __future__ import annotations
@@ -78,6 +79,9 @@ BESIDE = (
 """What may stand beside a document, healthy or broken, and changes nothing in it."""
 EXPECTED = ("limits", "locs", "issues")
 """What a law may say for all of its rows."""
+LAW_KEYS = {"says", "in", "rows", "url", "encoding", "block", "blocks", "cut", *EXPECTED}
+"""`block` is the size of the blocks, `blocks` are others to try; `cut`: cut documents are tried."""
+ROW_KEYS = {"doc", "pages", "entries", "lines", "values", "window", *EXPECTED}
 MORE = ("&", "<x:i>1<?php echo 1 ?>2</x:i>", "{300*<!-- -->}")
 """What may stand in a record, and changes no other part of it."""
 
@@ -93,7 +97,9 @@ def write(place: str, doc: str, beside: str = "") -> str:
     """Write a document where it stands, with what stands before it and behind it there."""
     root, name, link, end = RECORDS.get(place) or ROOTS.get(place, ("", "", "", ""))
     inside = f"<RECORD>LINK{doc}</RECORD>" if place in RECORDS else doc
-    written = fill_in(beside + inside + beside).replace("RECORD", name).replace("LINK", link)
+    written = fill_in(beside + inside + beside)
+    assert not re.search(r"\{[a-z]+\}", written), "a part that is not in PARTS"
+    written = written.replace("RECORD", name).replace("LINK", link)
     return root + written.replace("NAME", name.rpartition(":")[2]) + end
 
 
@@ -148,8 +154,12 @@ def test_documents(law: dict[str, Any]) -> None:
     more in it; of what is cut nothing is read that the whole has not.
     """
     places = law.get("in", "nothing")
-    for place in [places] if isinstance(places, str) else places:
+    places = [places] if isinstance(places, str) else places
+    assert {*places} <= RECORDS.keys() | ROOTS.keys() | {"nothing"}
+    assert LAW_KEYS.issuperset(law)
+    for place in places:
         for row in law["rows"]:
+            assert ROW_KEYS.issuperset(row), row["doc"]
             row = {key: law[key] for key in EXPECTED if key in law} | row  # noqa: PLW2901 (defaults)
             try:
                 with without_feedparser():  # which has tests of its own
