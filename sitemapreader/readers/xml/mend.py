@@ -51,7 +51,7 @@ _TOKEN = re.compile(
     rf"|<(?P<end>/?)(?P<ours>(?=(?:[\w.\xb7-]*+:)*(?i:{'|'.join(FIELDS | RECORDS | ROOTS.keys())})"
     r"(?![\w.:\xb7-])))?(?P<name>[^\W\d][\w.:\xb7-]*+)"
     rf"(?P<attributes>{ATTRIBUTES}(?=>)|[^<>]*+)(?:>|(?(ours)|(?!)))"
-    r"|(?:<(?=<)){1,8000}+|<?[^<]{0,8000}+[^<&]{0,40}+"
+    r"|<{1,8000}(?=<)|<?[^<]{0,8000}+[^<&]{0,40}+"
 )
 _CLOSINGS = {begin: re.compile(re.escape(end)) for begin, end in CLOSINGS.items()}
 _TAG_BEGIN = re.compile(r"<")
