@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-import sitemapreader.fetch.http  # noqa: F401 (a walk would import it, and imports are not measured)
+import sitemapreader.fetch.session  # noqa: F401 (a walk would import it, and imports are not measured)
 from adapters import collect_each
 from sitemapreader import walk, walk_sync
 
