@@ -56,6 +56,7 @@ _BEHIND_AMPERSAND = (
 )
 ODD_REFERENCE = re.compile(rf"&(?!(?:{'|'.join(_XML)}|{_DIGITS});){_BEHIND_AMPERSAND}")
 """A rare reference, one that XML does not know, or a bare `&`."""
+_SOUND_REFERENCE = re.compile("&([^;]++);")
 _MANY_TAGS = 40_000
 _ODD_CHARACTERS = (_LOST, "\ufffe", "\uffff")
 
@@ -96,12 +97,15 @@ def decode_many(texts: Iterable[str]) -> list[str]:
 
 
 def _resolve_sound(text: str) -> str:
-    if "&#" in text:
-        return _REFERENCE.sub(partial(resolve_reference, set()), text)
-    if "&" in text:
-        for name, character in _XML.items():  # "&amp;" is the last: it may stand before a name
-            text = text.replace(f"&{name};", character)
-    return text
+    if "&" not in text:
+        return text
+    pieces = _SOUND_REFERENCE.split(text)  # every second one is the name of a reference
+    pieces[1::2] = map(_resolve, pieces[1::2])
+    return "".join(pieces)
+
+
+def _resolve(name: str) -> str:
+    return _XML.get(name) or chr(int(name[1:].replace("x", "0x"), 0))
 
 
 def is_well_formed(text: str, *, in_namespaces: bool = True) -> bool:
