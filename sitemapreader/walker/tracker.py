@@ -229,8 +229,8 @@ class DocumentTracker:
     async def compare(self, rows: Rows) -> Compared:
         """Compare entries with what was delivered; with `changes`, set their `change`."""
         if not self._config.changes:
-            is_unsent = [loc not in self._sent for loc in get_column(rows, "loc")]
-            return Compared(select_rows(rows, is_unsent))
+            locs = get_column(rows, "loc") if self._sent else ()
+            return Compared(select_rows(rows, [loc not in self._sent for loc in locs]))
         entries = list(rows)
         keys = [hash_url(entry.loc) for entry in entries]
         records = [hash_record(entry) for entry in entries]
