@@ -150,8 +150,10 @@ class AuditDatabase:
     Without a path its tables are in memory, and spill into a temporary folder. Its one connection
     may be used in one thread at a time. Each rule that was run is a view, `rule."code"`, with all
     its hits, which `show_rules` makes; `codes` are those of the rules. `robots` are the robots.txt
-    files that were read to their end, by origin.
+    files that were read to their end, by origin. `is_small` is known at the end of loading.
     """
+
+    is_small: bool
 
     def __init__(
         self,
@@ -218,9 +220,9 @@ class AuditDatabase:
 
     def end_loading(self) -> None:
         """Answer queries in threads, if that helps, and open no other file from now on."""
-        (rows,) = self.ask("SELECT sum(estimated_size) FROM duckdb_tables()")[0]
+        self.is_small = self.ask(_LOADING["rows"])[0][0] < _FEW_ROWS
         threads = f"SET threads = {min(_THREADS, os.cpu_count() or 1)}"
-        self.ask(threads if rows >= _FEW_ROWS else "PRAGMA disable_optimizer")
+        self.ask("PRAGMA disable_optimizer" if self.is_small else threads)
         # SECURITY: a rule may have come with a pull request. This cannot be set back.
         self.ask("SET enable_external_access = false")
 

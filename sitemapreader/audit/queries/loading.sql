@@ -61,3 +61,13 @@ SELECT origin FROM (
     UNION ALL
     SELECT regexp_extract(lower(loc), '^https?://[^/?#@]+') FROM image
 ) WHERE origin <> '' GROUP BY origin ORDER BY count(*) DESC, origin LIMIT $limit
+
+-- rows: of all tables that grow with a site or with a list
+SELECT sum(rows) FROM (
+    SELECT count(*) AS rows FROM url_row UNION ALL SELECT count(*) FROM image
+    UNION ALL SELECT count(*) FROM video UNION ALL SELECT count(*) FROM alternate
+    UNION ALL SELECT count(*) FROM document UNION ALL SELECT count(*) FROM issue
+    UNION ALL SELECT count(*) FROM known UNION ALL SELECT count(*) FROM old
+    UNION ALL SELECT count(*) FROM baseline UNION ALL SELECT count(*) FROM earlier
+    UNION ALL SELECT count(*) FROM page
+)
