@@ -53,7 +53,6 @@ class DecompressionError(Exception):
     def __init__(self, code: IssueCode, detail: str = "") -> None:
         self.code = code
         self.detail = detail
-        super().__init__(code, detail)
 
 
 # -- one layer

@@ -9,6 +9,7 @@ from xml.etree.ElementTree import fromstring
 
 import pytest
 from audits import render
+from commands import run
 
 from sitemapreader.audit import Row, Trend, audit_sync, compare_audits
 from sitemapreader.audit.report import FORMATS, SUFFIXES
@@ -151,6 +152,20 @@ def rate(share: float, low: float, high: float) -> dict[str, float]:
     return {"share": share, "low": low, "high": high}
 
 
+TRENDS = """
+new      warning  new                                   0 -> 1
+worse    error    more                                  1 -> 2
+worse    error    rate-rises                          10% -> 40%
+same     error    equal                                 3 -> 3
+same     error    rate-meets                          10% -> 20%
+unknown  error    counted                           1,200 -> 40%
+unknown  error    fresh                           not run -> 1
+unknown  error    gone                                  1 -> not run
+better   error    fewer                                 5 -> 4
+fixed    error    fixed                                 2 -> 0
+"""
+
+
 def test_trends(tmp_path: Path) -> None:
     """More hits are worse, none are fixed; rates differ if their intervals do not meet."""
     before = report(
@@ -158,27 +173,30 @@ def test_trends(tmp_path: Path) -> None:
         {"code": "more", "count": 1}, {"code": "fewer", "count": 5}, {"code": "equal", "count": 3},
         {"code": "fixed", "count": 2}, {"code": "gone", "count": 1},
         {"code": "rate-meets", "rate": rate(0.1, 0.05, 0.2)},
-        {"code": "rate-rises", "rate": rate(0.1, 0.05, 0.2)}, {"code": "counted", "count": 100},
+        {"code": "rate-rises", "rate": rate(0.1, 0.05, 0.2)}, {"code": "counted", "count": 1200},
         not_run=("fresh",),
     )  # fmt: skip
     after = report(
         tmp_path, "after",
         {"code": "more", "count": 2}, {"code": "fewer", "count": 4}, {"code": "equal", "count": 3},
         {"code": "new", "count": 1, "severity": "warning"}, {"code": "fresh", "count": 1},
-        {"code": "rate-meets", "rate": rate(0.2, 0.15, 0.3)},
+        {"code": "rate-meets", "rate": rate(0.2, 0.2, 0.3)},
         {"code": "rate-rises", "rate": rate(0.4, 0.3, 0.5)},
         {"code": "counted", "rate": rate(0.4, 0.3, 0.5)},
         not_run=("gone",),
     )  # fmt: skip
-    found = {each.code: each.trend for each in compare_audits(before, after)}
-    assert found == {
-        "more": Trend.WORSE, "fewer": Trend.BETTER, "equal": Trend.SAME, "fixed": Trend.FIXED,
-        "gone": Trend.UNKNOWN, "fresh": Trend.UNKNOWN, "new": Trend.NEW,
-        "rate-meets": Trend.SAME, "rate-rises": Trend.WORSE, "counted": Trend.UNKNOWN,
+    words = ("compare", str(before), str(after), "--format")
+    said = {form: run(*words, form).stdout for form in ("text", "markdown", "json")}
+    assert said["text"].splitlines() == TRENDS.strip().splitlines()
+    cells = [re.split(r"\s{2,}| -> ", line) for line in TRENDS.strip().splitlines()]
+    rows = said["markdown"].splitlines()
+    assert rows[:2] == ["| | | rule | before | after |", "|---|---|---|---|---|"]
+    assert [row.strip("| ").replace("`", "").split(" | ") for row in rows[2:]] == cells
+    content = json.loads(said["json"])
+    assert content == {"schema": 1, "differences": [*compare_audits(before, after)]}
+    assert content["differences"][2] == {
+        "code": "rate-rises", "severity": "error", "trend": "worse", "before": 0.1, "after": 0.4
     }  # fmt: skip
-    assert [each.trend for each in compare_audits(before, after)][:3] == [
-        Trend.NEW, Trend.WORSE, Trend.WORSE
-    ]  # fmt: skip
 
 
 def test_a_sample_without_a_hit(tmp_path: Path) -> None:

@@ -107,13 +107,26 @@ def test_texts_of_an_audit_have_values_and_no_names_of_figures() -> None:
 
 
 VALID = ("en", "en-gb", "zh-hant", "zh-hant-tw", "x-default", "eu")
-WRONG = ("en-uk", "en-eu", "es-419", "en_gb", "english", "en-gb-x", "zh-abcd", "", "-", "deu")
+WRONG = {
+    "en-uk": "the United Kingdom is GB; uk is Ukrainian",
+    "en-eu": "the European Union is not a region: name a country",
+    "en-xx": "xx is not a region of ISO 3166-1",
+    "en_gb": "write a hyphen, not an underscore",
+    "jp": "Japanese is ja",
+    "zh-abcd": "abcd is not a script of ISO 15924",
+    "zh-hant-abcd": "abcd is not a region of ISO 3166-1",
+    **dict.fromkeys(("en-gb-x", "zh-hant-tw-x"), "language, script, region, and nothing else"),
+    **dict.fromkeys(("english", "", "-", "deu"), ""),
+}
+"""A code that is wrong -> what is said of it."""
 
 
 def test_language_codes_are_judged() -> None:
     """Hreflang takes ISO 639-1, a script, a region, and no more."""
     assert [judge_hreflang(code) for code in VALID] == [(True, "")] * len(VALID)
-    assert not any(judge_hreflang(code)[0] for code in WRONG)
+    assert {code: judge_hreflang(code) for code in WRONG} == {
+        code: (False, hint) for code, hint in WRONG.items()
+    }
 
 
 BASE = "https://www.shop.example/a/b"

@@ -6,6 +6,7 @@ import re
 import socket
 import sqlite3
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ import pytest
 from aiohttp import web
 from certificates import make_server_context, write_certificate
 from commands import allow, run, run_shell, serving, urlset
+from walking import index
 
 from sitemapreader.cli.commands import COMMANDS
 from sitemapreader.cli.parser import _NAMES, name_options
@@ -21,8 +23,8 @@ from sitemapreader.issues import IssueCode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
+HERE = "https://a.example/"
 SITE = str(package.ROOT / "testdata" / "site")
 LIBRARY = re.compile(r"\w+=|\bLimits\b(?! \(in Python)|_networks|_ports|_seconds|respect_robots")
 """What no message for a shell may have in it."""
@@ -105,6 +107,29 @@ def test_errors_are_counted(tmp_path: Path) -> None:
     assert said.count("error template: ") == 1
     assert f"error template: {path}:1: " in said
     assert " (and 499 more): " in said
+
+
+def test_what_a_report_has_no_room_for_is_counted(tmp_path: Path) -> None:
+    """Where several documents have more Issues of a kind than are kept, one line has the rest."""
+    for name in ("a", "b"):
+        (tmp_path / name).write_bytes(b"<urlset>%s</urlset>" % (b"<url><loc>x:y</loc></url>" * 12))
+    (tmp_path / "sitemap.xml").write_bytes(index(f"{HERE}a", f"{HERE}b"))
+    (tmp_path / "robots.txt").write_text(f"Sitemap: {HERE}sitemap.xml")
+    lines = run(str(tmp_path), "--base-url", HERE).stderr.splitlines()
+    kind = "sitemapreader: warning unsupported-scheme: "
+    assert [line.partition(kind)[2].partition(" [")[0] for line in lines if kind in line] == [
+        f"{HERE}{name}:1: {IssueCode.UNSUPPORTED_SCHEME.meaning}" for name in ("a", "b")
+    ] + [f"{tmp_path}: and 4 more of these"]
+
+
+def test_a_file_that_breaks_off() -> None:
+    """What can be opened but not read is said, and is not a bug; nothing was fetched."""
+    memory = "/proc/self/mem"
+    if not Path(memory).exists():
+        pytest.skip("no file fails when it is read: run it on Linux")
+    done = run("read", memory)
+    assert (done.returncode, done.stdout) == (4, "")
+    assert f"sitemapreader: cannot read {memory}: Input/output error" in done.stderr.splitlines()
 
 
 def test_a_staging_server_that_forbids_everything() -> None:

@@ -132,8 +132,9 @@ def test_progress_of_an_audit() -> None:
 
 def test_progress_and_a_signal() -> None:
     """A signal takes the progress away before it is said that there was one."""
-    with serving(answer_slowly) as (url,), sitting_at(url) as (terminal, process):
-        terminal.watch(until=" documents,")
+    with serving(answer_slowly) as (url,), sitting_at(url, f"{url}/1.xml") as seat:
+        terminal, process = seat
+        assert "sources done: 0, " in terminal.watch(until=r"\d URLs, \d+/\d+ documents,")
         process.send_signal(signal.SIGTERM)
         text = terminal.watch(until="SIGTERM")
         assert process.wait(60) == 143

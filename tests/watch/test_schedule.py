@@ -108,6 +108,7 @@ def test_a_plan_says_when_what_rests_is_due(learned: Learned) -> None:
     assert due == {"c": 1300, "other": 1300, "b": 1800, "a": 2800}
     assert [each.url for each in planned][2:] == ["b", "a"]
     assert [each.url for each in learned.state.plan(3, NOW + 1300)][2:] == ["b"]
+    assert len(learned.state.plan(1, NOW + 1300)) == 1
     with pytest.raises(ValueError, match="at least 1"):
         learned.state.plan(0)
 

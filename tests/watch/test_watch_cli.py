@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import signal
 import sqlite3
@@ -65,6 +66,14 @@ def test_what_is_printed(site: Path) -> None:
     ran = run(site, "site", until=lambda ran: ran.stdout)
     assert ran.returncode == 0, ran.stderr
     assert re.fullmatch(rf"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ\tnew\t{SITE}new0\n", ran.stdout)
+    let_time_pass(site)
+    publish(site, "1", "2", "new0", "new2")
+    (site.parent / "list").write_text("no site\n")
+    words = ("site", "-i", "list", "--format", "jsonl")
+    ran = run(site, *words, until=lambda ran: ran.stdout)
+    row = json.loads(ran.stdout)
+    assert (row["site"], row["loc"], row["change"]) == ("site", f"{SITE}new2", "new")
+    assert (ran.returncode, "'no site' is neither an http(s) URL" in ran.stderr) == (3, True)
     let_time_pass(site)
     publish(site, "1", "2", "new0", "new1")
     atom = site.parent / "c.atom"

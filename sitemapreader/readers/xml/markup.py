@@ -83,7 +83,7 @@ def are_sound(text: str) -> bool:
         if any(section and SECTION_START in section for section in pieces[1::2]):
             return False
         text = "".join(pieces[::2])
-        if ("[" in text and SECTION_START in text) or ("]" in text and "]]>" in text):
+        if SECTION_START in text or "]]>" in text:
             return False
     return not ODD_REFERENCE.search(text)
 
