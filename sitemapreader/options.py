@@ -8,14 +8,15 @@ from __future__ import annotations
 import os
 import re
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import attrs
 
 from sitemapreader import __version__
+from sitemapreader.models import Format
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 
 MIB = 1024 * 1024
@@ -237,3 +238,21 @@ def one_of(choices: Any) -> Callable[[object, attrs.Attribute[str], str], None]:
             raise ValueError(f"`{field.name}` must be one of {', '.join(words)}, not {value!r}")
 
     return check
+
+
+ExtraFormats: TypeAlias = "Iterable[Literal['html'] | Format]"
+"""Formats that are read only where the caller asks for them."""
+_EXTRA_FORMATS = (Format.HTML,)
+
+
+def check_formats(names: ExtraFormats) -> frozenset[Format]:
+    """Return extra formats by their names; raise TypeError or ValueError."""
+    if isinstance(names, str):
+        raise TypeError(f"extra_formats must be several: write {{{names!r}}}, not {names!r}")
+    formats: frozenset[str] = frozenset(names)
+    if unknown := formats.difference(_EXTRA_FORMATS):
+        raise ValueError(
+            f"extra_formats has {min(unknown)!r}: choose from {', '.join(_EXTRA_FORMATS)}; "
+            "the other formats are read in any case"
+        )
+    return frozenset(map(Format, formats))

@@ -21,10 +21,9 @@ from sitemapreader.discovery.robots_rules import RobotsRules, belongs_to_any
 from sitemapreader.errors import LOGIN_STATUSES, FetchError
 from sitemapreader.issues import IssueCode, make_issue
 from sitemapreader.models import Format, SitemapEntry, Via
-from sitemapreader.options import one_of
+from sitemapreader.options import check_formats, one_of
 from sitemapreader.outcomes import REFUSALS, Document, Role, Status, issue_from_error
 from sitemapreader.readers.html import find_hints
-from sitemapreader.readers.vocabulary import check_formats
 from sitemapreader.urls import (
     check_url,
     has_web_scheme,

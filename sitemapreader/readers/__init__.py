@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from datetime import datetime
 
-    from sitemapreader.options import Limits
-    from sitemapreader.readers.vocabulary import ExtraFormats
+    from sitemapreader.options import ExtraFormats, Limits
     from sitemapreader.rows import Events
 
 __all__ = ["SitemapReader", "read"]

@@ -37,7 +37,14 @@ _UTF16_START = re.compile(rb"(\0)?[<h\s](?(1)|\0)")
 _DECLARATION = re.compile(
     rb"""<\?xml[^>]{0,200}?\sencoding\s*=\s*["']([^"'>]{0,80})["']""", re.IGNORECASE
 )
-_DECLARATION_BYTES = 1024
+_META = re.compile(
+    rb"""(?s:(?>(?:[^<]*+(?:<!--.*?-->|<[!?][^>]*+>))*)[^<]*+(?=<(?:html|head|meta|title|script)\b)"""
+    rb""".*?)<meta[^>]{0,200}?charset\s*=\s*["']?([\w.:-]{1,40})""",
+    re.IGNORECASE,
+)
+"""Of a page: in a feed, a text may hold one."""
+_DECLARATION_BYTES = 1_024
+"""HTML has it there, too."""
 
 # SECURITY: some of Python's codecs are not character encodings (zlib, base64), and some hide
 # markup from a scan of bytes (utf-7). So a name must be an alias of one of these. GB 2312 and GBK
@@ -148,8 +155,11 @@ def _declaration(first: bytes) -> str | None:
     if begins_as_url(first[:_DECLARATION_BYTES].lstrip()):
         return None
     # Searched, not matched: warnings of a script may stand before the declaration.
-    match = _DECLARATION.search(first, 0, _DECLARATION_BYTES)
-    return match[1].decode("latin-1") if match else None
+    if match := _DECLARATION.search(first, 0, _DECLARATION_BYTES):
+        return match[1].decode("latin-1")
+    match = _META.match(first, 0, _DECLARATION_BYTES)
+    name = match[1].decode("latin-1") if match else ""
+    return name if _codec(name) else None  # of a page's name that is unknown, HTML makes nothing
 
 
 # -- what a Content-Type says

@@ -229,7 +229,7 @@ class Decompressor:
     _depth: int = 0
     _passed: int = 0
     _first: bytes | None = b""
-    """What has come, until it is judged."""
+    """What has come, until it is judged; what is refused stays so."""
     layer: tuple[ZlibStream | BrotliStream, Decompressor] | None = None
     """What takes a coding off, and what takes its output; `None` for plain data."""
 
@@ -248,6 +248,7 @@ class Decompressor:
                 self._notes.append(IssueCode.LEADING_BYTES)
                 data = bare
             self._judge(data)
+            self._first = None
         if self.layer is None:  # without a generator, which would take as long as small documents
             return (data,) if data else ()
         return self._remove(*self.layer, data, final=final)
@@ -256,29 +257,28 @@ class Decompressor:
         self, stream: ZlibStream | BrotliStream, inner: Decompressor, data: bytes, *, final: bool
     ) -> Iterator[bytes]:
         """Remove the outermost layer, and all below it."""
-        damage: list[DecompressionError] = []
-        for piece in _stop_at_damage(stream.feed(data, final=final), damage):
-            # SECURITY: without this bound, a bomb inside a layer would be inflated to its end to
-            # reach output that the caller counts. What is not compressed the caller bounds.
-            room = max(0, self._limits.inflated_bytes + _FRAME_BYTES - self._passed)
-            self._passed += len(piece)
-            yield from inner.decode(piece[:room])
-            if inner.layer or not piece:
-                yield b""
-            if len(piece) > room:
-                if inner.layer:
-                    raise DecompressionError(IssueCode.TOO_LARGE, "inflated_bytes")
-                yield from inner.decode(piece[room:])
-        if damage:
+        try:
+            for piece in stream.feed(data, final=final):
+                # SECURITY: without this bound, a bomb inside a layer would be inflated to its end
+                # to reach output that the caller counts. The caller bounds what is plain.
+                room = max(0, self._limits.inflated_bytes + _FRAME_BYTES - self._passed)
+                self._passed += len(piece)
+                yield from inner.decode(piece[:room])
+                if inner.layer or not piece:
+                    yield b""
+                if len(piece) > room:
+                    if inner.layer:
+                        raise DecompressionError(IssueCode.TOO_LARGE, "inflated_bytes")  # noqa: TRY301
+                    yield from inner.decode(piece[room:])
+        except DecompressionError:
             with suppress(DecompressionError):  # which follows from the first
                 yield from inner.decode(b"", final=True)
-            raise damage[0]
+            raise
         if final:
             yield from inner.decode(b"", final=True)
 
     def _judge(self, first: bytes) -> None:
         """Set up the layer that the first bytes begin, if they do."""
-        self._first = None
         coding = self._choose_coding(first)
         if not coding:
             return
@@ -310,13 +310,6 @@ class Decompressor:
         if coding := next(named, ""):
             return coding
         raise DecompressionError(IssueCode.CONTENT_ENCODING, ", ".join(self._codings))
-
-
-def _stop_at_damage(pieces: Iterator[bytes], damage: list[DecompressionError]) -> Iterator[bytes]:
-    try:
-        yield from pieces
-    except DecompressionError as error:
-        damage.append(error)
 
 
 def decode_start(data: bytes, codings: tuple[str, ...], max_bytes: int) -> bytes:

@@ -159,11 +159,6 @@ MAX_LINK_HEADER_CHARS = 65_536
 """Characters of all `Link:` headers together that are read; servers send 8 KiB at most."""
 FEED_TYPES = frozenset(f"application/{kind}" for kind in ("rss+xml", "atom+xml", "rdf+xml", "rss"))
 
-_META_CHARSET = re.compile(
-    rb"""<meta[^>]{0,200}?charset\s*=\s*["']?([\w.:-]{1,40})""", re.IGNORECASE
-)
-_META_BYTES = 1_024  # where HTML requires the declaration
-
 _NO_BASE = "about:invalid"
 """Has relative links dropped."""
 _PARAMETER = r"""\s*+;\s*+([\w!#$&+^`|~.*-]++)(?:\s*+=\s*+(?:"((?:[^"\\]|\\.)*+)"|([^\s;,"]*+)))?"""
@@ -234,15 +229,8 @@ def resolve_link(base: str, href: str) -> str | None:
     return None if url is None or find_url_error(url) else url
 
 
-def find_meta_charset(data: bytes) -> str | None:
-    """Return the charset that the `<meta>` of a page declares."""
-    declared = _META_CHARSET.search(data[:_META_BYTES])
-    return declared[1].decode("ascii", "replace") if declared else None
-
-
 def decode_page(data: bytes, charset: str | None) -> str:
     """Return the text of a page, in the encoding that its header or itself declares."""
-    charset = charset or find_meta_charset(data)
     events: list[Event] = []
     started = start_transcoder(events, ReadStats(), data, charset)
     if started is None:

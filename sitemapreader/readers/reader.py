@@ -20,18 +20,17 @@ from sitemapreader.options import (
     FEEDPARSER_MAX_BYTES,
     PROTOCOL_MAX_BYTES,
     PROTOCOL_MAX_ENTRIES,
+    ExtraFormats,
     Limits,
+    check_formats,
 )
-from sitemapreader.readers.charset import (
-    Transcoder,
-    start_transcoder,
-)
+from sitemapreader.readers.charset import Transcoder, start_transcoder
 from sitemapreader.readers.codings import DecompressionError, Decompressor
 from sitemapreader.readers.feedparser import run_feedparser
-from sitemapreader.readers.html import HtmlReader, find_meta_charset
+from sitemapreader.readers.html import HtmlReader
 from sitemapreader.readers.stats import ReadStats
 from sitemapreader.readers.text import TextReader
-from sitemapreader.readers.vocabulary import ROOTLESS, ROOTS, ExtraFormats, check_formats
+from sitemapreader.readers.vocabulary import ROOTLESS, ROOTS
 from sitemapreader.readers.xml.batches import XmlReader, read_whole
 from sitemapreader.readers.xml.prolog import PROLOG_BYTES, NotXmlError, read_prolog
 from sitemapreader.urls import begins_as_url
@@ -52,15 +51,6 @@ _JSON, _TAG_ON_A_LINE = re.compile(rb'\{\s*"|\[\s*[{"]'), re.compile(rb"[\r\n][ 
 """JSON is not read, though a text in it may hold markup. No line of it begins with a tag: where one
 does, a program has written a line of JSON before its sitemap."""
 _SAMPLE_LINES = 20
-
-
-def _is_page(start: bytes) -> bool:
-    """Return whether a document is an HTML page, by the rules of the XML reader."""
-    try:
-        read_prolog([], ReadStats(), start)
-    except NotXmlError as error:
-        return error.args[0] is IssueCode.HTML_NOT_SITEMAP
-    return False
 
 
 def _is_text(start: bytes) -> bool:
@@ -242,7 +232,8 @@ class SitemapReader:
                 entries = self._check_limit(entries)
                 yield [*events, *entries] if events else entries
                 return
-            block = self._choose_encoding(events, block)
+            started = start_transcoder(events, self.stats, block, self._charset)
+            self._transcoder, block = started or (None, b"")
         if self._transcoder is None:
             self.finished = True
             yield events
@@ -262,15 +253,6 @@ class SitemapReader:
                 if self.finished:
                     break
         self._keep_copy(block)
-
-    def _choose_encoding(self, events: list[Event], first: bytes) -> bytes:
-        """Make the transcoder by the first block, and return that without its mark."""
-        charset = self._charset
-        if not charset and Format.HTML in self._extra_formats and _is_page(first):
-            charset = find_meta_charset(first)
-        started = start_transcoder(events, self.stats, first, charset)
-        self._transcoder, first = started or (None, b"")
-        return first
 
     def _keep_copy(self, block: bytes) -> None:
         """Keep a block of a feed that may be beyond repair, up to its first entry."""

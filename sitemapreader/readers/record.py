@@ -104,12 +104,17 @@ def read_attributes(element: Element) -> dict[str, str]:
     return {name.lower(): value for name, value in element.items() if name[0] != "{"}
 
 
-def is_deep(root: Element, most: int) -> bool:
-    """Return whether an element below the root has more than `most` levels."""
-    depth, level = 0, list(root)
-    while depth <= most and any(map(has_name, level)):
-        depth, level = depth + 1, list(chain.from_iterable(level))
-    return depth > most
+def find_excess(root: Iterable[Element], depth: int, attributes: int) -> IssueCode | None:
+    """Return which limit elements below the root break: of levels, or of attributes."""
+    level = list(root)
+    while any(map(has_name, level)):
+        depth -= 1
+        if depth < 0:
+            return IssueCode.TOO_DEEP
+        if max(map(len, map(Element.keys, level))) > attributes:
+            return IssueCode.TOO_MANY_ATTRIBUTES
+        level = list(chain.from_iterable(level))
+    return None
 
 
 _RESTRUCTURED = {IssueCode.MISMATCHED_TAG, IssueCode.BARE_LESS_THAN}

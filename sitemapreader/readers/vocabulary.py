@@ -14,8 +14,6 @@ from typing import (
     TYPE_CHECKING,
     Annotated,
     Any,
-    Literal,
-    TypeAlias,
     TypeVar,
     get_args,
     get_origin,
@@ -30,14 +28,10 @@ from sitemapreader.models import Format
 from sitemapreader.urls import parse_reference
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     Number = TypeVar("Number", int, float)
 
-ExtraFormats: TypeAlias = "Iterable[Literal['html'] | Format]"
-"""Formats that are read only where the caller asks for them."""
-
-_EXTRA_FORMATS = (Format.HTML,)
 _PROTOCOL_RECORDS = frozenset({"url", "sitemap"})
 
 ROOTS: dict[str, tuple[Format, frozenset[str]]] = {
@@ -54,19 +48,6 @@ RECORD_OF = {Format.URLSET: "url", Format.INDEX: "sitemap"}
 """Format of the protocol -> the record that it should hold."""
 ROOTLESS = {"url": "urlset", "sitemap": "sitemapindex"}
 """A record that stands where the root should -> the root that is missing."""
-
-
-def check_formats(names: ExtraFormats) -> frozenset[Format]:
-    """Return extra formats by their names; raise TypeError or ValueError."""
-    if isinstance(names, str):
-        raise TypeError(f"extra_formats must be several: write {{{names!r}}}, not {names!r}")
-    formats: frozenset[str] = frozenset(names)
-    if unknown := formats.difference(_EXTRA_FORMATS):
-        raise ValueError(
-            f"extra_formats has {min(unknown)!r}: choose from {', '.join(_EXTRA_FORMATS)}; "
-            "the other formats are read in any case"
-        )
-    return frozenset(map(Format, formats))
 
 
 SITEMAP, XHTML = "sitemap", "xhtml"

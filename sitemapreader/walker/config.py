@@ -24,7 +24,7 @@ from sitemapreader.fetch.client import Fetcher, find_settings
 from sitemapreader.fetch.urls import HostMap
 from sitemapreader.issues import without_userinfo
 from sitemapreader.models import SitemapEntry, Via
-from sitemapreader.options import FetchOptions, Limits, one_of
+from sitemapreader.options import ExtraFormats, FetchOptions, Limits, one_of
 from sitemapreader.outcomes import Document
 from sitemapreader.urls import Hosts, check_url
 
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from sitemapreader.dates import When
     from sitemapreader.discovery import Probe
     from sitemapreader.fetch.urls import HostPairs
-    from sitemapreader.readers.vocabulary import ExtraFormats
     from sitemapreader.state import State
 
 _NO_WAIT = 0.01

@@ -39,7 +39,6 @@ SHORT_KEYS = {
     "readers.xml.prolog._read_common": "heads of documents of up to 2,000 characters",
     "readers.xml.patterns._learn_words": "namespaces of 4,096 characters in all",
     "readers.xml.tree._write_start_tag": "namespaces of 4,096 characters in all",
-    "readers.xml.tree._write_tag_patterns": "the caller's limits",
     "readers.xml.batches._write_markup_pattern": "names of our records",
     "readers.xml.markup.write_tag_pattern": "the same",
     "readers.xml.grammar.write_record_pattern": "prefixes of up to 500 characters in all",

@@ -81,3 +81,16 @@ def test_only_a_page_is_believed_a_meta_element() -> None:
     events = [*reader.feed(data), *reader.close()]
     assert [event.loc for event in events if isinstance(event, UrlEntry)] == [RUSSIAN]
     assert parse_robots(f"# {meta}\nSitemap: {RUSSIAN}".encode()).sitemaps[0].loc == RUSSIAN
+
+
+@for_each(
+    "head", ["", "<!-- <p> -->\n", "<?xml version='1.0'?><!DOCTYPE html>", "<title>a</title>"]
+)
+@for_each("name", ["windows-1251", "nobody-knows"])
+def test_the_meta_element_of_a_page_is_believed(head: str, name: str) -> None:
+    """As HTML has it: in the first 1,024 bytes; of an unknown name nothing is made."""
+    page = f"{head}<html><meta charset={name}><a href='https://example.org/путь'>a</a></html>"
+    data = page.encode("windows-1251" if name == "windows-1251" else "utf-8")
+    reader = SitemapReader(extra_formats={"html"})
+    events = [*reader.feed(data), *reader.close()]
+    assert [event.loc for event in events if isinstance(event, UrlEntry)] == [RUSSIAN]

@@ -226,8 +226,8 @@ class PatternReader:
         return not (
             "xmlns" in text
             or max(run.count("<") for run in runs) >= self._limits.record_depth
+            or max(run.count("=") for run in runs) > self._limits.attributes
             or not is_well_formed(self._tree.wrap(text))
-            or self._tree.has_many_attributes(text)
         )
 
 

@@ -19,7 +19,7 @@ import attrs
 from defusedxml.ElementTree import DefusedXMLParser
 
 from sitemapreader.issues import IssueCode
-from sitemapreader.readers.record import NO_REPAIRS, Record, is_deep, make_instruction
+from sitemapreader.readers.record import NO_REPAIRS, Record, find_excess, make_instruction
 from sitemapreader.readers.vocabulary import MAX_NAMESPACE_CHARS
 from sitemapreader.readers.xml.markup import (
     CLOSINGS,
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 
 _STEP_CHARS = 16_384
 """The smallest elements that fit in take 2 ms to build."""
-_SHORTEST_ATTRIBUTE = len(" a=''")
 _END_TAG = "</r>"
 _LONG_NAMESPACE = re.compile(
     r"\sxmlns[^\s=<>]*+\s*+=\s*+"
@@ -101,11 +100,11 @@ class TreeReader:
                     parser.close()
                 repairs.append(codes)
                 is_refused = False
-        root, depth = around[0], self._limits.record_depth
+        root, depth, most = around[0], self._limits.record_depth, self._limits.attributes
         del root[len(repairs) :]
         find_line = _find_lines(text[run[0][0] : run[len(root) - 1][1]], line, root)
-        deep = (IssueCode.TOO_DEEP if is_deep(each, depth - 1) else None for each in root)
-        errors = deep if is_deep(root, depth) else repeat(None)
+        is_sound = not find_excess(root, depth, most)
+        errors = repeat(None) if is_sound else (find_excess([each], depth, most) for each in root)
         return list(map(Record, root, repeat(find_line), errors, repairs)), is_refused
 
     def is_odd(self, text: str) -> bool:
@@ -150,28 +149,12 @@ class TreeReader:
             # sections that begin more often than they end may be well-formed
             or text.count(SECTION_START) > text.count(CLOSINGS[SECTION_START])
             or ("xmlns" in text and _LONG_NAMESPACE.search(text) is not None)
-            or self.has_many_attributes(text)
         )
-
-    def has_many_attributes(self, text: str) -> bool:
-        """Return whether a tag has more attributes than a record may have."""
-        # A long tag is found in a tenth of the time that it takes to look at attributes
-        if len(text) <= self._limits.attributes * _SHORTEST_ATTRIBUTE:
-            return False
-        long_tag, many_attributes = _write_tag_patterns(self._limits.attributes)
-        return bool(long_tag.search(text) and many_attributes.search(text))
 
 
 @lru_cache(maxsize=64)
 def _write_start_tag(namespaces: tuple[tuple[str, str], ...]) -> str:
     return f"<r{declare(dict(namespaces))}>"
-
-
-@lru_cache(maxsize=16)
-def _write_tag_patterns(most: int) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Write the patterns of tags that may have, and that have, more attributes."""
-    many = rf"""<[^<>"']*+(?:(?:"[^"<]*+"|'[^'<]*+')[^<>"']*+){{{most + 1}}}"""
-    return re.compile(f"<[^<]{{{most * _SHORTEST_ATTRIBUTE}}}"), re.compile(many)
 
 
 def _mend_references(text: str) -> tuple[str, AbstractSet[IssueCode]]:
