@@ -117,15 +117,21 @@ def test_the_summary_says_why_hosts_were_not_read() -> None:
 
 
 def test_a_run_that_goes_on_says_so(tmp_path: Path) -> None:
-    """The second shard says how much is left, and that the run keeps its options."""
+    """The second shard says how much is left, and that the run keeps its options.
+
+    The first finds no scheduler: the run has begun, and two machines without one read a half.
+    """
     hosts, output = tmp_path / "hosts.txt", tmp_path / "out"
     hosts.write_text("".join(f"http://127.0.{number}.1/\n" for number in range(256)))
-    first, second = (
-        run("scale", str(hosts), "-o", str(output), "--shard", f"{number}/2", *words).stderr
-        for number, words in ((1, ("--revisit", "9")), (2, ()))
-    )
+    words = ("scale", str(hosts), "-o", str(output))
+    first = run(*words, "--revisit", "9", "--scheduler", "none://there")
+    assert first.returncode == 2
+    assert "no scheduler at none://there: unknown address scheme" in first.stderr
+    assert "continuing" not in first.stderr
     assert load_run(Storage(str(output)), "runs/0001").options.revisit == 9
-    assert "continuing" not in first
+    for number in (0, 2):
+        run_partition(str(output), "runs/0001", number)
+    second = run(*words, "--shard", "2/2").stderr
     assert "continuing runs/0001 with its options: 2 of 4 partitions are missing" in second
     assert "4 of 4 partitions, finished" in second
 

@@ -6,6 +6,7 @@ import io
 import signal
 import sys
 from collections import deque
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from sitemapreader import distributed
@@ -114,7 +115,14 @@ def _read_on_cluster(
     arguments: argparse.Namespace, console: Console, run: ScaleRun, known: deque[Totals]
 ) -> Totals:
     workers = 1 if arguments.shard else arguments.workers
-    with cluster.open_client(arguments.scheduler, workers) as client:
+    with ExitStack() as stack:
+        try:
+            client = stack.enter_context(cluster.open_client(arguments.scheduler, workers))
+        except (OSError, ValueError) as error:
+            if arguments.scheduler is None:
+                raise
+            said = f"there is no scheduler at {arguments.scheduler}: {error}"
+            raise UsageError(said) from None
         if client.dashboard_link:
             console.print_line(f"dashboard: {client.dashboard_link}")
         shard = arguments.shard or (0, 1)
