@@ -126,7 +126,7 @@ class ZlibStream:
             try:
                 out = stream.decompress(self._buffer, _STEP_BYTES)
             except zlib.error as error:
-                yield from _recover_prefix(before, self._buffer)
+                yield _recover_prefix(before, self._buffer)
                 raise DecompressionError(IssueCode.COMPRESSION_CORRUPT, str(error)) from None
             # A full step means that zlib may hold back more output, even with no input left.
             has_more = len(out) == _STEP_BYTES
@@ -136,16 +136,13 @@ class ZlibStream:
             yield out
 
 
-def _recover_prefix(stream: zlib._Decompress, data: bytes) -> Iterator[bytes]:
-    """Yield what comes of the bytes before the first that is refused."""
+def _recover_prefix(stream: zlib._Decompress, data: bytes) -> bytes:
+    """Return what comes of the bytes before the first that is refused: less than one step."""
     out = bytearray()
     with suppress(zlib.error):
-        for byte in data:  # 0.2 us each, and each gives 1 KiB at most
+        for byte in data:  # 0.2 us each
             out += stream.decompress(bytes((byte,)))
-            if len(out) >= _STEP_BYTES:
-                yield bytes(out)
-                out.clear()
-    yield bytes(out)
+    return bytes(out)
 
 
 MISSING_BROTLI = "br: install the extra `speedups` (brotli 1.2 or later)"

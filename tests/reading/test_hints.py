@@ -85,7 +85,13 @@ def test_link_header(row: dict[str, Any]) -> None:
 
 
 def test_there_is_an_end() -> None:
-    """A page that names thousands of sitemaps has the first hundred taken."""
+    """Of thousands of sitemaps the first hundred are taken; of a long header the whole links."""
+    links = (
+        f"</a>; rel=sitemap; title={'t' * 65_400}, </b>; rel=sitemap, </c?{'c' * 99}>; rel=sitemap"
+    )
+    assert [*find_hints(b"", PAGE, {"link": links})] == [
+        f"https://example.org/{name}" for name in "ab"
+    ]
     markup = "".join(f"<link rel=sitemap href=/{n}>" for n in range(3_000))
     assert len(found(markup)) == MAX_HINTS
 

@@ -172,6 +172,21 @@ def test_a_document_without_an_address() -> None:
     assert codes == [IssueCode.HTML_SITEMAP, IssueCode.MISSING_BASE, IssueCode.MISSING_BASE]
 
 
+def test_a_page_that_is_too_large() -> None:
+    """Of a page without an end 2 MiB are read and no more is asked for; what is there counts."""
+    rest = iter([b"<a href=y>".rjust(65_536)] * 99)
+    events = list(read(chain([f"{HEAD}<a href=x>".encode()], rest), PAGE,
+                       extra_formats={"html"}))  # fmt: skip
+    assert len(list(rest)) == 99 - 33
+    locs = [each.loc for each in events if isinstance(each, UrlEntry)]
+    assert locs == [resolve(PAGE, "x"), resolve(PAGE, "y")]
+    said = [(each.code, each.value) for each in events if isinstance(each, Issue)]
+    assert said == [
+        (IssueCode.HTML_SITEMAP, None),
+        (IssueCode.TOO_LARGE, "2097152 bytes"),
+    ]
+
+
 HOSTILE = {
     "never closed": HEAD + "<a " * 60_000,
     "alternating quotes": HEAD + "<a href=\"'<a href='\" " * 12_000,
