@@ -36,9 +36,7 @@ from sitemapreader.audit.sources import (
 from sitemapreader.audit.visits import SiteVisits, describe_pages
 from sitemapreader.event_loop import without_await
 from sitemapreader.fetch import FolderFetcher
-from sitemapreader.models import Via
 from sitemapreader.options import FetchOptions, Limits
-from sitemapreader.outcomes import Status
 
 if TYPE_CHECKING:
     import os
@@ -127,16 +125,11 @@ class AuditRun:
         self._visits.judge(self._source.url)
         prepare(self._database, self._values)
         judge_robots(self._database, self._figures.robots)
-        is_site = self._source.kind != "sitemap" and not any(
-            each.via is Via.SITE and each.status is not Status.SKIPPED
-            for each in self._report.documents
-        )
         missing, doubt = find_missing(
             self._database,
             self._report,
             self._visits.missing,
             is_http=self._is_http,
-            is_site=is_site,
             least_overlap=self._figures.least_overlap,
         )
         examples = int(self._figures.examples)

@@ -43,15 +43,13 @@ def find_missing(
     unvisited: Mapping[Need, str],
     *,
     is_http: bool,
-    is_site: bool,
     least_overlap: float,
 ) -> tuple[dict[Need, str], str]:
     """Return the needs of rules that are not met, each with the reason and what to do.
 
     The second text is what rules do not know that need all sitemaps, and run without those that do
-    not exist. `unvisited` are needs that visits of pages do not meet; `is_site` is whether a site
-    was searched, and not a sitemap given; `least_overlap` is the share of the URLs that a list of
-    known ones must have.
+    not exist. `unvisited` are needs that visits of pages do not meet; `least_overlap` is the share
+    of the URLs that a list of known ones must have.
     """
     missing, doubt = dict(unvisited), ""
     if Need.PAGES in missing or not database.ask("SELECT 1 FROM built"):
@@ -60,7 +58,7 @@ def find_missing(
         missing[Need.FETCH] = "sitemaps were read from files: give the URL of the site"
     if not database.ask("SELECT 1 FROM robots LIMIT 1"):
         missing[Need.ROBOTS] = missing[Need.SITE] = _explain_robots(database)
-    elif not is_site or not database.ask("SELECT 1 FROM robots WHERE is_searched LIMIT 1"):
+    elif not database.ask("SELECT 1 FROM robots WHERE is_searched LIMIT 1"):
         missing[Need.SITE] = "a sitemap was given: give the URL of the site"
     if not report.complete:
         lost, gone, errors = database.ask(_QUERIES["lost"])[0]
