@@ -137,7 +137,7 @@ class ZlibStream:
 
 
 def _recover_prefix(stream: zlib._Decompress, data: bytes) -> bytes:
-    """Return what comes of the bytes before the first that is refused: less than one step."""
+    """Return what comes of the bytes before the first that is refused: not a step."""
     out = bytearray()
     with suppress(zlib.error):
         for byte in data:  # 0.2 us each

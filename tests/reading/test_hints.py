@@ -85,7 +85,7 @@ def test_link_header(row: dict[str, Any]) -> None:
 
 
 def test_there_is_an_end() -> None:
-    """Of thousands of sitemaps the first hundred are taken; of a long header the whole links."""
+    """The first hundred sitemaps are taken, and the whole links of a long header."""
     links = (
         f"</a>; rel=sitemap; title={'t' * 65_400}, </b>; rel=sitemap, </c?{'c' * 99}>; rel=sitemap"
     )

@@ -173,7 +173,7 @@ def test_a_document_without_an_address() -> None:
 
 
 def test_a_page_that_is_too_large() -> None:
-    """Of a page without an end 2 MiB are read and no more is asked for; what is there counts."""
+    """Of a page without an end 2 MiB are read, and no more is asked for."""
     rest = iter([b"<a href=y>".rjust(65_536)] * 99)
     events = list(read(chain([f"{HEAD}<a href=x>".encode()], rest), PAGE,
                        extra_formats={"html"}))  # fmt: skip
