@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Connection: TypeAlias = sqlite3.Connection
 
-VERSION = 11
+VERSION = 12
 """Of a state's tables. Files of earlier versions are replaced, those of later ones refused."""
 _APPLICATION_ID = 0x534D5244
 """In the header of our files: https://www.sqlite.org/fileformat.html, 1.3.12."""
@@ -54,7 +54,7 @@ _DAMAGE = frozenset(
 """SQLite's errors of a damaged file; all others are of the disk and the system."""
 
 
-_BULK = re.compile(r"CREATE TABLE (url|log|batch) ")
+_BULK = re.compile(r"CREATE TABLE (url|log) ")
 _COLUMN = re.compile(r"^    (\w+) (INTEGER|REAL|TEXT|BLOB)( NOT NULL)?\b(?! PRIMARY)", re.MULTILINE)
 
 

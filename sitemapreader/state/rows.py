@@ -184,15 +184,22 @@ def log_entries(
     db.execute(sql, (row.site, insert_document(db, row), stamp, *columns))
 
 
-def save_batch(db: sqlite3.Connection, row: DocumentRow, batch: bytes) -> None:
-    """Save packed URLs that were delivered, in case that the walk is interrupted."""
-    db.execute("INSERT INTO batch VALUES (?, ?, ?)", (row.site, insert_document(db, row), batch))
+def save_batch(
+    db: sqlite3.Connection, row: DocumentRow, locs: Iterable[str], packed: bytes | None
+) -> None:
+    """Save what was delivered, in case that the walk is interrupted.
+
+    `packed` are the URLs, if these are needed too.
+    """
+    values = row.site, insert_document(db, row), b"".join(map(hash_url, locs)), packed
+    db.execute("INSERT INTO batch VALUES (?, ?, ?, ?)", values)
 
 
-def load_batches(db: sqlite3.Connection, row: DocumentRow) -> frozenset[str]:
-    """Return the URLs of a document that were saved so."""
-    sql = "SELECT locs FROM batch WHERE site = ? AND document = ?"
-    return frozenset(loc for (b,) in db.execute(sql, (row.site, row.id)) for loc in unpack(b))
+def load_batches(db: sqlite3.Connection, row: DocumentRow) -> frozenset[bytes]:
+    """Return the keys of a document's URLs that were saved so."""
+    sql, size = "SELECT keys FROM batch WHERE site = ? AND document = ?", _URL_HASH_BYTES
+    found = db.execute(sql, (row.site, row.id))
+    return frozenset(keys[n : n + size] for (keys,) in found for n in range(0, len(keys), size))
 
 
 # -- the hashes of a URL and of its record
@@ -201,15 +208,6 @@ def load_batches(db: sqlite3.Connection, row: DocumentRow) -> frozenset[str]:
 def pack(locs: Iterable[str]) -> bytes:
     """Return URLs as they are kept for a while."""
     return zlib.compress(json.dumps([*locs]).encode("ascii"), 1)
-
-
-def unpack(packed: bytes) -> list[str]:
-    """Return URLs that were packed."""
-    try:
-        found: list[str] = json.loads(zlib.decompress(packed))
-    except (zlib.error, ValueError) as error:
-        raise DamageError(f"packed URLs: {error}") from None
-    return found
 
 
 _URL_HASH_BYTES, _RECORD_HASH_BYTES = 10, 6

@@ -101,7 +101,8 @@ CREATE INDEX log_site ON log (site);
 CREATE TABLE batch (
     site INTEGER NOT NULL,
     document INTEGER NOT NULL,
-    locs BLOB NOT NULL          -- JSON: an array; compressed
+    keys BLOB NOT NULL,         -- one after another, as in `log`
+    locs BLOB                   -- with `unique`, the URLs; JSON: an array; compressed
 );
 CREATE INDEX batch_site ON batch (site, document);
 

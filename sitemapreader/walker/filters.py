@@ -168,47 +168,40 @@ class DocumentEntries:
         """
         self._document.listed += len(entries)
         self._context.report.tally.note_listed(entries)
-        if self._tracker is None:
-            return await self._deliver_all(entries)
-        return await self._deliver_tracked(self._tracker, entries)
-
-    async def _deliver_all(self, entries: Rows) -> bool:
-        passed = self._filter.deduplicate(self._select(entries))
         if (sample := self._filter.sample) is not None:
-            sample.add(passed)
+            sample.add(self._filter.deduplicate(self._select(entries)))
             self._document.filtered += len(entries)
             return True
-        most = self._context.budget.take_urls(len(passed))
-        await self._emit(passed[:most], len(entries) - len(passed))
-        return most == len(passed)
-
-    async def _deliver_tracked(self, tracker: DocumentTracker, entries: Rows) -> bool:
+        if self._tracker is None:
+            return await self._pass_on(entries)
         for start in range(0, len(entries), ACK_ENTRIES):
-            chunk = entries[start : start + ACK_ENTRIES]
-            compared = await tracker.compare(chunk)
-            if self._context.budget.exhausted is IssueCode.BUDGET_URLS:
-                return False
-            passed = self._select(compared.offered)
-            kept = self._filter.deduplicate(passed)
-            most = self._context.budget.take_urls(len(kept))
-            self._document.known += len(chunk) - len(compared.offered)
-            await self._emit(kept[:most], len(compared.offered) - len(kept))
-            await tracker.record(compared, passed, kept, most)
-            if most < len(kept):  # the others are for the next walk
+            if not await self._pass_on(entries[start : start + ACK_ENTRIES]):
                 return False
         return True
+
+    async def _pass_on(self, entries: Rows) -> bool:
+        tracker = self._tracker
+        compared = None if tracker is None else await tracker.compare(entries)
+        if self._context.budget.exhausted is IssueCode.BUDGET_URLS:
+            return False
+        offered = entries if compared is None else compared.offered
+        passed = self._select(offered)
+        kept = self._filter.deduplicate(passed)
+        most = self._context.budget.take_urls(len(kept))
+        self._document.known += len(entries) - len(offered)
+        self._document.filtered += len(offered) - len(kept)
+        if sent := kept[:most]:
+            self._document.entries += most
+            self._filter.count_delivered(self._context.report, sent)
+            await self._context.emit(sent, self.count_new_bytes())
+        if tracker is not None and compared is not None:
+            await tracker.record(compared, passed, kept, most)
+        return most == len(kept)  # the others are for the next walk
 
     def _select(self, entries: Rows) -> Rows:
         passed, outside = self._filter.select(entries, self.scope)
         self.outside += outside
         return passed
-
-    async def _emit(self, entries: Rows, left_out: int) -> None:
-        self._document.filtered += left_out
-        if entries:
-            self._document.entries += len(entries)
-            self._filter.count_delivered(self._context.report, entries)
-            await self._context.emit(entries, self.count_new_bytes())
 
     def count_new_bytes(self) -> int:
         """Return the bytes of the document that were read since the last call."""

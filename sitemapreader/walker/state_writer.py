@@ -19,7 +19,7 @@ from sitemapreader.fetch.local import StoredResponse
 from sitemapreader.issues import IssueCode
 from sitemapreader.state import TELLING, State, Told, law, name_of_sitemaps, schedule
 from sitemapreader.state.database import StateFile
-from sitemapreader.state.rows import Findings, Run, nanoseconds, unpack
+from sitemapreader.state.rows import Findings, Run, nanoseconds
 from sitemapreader.urls import url_key
 
 if TYPE_CHECKING:
@@ -111,9 +111,9 @@ class StateWriter:
         return run
 
     def list_delivered(self, db: Connection) -> Iterator[str]:
-        """Yield the URLs that were delivered before the walk was interrupted."""
-        for (locs,) in db.execute("SELECT locs FROM batch WHERE site = ?", (self.run.site,)):
-            yield from unpack(locs)
+        """Return the URLs that were delivered before the walk was interrupted."""
+        sql = "SELECT value FROM batch, json_each(inflate(locs)) WHERE site = ? AND locs NOT NULL"
+        return (loc for (loc,) in db.execute(sql, (self.run.site,)))
 
     async def find_kept(self, url: str) -> StoredResponse | None:
         """Return the answer that a round may use for a URL; raise it if it failed."""

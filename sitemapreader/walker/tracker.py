@@ -78,8 +78,8 @@ class DocumentTracker:
         self._has_lost = bool(row.id and run.has_pending and has_pending(db, run.site, row.id))
         """Its last readings lack URLs, which none has confirmed."""
         is_begun = run.is_resumed and not run.saves
-        self._sent = load_batches(db, row) if is_begun else frozenset[str]()
-        """What the resumed walk has delivered of it, without `changes`."""
+        self._sent = load_batches(db, row) if is_begun else frozenset[bytes]()
+        """Keys of what the resumed walk has delivered of it, without `changes`."""
         self._writer = writer
         self._config = writer.config
         self._entry = job.entry
@@ -229,8 +229,8 @@ class DocumentTracker:
     async def compare(self, rows: Rows) -> Compared:
         """Compare entries with what was delivered; with `changes`, set their `change`."""
         if not self._config.changes:
-            locs = get_column(rows, "loc") if self._sent else ()
-            return Compared(select_rows(rows, [loc not in self._sent for loc in locs]))
+            sent = map(hash_url, get_column(rows, "loc")) if self._sent else ()
+            return Compared(select_rows(rows, [key not in self._sent for key in sent]))
         entries = list(rows)
         keys = [hash_url(entry.loc) for entry in entries]
         records = [hash_record(entry) for entry in entries]
@@ -257,8 +257,9 @@ class DocumentTracker:
         """
         self._withheld |= most < len(compared.offered)
         if self._config.unique or not self._config.changes:
-            batch = pack(get_column(kept[:most], "loc"))
-            await self._writer.commit_on_ack(lambda db: save_batch(db, self.row, batch))
+            locs = get_column(kept[:most], "loc")
+            packed = pack(locs) if self._config.unique else None
+            await self._writer.commit_on_ack(lambda db: save_batch(db, self.row, locs, packed))
         if not self._config.changes:
             return
         self._news += get_column(kept[:most], "change").count(Change.NEW)
@@ -275,8 +276,8 @@ class DocumentTracker:
                 mark = "u" if compared.changes[n] is Change.NEW else "o"
                 marks[n] = mark.upper() if entry.news else mark
         keys, records = compared.keys[: len(entries)], compared.records[: len(entries)]
-        locs = pack(entry.loc for entry in entries)
-        columns = b"".join(keys), b"".join(records), locs, "".join(marks)
+        packed = pack(entry.loc for entry in entries)
+        columns = b"".join(keys), b"".join(records), packed, "".join(marks)
         stamp = self._writer.run.stamp
         await self._writer.commit_on_ack(lambda db: log_entries(db, self.row, stamp, *columns))
 
