@@ -199,10 +199,9 @@ class SiteSearch:
     async def _report_failure(self, result: ProbeResult) -> None:
         """Report why there is no sitemap."""
         report, site = self.context.report, self.search.site
-        if any(each.reason == IssueCode.BLOCKED_BY_SITE for each in report.documents):
-            if not report.counts[IssueCode.BLOCKED_BY_SITE]:  # else reported with its evidence
-                await self._report(IssueCode.BLOCKED_BY_SITE)
-        elif result is ProbeResult.REFUSED:
+        if report.counts[IssueCode.BLOCKED_BY_SITE]:
+            return  # it is reported with its evidence
+        if result is ProbeResult.REFUSED:
             page = None
             if not any(document.is_lost for document in report.documents):
                 # The start page was not requested: that would be one more refusal.

@@ -46,6 +46,15 @@ async def test_named_sitemaps_and_one_probe_are_enough() -> None:
     assert {*read.codes} == {"blocked-by-site"}
 
 
+async def test_guesses_alone_are_refused() -> None:
+    """Where only guessed paths are behind it, that is why there is no sitemap."""
+    async with serve_site(Answer(CHALLENGE, 403, {"cf-mitigated": "challenge"})) as site:
+        site.pages |= {"/": Answer(b"<html></html>", 200, HTML), "/robots.txt": 404}
+        read = await read_site(site.base)
+    assert {*read.codes} == {"blocked-by-site"}
+    assert all("Cloudflare" in (issue.value or "") for issue in read.report.issues)
+
+
 async def test_plain_403s_are_tried_to_the_end_and_counted() -> None:
     """Object stores answer so for what is not there; the last word says how many did."""
     async with serve_site(Answer(b"<Error><Code>AccessDenied</Code></Error>", 403)) as site:

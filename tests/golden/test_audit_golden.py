@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -12,8 +14,11 @@ from golden import SITE
 from planted import FIGURES, plant_clean_site, plant_site
 
 from sitemapreader import walk_sync
-from sitemapreader.audit import Audit, AuditOptions, audit_sync
+from sitemapreader.audit import Audit, AuditOptions, Row, audit_sync
+from sitemapreader.audit.report import SUFFIXES
+from sitemapreader.audit.report.templates import format_audit
 from sitemapreader.fetch import FolderFetcher
+from sitemapreader.issues import Severity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,7 +53,7 @@ def write_golden(result: Audit) -> str:
 
 
 def check_golden(name: str, text: str, *, regenerate: bool) -> None:
-    path = EXPECTED / f"{name}.txt"
+    path = EXPECTED / (name if "." in name else f"{name}.txt")
     if regenerate:
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
@@ -69,10 +74,21 @@ def test_a_clean_site(tmp_path: Path, regenerate: bool) -> None:
         check_golden("clean", write_golden(result), regenerate=regenerate)
 
 
-def test_the_site_of_testdata(regenerate: bool) -> None:
-    """The site that the other tests read has three faults, which are all real."""
+def test_the_site_of_testdata(regenerate: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The site that the other tests read has three faults, which are all real, in every format."""
+    monkeypatch.chdir(package.ROOT)
     with audit_sync(SITE, figures=AuditOptions(now=NOW)) as result:
         check_golden("site", write_golden(result), regenerate=regenerate)
+        audit = json.loads(result.format("json"), object_hook=Row)
+    facts = audit.facts
+    facts |= {"version": "1.0", "seconds": 0.5, "begun": NOW.isoformat(), "source": "site"}
+    facts |= {"passed": facts.passed[:2], "not_run": facts.not_run[:2]}  # of a hundred alike
+    for suffix in SUFFIXES.keys() - {".txt", ".htm"}:
+        form = SUFFIXES[suffix]
+        text = format_audit(form, audit, Severity.INFO, title="Every format")
+        text = re.sub(r"(?s)(<(style|script)\b).*?</\2>|'sha256-[^']+'", r"\1", text)  # assets
+        text = text.replace(str(SITE), "testdata/site")
+        check_golden(f"site{suffix}", text, regenerate=regenerate)
 
 
 def test_examples_are_spread_over_the_sitemaps(planted: Audit) -> None:
