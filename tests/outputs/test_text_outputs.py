@@ -162,6 +162,13 @@ def test_any_text_stays_in_its_cell(entries: list[UrlEntry]) -> None:
     assert write_urls("\0", entries).count("\0") == len(entries)
 
 
+def test_plain_columns_are_written_as_they_are() -> None:
+    """What needs no escape costs one look at the whole column."""
+    plain = ["https://a.example/a?b=c", "https://a.example/"]
+    assert escape_urls(plain) is plain
+    assert escape_texts(plain) is plain
+
+
 @pytest.mark.parametrize(
     ("format", "options", "said"),
     [

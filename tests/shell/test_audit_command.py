@@ -5,15 +5,12 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from auditing import HOST, page, urlset
 from commands import run, serving
 from each_case import for_each
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture
@@ -96,6 +93,16 @@ def test_an_empty_folder_has_no_sitemap(tmp_path: Path) -> None:
     ]
     assert done.stdout.splitlines()[-1].startswith("1 error; 0 rules passed, ")
     assert done.stdout.splitlines()[-1].endswith(" not run")
+
+
+@pytest.mark.skipif(
+    not Path("/proc/self").exists(), reason="no folder refuses files: run it on Linux"
+)
+def test_a_database_that_cannot_be_written(folder: Path) -> None:
+    """It is said where, and the end is 1."""
+    done = run("audit", str(folder), "--select", "urls", "--database", "/proc/x.duckdb")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "the database of the audit cannot be written to /proc/x.duckdb: " in done.stderr
 
 
 def test_where_a_file_would_be_served(folder: Path) -> None:
