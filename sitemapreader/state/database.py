@@ -356,7 +356,7 @@ def _open_checked(path: Path) -> Connection:
     try:
         if not _check(connection, path):
             _create_tables(connection)  # before there is a log: the file itself says whose it is
-        connection.create_function("inflate", 1, _inflate, deterministic=True)
+        connection.create_function("inflate", 1, _inflate)
         # Once: SQLite prepares all statements anew when another one takes its place.
         connection.create_function("url_key", 1, url_key, deterministic=True)
         connection.execute("PRAGMA journal_mode = WAL")

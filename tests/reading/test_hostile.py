@@ -14,7 +14,8 @@ from concurrent.futures import ProcessPoolExecutor
 import floods
 import golden
 import pytest
-from reading import check_ways, issues, read_with, urlset
+from each_case import for_each
+from reading import check_ways, issues, read, read_with, urlset
 from timing import is_below, is_within
 
 from sitemapreader.issues import IssueCode
@@ -91,6 +92,33 @@ def test_documents_leave_nothing_behind() -> None:
     finally:
         tracemalloc.stop()
     assert left_bytes < floods.MB
+
+
+LIMITS = {
+    "entries": (IssueCode.TOO_LARGE, b"", 3),
+    "inflated_bytes": (IssueCode.TOO_LARGE, b"<x/>", 0),
+    "record_elements": (IssueCode.TOO_MANY_ELEMENTS, b"<x/><x>a</x>", 5),
+    "record_depth": (IssueCode.TOO_DEEP, b"<x><x><x>a</x></x></x>", 4),
+    "attributes": (IssueCode.TOO_MANY_ATTRIBUTES, b"<x a='1' b='2' c='3'/>", 3),
+    "field_chars": (IssueCode.FIELD_TOO_LONG, b"", 12),
+}
+"""Limit -> its Issue, what stands in a record, and the number in three of them; 0 for all bytes."""
+
+
+@for_each("name", LIMITS)
+@for_each("odd", [b"", b"<x>&</x>", b"<!-- -->", b"<x a='<'/>"])
+def test_just_enough_is_enough(name: str, odd: bytes) -> None:
+    """What has exactly the limit is whole, however it is read; with one less its Issue is there."""
+    code, part, number = LIMITS[name]
+    number += (name == "record_elements") * odd.startswith(b"<x>")
+    picture = b"<image:image><image:loc>/i.png</image:loc></image:image>"
+    record = b"<url><loc>https://a.b/</loc>%s%s%s</url>" % (picture, part, odd)
+    document = urlset(record * 3)
+    number = number or len(document)
+    whole = check_ways(document)
+    assert read(document, **{name: number}) == whole
+    assert code not in issues(whole)
+    assert code in issues(read(document, **{name: number - 1}))
 
 
 def test_the_limit_of_entries_is_exact() -> None:

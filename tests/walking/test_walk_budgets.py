@@ -82,6 +82,26 @@ async def test_bytes() -> None:
     assert walked.report.bytes_raw <= len(body) // 2 + 4_096
 
 
+@pytest.mark.parametrize("name", ["documents", "children", "depth", "walk_bytes"])
+async def test_just_enough_is_enough(name: str) -> None:
+    """A limit of exactly what a site has is none; with one less its Issue says what is lost."""
+    inner = "https://example.org/inner.xml"
+    pages = site() | {TOP: index(inner), inner: index(*CHILDREN)}
+    whole = await walk_top(pages, Limits())
+    number = {
+        "documents": len(whole.requested),
+        "children": len(CHILDREN),
+        "depth": 2,
+        "walk_bytes": whole.report.bytes_raw,
+    }[name]
+    least, less = [await walk_top(pages, Limits(**{name: number - n})) for n in (0, 1)]
+    code = f"budget-{name.removeprefix('walk_')}"
+    assert (least.codes, least.locs) == (whole.codes, whole.locs)
+    assert (whole.report.complete, less.report.complete) == (True, False)
+    assert code not in whole.codes
+    assert code in less.codes
+
+
 @attrs.define
 class Stalled(StoredResponse):
     """A body whose end never comes."""
