@@ -158,6 +158,7 @@ def test_hosts_that_failed_are_listed(tmp_path: Path) -> None:
         (["HOSTS", "-o", "OUT", "-u", "me:secret"], 2, "unknown option: -u"),
         (["HOSTS", "-o", "OUT", "-x", "http://me:secret@127.0.0.1:1"], 2, "password"),
         (["status", "-o", "OUT"], 2, "has no run"),
+        (["status", "-o", "HOSTS"], 1, "hosts.txt: Not a directory\n"),
         (["status", "-o", "DAMAGED"], 2, "runs/0001/run.json is damaged"),
         (["HOSTS", "-o", "DAMAGED"], 2, "runs/0001/run.json is damaged"),
         (["CUT", "-o", "OUT"], 2, "cannot be read to its end"),

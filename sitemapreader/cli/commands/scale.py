@@ -69,7 +69,7 @@ def run_scale(arguments: argparse.Namespace) -> int:
         )
         return SIGNALLED + int(number)
     except OSError as error:
-        console.print_error(f"cannot write {arguments.output}: {error}")
+        console.print_error(f"cannot use {arguments.output}: {error.strerror or error}")
         return NO_URL
 
 
