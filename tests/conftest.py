@@ -111,10 +111,10 @@ def _hold_launchers(config: pytest.Config) -> None:
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
     """Run a few named files without workers: those take longer to start than the tests.
 
-    Otherwise there are two workers more than cores, because some tests wait.
+    Otherwise there is one worker more than cores, because some tests wait.
     """
     is_few = len(config.args) < FEW and all(".py" in argument for argument in config.args)
-    return 0 if is_few else (os.cpu_count() or 1) + 2
+    return 0 if is_few else (os.cpu_count() or 1) + 1
 
 
 def find_folder(item: pytest.Item) -> str:
@@ -145,6 +145,7 @@ def pytest_collection() -> Iterator[None]:
     finally:
         gc.enable()
         gc.freeze()
+        gc.set_threshold(10_000, 20, 20)  # a fortieth of the time went into collections
         atexit.register(gc.unfreeze)  # the end of Python collects them
 
 
