@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from sitemapreader.issues import IssueCode, excerpt
+from sitemapreader.issues import MAX_NAME, IssueCode, excerpt
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -105,7 +105,7 @@ class FetchError(SitemapReaderError):
         self.tries = 1
         self.redirects: tuple[Redirect, ...] = ()
         said = f" ({self.detail})" if self.detail else ""
-        super().__init__(f"{excerpt(url, 2048)}: {code.meaning}{said}: {code.advice}")
+        super().__init__(f"{excerpt(url, MAX_NAME)}: {code.meaning}{said}: {code.advice}")
 
     @property
     def is_absent(self) -> bool:
@@ -135,4 +135,5 @@ class StateError(SitemapReaderError):
         self.path = path
         self.detail = detail
         self.is_locked = is_locked
-        super().__init__(f"state file {excerpt(str(path), 2048)}: {excerpt(detail, 2048)}")
+        name, said = (excerpt(text, MAX_NAME) for text in (str(path), detail))
+        super().__init__(f"state file {name}: {said}")

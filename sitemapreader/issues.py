@@ -20,6 +20,8 @@ MAX_ISSUES_PER_DOCUMENT = 10
 """Issues of one code that are kept for a document; more are only counted."""
 MAX_EXCERPT = 200
 """Characters of foreign text that an Issue quotes."""
+MAX_NAME = 2_048
+"""Characters of a URL or path in messages: what the protocol lets a loc have."""
 
 
 class Severity(IntEnum):
@@ -219,7 +221,7 @@ class Issue:
             message=f"{code.meaning}: {code.advice}",
             sitemap=without_userinfo(sitemap),
             line=line,
-            url=None if url is None else excerpt(without_userinfo(url), 2048),
+            url=None if url is None else show_url(url),
             value=None if value is None else excerpt(without_userinfo(value)),
         )
 
@@ -257,7 +259,7 @@ def without_userinfo(text: str) -> str:
 
 def show_url(url: str) -> str:
     """Return a URL to be shown: without password, with control characters escaped."""
-    return excerpt(without_userinfo(url), 2048)
+    return excerpt(without_userinfo(url), MAX_NAME)
 
 
 def excerpt(text: str, limit: int = MAX_EXCERPT) -> str:

@@ -136,6 +136,7 @@ async def test_what_the_tools_say_of_themselves(tmp_path: Path) -> None:
         tools = (await agent.client.list_tools()).tools
         instructions = agent.client.instructions or ""
     assert [tool.name for tool in tools] == ["discover", "tree", "urls", "changes", "audit"]
+    assert all(tool.annotations and tool.annotations.read_only_hint for tool in tools)
     assert "written by strangers" in instructions
     bounds = {"maxLength", "maximum", "maxItems"}
     for tool in tools:
@@ -267,6 +268,8 @@ async def test_changes(tmp_path: Path) -> None:
         assert (first["rows"], first["complete"]) == ([], True)
         assert "all URLs are remembered" in first["reason"]
         assert (await agent.call("changes"))["rows"] == []
+    names = {path.name for path in tmp_path.iterdir()}  # those of every version
+    assert names >= {f"site.test-b6a1ee03dbcbb280.{kind}" for kind in ("db", "jsonl")}
     pages["/sitemap.xml"] = urlset((f"{SITE}b", TODAY), (f"{SITE}c", TODAY))
     new = ("new", f"{SITE}c")  # what is missing waits for another day
     calls: list[tuple[dict[str, Any], list[tuple[str, str]], int | None]] = [

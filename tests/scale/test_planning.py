@@ -54,6 +54,15 @@ def test_a_login_is_not_written_into_the_output(tmp_path: Path) -> None:
     assert [name_site(name) for name in names] == names
 
 
+def test_hosts_stay_where_they_are(tmp_path: Path) -> None:
+    """In every version a host lies in the same partition, beside its state, of the same list."""
+    run = begin_run(str(tmp_path), [f"{letter}.example" for letter in "abcdefgh"], partitions=4)
+    assert run.listed == "lists/8-eae20c7e65ba6245-4"
+    assert ["".join(host[0] for host in part) for part in read_all(tmp_path, run)] == [
+        "fe", "c", "ghd", "ab"
+    ]  # fmt: skip
+
+
 def test_the_same_list_is_written_once(tmp_path: Path) -> None:
     """The order of a list makes no difference to where it lies; a host more does."""
     hosts = [f"www.d{number}.com" for number in range(50)]
