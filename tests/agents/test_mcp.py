@@ -268,7 +268,7 @@ async def test_changes(tmp_path: Path) -> None:
         assert (first["rows"], first["complete"]) == ([], True)
         assert "all URLs are remembered" in first["reason"]
         assert (await agent.call("changes"))["rows"] == []
-    names = {path.name for path in tmp_path.iterdir()}  # those of every version
+    names = {path.name for path in tmp_path.iterdir()}  # noqa: ASYNC240 (those of every version)
     assert names >= {f"site.test-b6a1ee03dbcbb280.{kind}" for kind in ("db", "jsonl")}
     pages["/sitemap.xml"] = urlset((f"{SITE}b", TODAY), (f"{SITE}c", TODAY))
     new = ("new", f"{SITE}c")  # what is missing waits for another day
