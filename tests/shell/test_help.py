@@ -71,6 +71,15 @@ def test_the_short_help_fits_a_terminal(name: str) -> None:
     assert ("more options" in lines[-1]) == (hidden > 0)
 
 
+def test_the_short_help(*, regenerate: bool) -> None:
+    """What --help shows of each command is in tests/golden/help.txt, where it was looked at."""
+    path = package.TESTS / "golden" / "help.txt"
+    shown = "\n".join(run(*name.split(), "--help").stdout for name in ("", *COMMANDS))
+    if regenerate:
+        path.write_text(shown, encoding="utf-8")
+    assert shown == path.read_text("utf-8")
+
+
 def test_help_is_cheap() -> None:
     """The help of a command imports nothing that only a walk needs."""
     script = (
