@@ -111,7 +111,7 @@ class Console:
                 more = len(same) - 1 + (left.pop(code, 0) if places[code] == 1 else 0)
                 self._print_issue(same[0], place or source, f" (and {more} more)" if more else "")
         for code, number in left.items():
-            if number and code.severity >= self._least:
+            if code.severity >= self._least:
                 named = f"{code.severity.name.lower()} {code}"
                 self.print_line(f"{named}: {source}: and {number} more of these")
 

@@ -27,10 +27,11 @@ from sitemapreader.audit import Row
 from sitemapreader.audit import report as figures
 from sitemapreader.audit.models import FOREMOST, Category
 from sitemapreader.audit.report.templates import format_audit
+from sitemapreader.outcomes import show_bytes
 
 NUMBERS: list[tuple[str, str]] = [
     *((figures.show_share(*pair), text) for pair, text in {
-        (0, 0): "0%", (1, 3): "33.3%", (9, 9): "100%",
+        (0, 0): "0%", (1, 3): "33.3%", (9, 9): "100%", (1, 1_000): "0.1%", (999, 1_000): "99.9%",
         (999_999, 1_000_000): ">99.9%", (1, 1_000_000): "<0.1%",
     }.items()),
     *((figures.count_units(*pair), text) for pair, text in {
@@ -38,8 +39,11 @@ NUMBERS: list[tuple[str, str]] = [
         (1, "indexes"): "1 index",
     }.items()),
     *((figures.show_percent(share), text) for share, text in {
-        0.0: "0", 1e-7: "<0.001", 0.00017: "0.017", 0.018: "1.8", 0.994: "99", 0.997: "99.7",
-        1.0: "100",
+        0.0: "0", 1e-7: "<0.001", 0.00001: "0.001", 0.00017: "0.017", 0.018: "1.8", 0.994: "99",
+        0.995: "99.5", 0.997: "99.7", 1.0: "100",
+    }.items()),
+    *((show_bytes(count), text) for count, text in {
+        0: "0 B", 1_023: "1023 B", 1_024: "1.0 KiB", 1 << 20: "1.0 MiB", 5 << 40: "5120.0 GiB",
     }.items()),
 ]  # fmt: skip
 

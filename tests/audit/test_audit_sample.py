@@ -8,6 +8,7 @@ from math import comb
 from typing import TYPE_CHECKING
 
 import pytest
+from each_case import for_each
 from scale import SCALE
 
 from sitemapreader.audit.database import AuditDatabase
@@ -123,6 +124,27 @@ def test_rates(strata: list[tuple[int, int, int]], rate: tuple[float, ...]) -> N
     assert numbers == pytest.approx(rate[:3], abs=0.0002)
     assert (found.judged, found.population) == rate[3:]
     assert estimate_rate([(100, 0, 0)]) is None  # nobody saw a page
+
+
+@for_each(
+    "strata, share, low, high",
+    [
+        ([(10**9, 100, 5)], 0.05, 0.02154, 0.11175),  # Wilson's, as tables have it
+        ([(1_000, 100, 0)], 0.0, 0.0, 0.03345),
+        ([(1_000, 100, 1)], 0.01, 0.00046216, 0.05088),  # Poisson's lower limit
+        ([(1_000, 100, 4)], 0.04, 0.01638, 0.09439),
+        ([(1_000, 100, 100)], 1.0, 0.96655, 1.0),
+        ([(100, 100, 7)], 0.07, 0.07, 0.07),
+        ([(900, 90, 9), (100, 50, 5)], 0.1, 0.06273, 0.15573),
+    ],
+)
+def test_an_interval(
+    strata: list[tuple[int, int, int]], share: float, low: float, high: float
+) -> None:
+    """It is the one that its formula has in any program, and closes where all were seen."""
+    found = estimate_rate(strata)
+    assert found is not None
+    assert (found.share, found.low, found.high) == pytest.approx((share, low, high), rel=1e-3)
 
 
 @pytest.mark.parametrize(("size", "judged"), [(2_000, 100), (50_000, 100)])
