@@ -611,10 +611,20 @@ def test_an_unknown_suffix_is_an_error(audited: Audit, tmp_path: Path) -> None:
         audited.format("pdf")
 
 
-def test_a_large_folder_of_sitemaps_is_soon_known(tmp_path: Path) -> None:
-    """A few URLs of many show that a folder has no pages."""
-    records = "".join(page(f"/{number}.html") for number in range(10_001))
-    (tmp_path / "sitemap.xml").write_bytes(urlset(records))
+def test_a_folder_of_sitemaps_is_known(tmp_path: Path) -> None:
+    """A few URLs of many show that a folder has no pages, as files for less than a tenth do."""
+    names = [f"/{number}.html" for number in range(10_001)]
+    (tmp_path / "sitemap.xml").write_bytes(urlset("".join(map(page, names))))
     with audit_sync(tmp_path, select=["pages"]) as result:
         reasons = {each.reason for each in result.facts.not_run}
+        assert result.facts.pages is None
     assert "the folder has files for 0 of 1000 URLs: it is no built site" in reasons
+    (tmp_path / "7.html").write_text("<title>T</title>")
+    (tmp_path / "sitemap.xml").write_bytes(urlset("".join(map(page, names[:11]))))
+    with audit_sync(tmp_path, select=["pages"]) as result:
+        reasons = {each.reason for each in result.facts.not_run}
+        assert result.facts.pages is None
+    assert "the folder has files for 1 of 11 URLs: it is no built site" in reasons
+    (tmp_path / "sitemap.xml").write_bytes(urlset("".join(map(page, names[:10]))))
+    with audit_sync(tmp_path, select=["pages"]) as result:
+        assert result.facts.pages.judged == 10

@@ -7,6 +7,7 @@ import csv
 import json
 import re
 from datetime import UTC, datetime
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import characters
 
-from sitemapreader import UrlEntry, open_output, walk, walk_many
+from sitemapreader import SitemapReader, UrlEntry, open_output, walk, walk_many
 from sitemapreader.dates import parse_lastmod
 from sitemapreader.fetch import MemoryFetcher
 from sitemapreader.output import FORMATS
@@ -226,6 +227,15 @@ async def test_rows_of_many_sites_have_their_site() -> None:
     assert len(rows) == 6_000
     assert all(row["loc"].startswith(row["site"]) for row in rows)
     assert next(iter(rows[0])) == "site"
+
+
+def test_a_long_list_is_read_by_columns_to_its_end() -> None:
+    """What was learnt of its first records holds for all blocks: none of them makes entries."""
+    reader = SitemapReader(f"{SITE}a.xml")
+    steps = chain(reader.feed_steps(make_urlset(9_000)), reader.close_steps())
+    batches = [events for events in steps if events]
+    assert len(batches) > 20
+    assert {type(events) for events in batches} == {EntryColumns}
 
 
 async def test_rows_of_many_sites_are_acknowledged_by_the_next(tmp_path: Path) -> None:
