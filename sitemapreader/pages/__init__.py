@@ -5,7 +5,7 @@ files of a built site; both give a `PageVisit`.
 """
 
 from sitemapreader.errors import Redirect
-from sitemapreader.pages.facts import PageFacts, read_page
+from sitemapreader.pages.facts import HTML_TYPES, PageFacts, page_type_of, read_page
 from sitemapreader.pages.folder import PageFolder
 from sitemapreader.pages.visit import (
     NotJudged,
@@ -13,7 +13,6 @@ from sitemapreader.pages.visit import (
     PageVisit,
     visit_pages,
 )
-from sitemapreader.readers.charset import HTML_TYPES, page_type_of
 
 __all__ = [
     "HTML_TYPES",

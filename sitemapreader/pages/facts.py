@@ -14,12 +14,7 @@ from urllib.parse import unquote, urlsplit
 import attrs
 
 from sitemapreader.dates import parse_lastmod
-from sitemapreader.readers.charset import (
-    HTML_TYPES,
-    TEXT_TYPES,
-    charset_of,
-    page_type_of,
-)
+from sitemapreader.readers.charset import charset_of, media_type_of
 from sitemapreader.readers.html import (
     MAX_PAGE_BYTES,
     Token,
@@ -37,6 +32,15 @@ if TYPE_CHECKING:
 
 Lines: TypeAlias = dict[tuple[str, str], int]
 """What a page says -> the line of the element that does."""
+
+HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
+TEXT_TYPES = frozenset({"text/plain", "text/markdown", "text/x-markdown"})
+
+
+def page_type_of(content_type: str | None) -> str:
+    """Return the media type of a page, in lower case; one that names none is HTML."""
+    return media_type_of(content_type or "") or "text/html"
+
 
 MAX_ROBOTS_CHARS = 65_536
 """Characters of one line with directives for robots that are read."""

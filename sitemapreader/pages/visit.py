@@ -20,8 +20,7 @@ from sitemapreader.fetch.client import Client, Fetcher, Response, make_client
 from sitemapreader.fetch.hosts import HostBreaker
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import ROBOTS_MAX_BYTES, FetchOptions
-from sitemapreader.pages.facts import PageFacts, read_page
-from sitemapreader.readers.charset import HTML_TYPES, TEXT_TYPES, page_type_of
+from sitemapreader.pages.facts import HTML_TYPES, TEXT_TYPES, PageFacts, page_type_of, read_page
 from sitemapreader.readers.html import MAX_PAGE_BYTES
 from sitemapreader.readers.robots import Robots, parse_robots
 from sitemapreader.urls import has_web_scheme, origin_of

@@ -117,8 +117,7 @@ def start_transcoder(
         start = _UTF16_START.match(first)
         codec = start and ("utf-16-be" if start[1] else "utf-16-le")
     if codec is None and (known or not names):
-        is_only = len(set(known)) == 1
-        codec = next((each for each in known if _fits(each, first, is_only=is_only)), UTF8)
+        codec = next((each for each in known if _fits(each, first)), UTF8)
         if known and codec != known[0]:  # the bytes contradict the first name
             stats.add_issue_once(events, IssueCode.ENCODING, value=names[0])
     if not codec:
@@ -129,14 +128,14 @@ def start_transcoder(
     return Transcoder(decoder, stats), first[len(mark) :]
 
 
-def _fits(codec: str, first: bytes, *, is_only: bool) -> bool:
+def _fits(codec: str, first: bytes) -> bool:
     """Return whether the first bytes can be in an encoding, as far as they show it."""
     # Some generators declare UTF-16, the encoding of their strings in memory, and write UTF-8.
     # The markup of real UTF-16 has a NUL in each character.
     if codec.startswith("utf-16"):
         return b"\0" in first[:64]
     # Where two names conflict, only UTF-8 can be disproved; nearly any bytes decode as the others.
-    if codec == UTF8 and not is_only:
+    if codec == UTF8:
         try:
             codecs.getincrementaldecoder(UTF8)().decode(first)  # it may end inside a character
         except UnicodeDecodeError:
@@ -164,20 +163,12 @@ def _declaration(first: bytes) -> str | None:
 
 # -- what a Content-Type says
 
-HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
-TEXT_TYPES = frozenset({"text/plain", "text/markdown", "text/x-markdown"})
-
 _CHARSET = re.compile(r"""charset\s*=\s*["']?([\w.:-]{1,40})""", re.ASCII | re.IGNORECASE)
 
 
 def media_type_of(content_type: str) -> str:
     """Return the media type in lower case, without its parameters."""
     return content_type.partition(";")[0].strip().lower()
-
-
-def page_type_of(content_type: str | None) -> str:
-    """Return the media type of a page, in lower case; one that names none is HTML."""
-    return media_type_of(content_type or "") or "text/html"
 
 
 def charset_of(headers: Mapping[str, str]) -> str | None:

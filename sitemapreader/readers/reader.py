@@ -94,6 +94,10 @@ class SitemapReader:
         extra_formats: ExtraFormats = (),
     ) -> None:
         self.stats = ReadStats(url)
+        self.format: Format | None = None
+        """The format of the document; `None` until it is detected, or if no reader fits.
+
+        A feed that feedparser read counts as RSS, whatever its format was."""
         self.finished = False
         """Whether a limit or a refusal has ended the reading; further bytes are ignored."""
         self.beyond_repair = b""
@@ -108,7 +112,6 @@ class SitemapReader:
         self._block = bytearray()
         self._transcoder: Transcoder | None = None
         self._reader: Reader | None = None
-        self._whole_format: Format | None = None
         self._lost_root = ""
         """The first tag of a feed whose root is missing or broken."""
         self._last: list[Event] = []
@@ -116,16 +119,6 @@ class SitemapReader:
         self._copy: bytearray | None = bytearray()
         """A feed in UTF-8, as long as it may be beyond repair, and not too long for feedparser."""
         self._closed = False
-
-    @property
-    def format(self) -> Format | None:
-        """The format of the document; `None` until it is detected, or if no reader fits.
-
-        A feed that feedparser read counts as RSS, whatever its format was.
-        """
-        if self.stats.counts[IssueCode.FEED_SALVAGED]:
-            return Format.RSS
-        return self._reader.format if self._reader else self._whole_format
 
     @property
     def is_window(self) -> bool:
@@ -193,6 +186,7 @@ class SitemapReader:
             return
         said = f"{answer.feed.count(b'<item>')} entries"
         stats.add_issue(events, IssueCode.FEED_SALVAGED, value=said)
+        self.format = Format.RSS
         prolog, start = read_prolog(events, stats, answer.feed)
         for batch in XmlReader(stats, self.limits, prolog, start).close(None, answer.feed):
             events += batch
@@ -228,7 +222,7 @@ class SitemapReader:
         if is_first:
             is_whole = final and not cut and self._charset in (None, "utf-8")
             if is_whole and (whole := read_whole(block, self.stats, self.limits)):
-                self._whole_format, entries = whole
+                self.format, entries = whole
                 entries = self._check_limit(entries)
                 yield [*events, *entries] if events else entries
                 return
@@ -241,6 +235,7 @@ class SitemapReader:
         block = self._transcoder.feed(events, block, final=final)
         if is_first:
             self._reader = self._choose_reader(events, block)
+            self.format = self._reader.format if self._reader else None
         yield events
         if self._reader is None:
             self.finished = not self._lost_root

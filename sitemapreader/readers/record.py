@@ -228,26 +228,20 @@ class RecordContext:
         is_long = max(map(len, texts), default=0) > self._longest
         return IssueCode.FIELD_TOO_LONG if is_long else None
 
-    def read_field(self, element: Element, url: str, code: IssueCode) -> str:
-        """Return the text of a field; "" and an Issue if it is too long or in pieces."""
-        texts = list_texts(element)
-        if error := self._find_error(element, texts):
-            self.add_issue(error, element, url=url)
-        elif len(texts) > 1:
-            self.add_issue(code, element, url=url, value=" ".join(texts))
-        elif texts:
-            return texts[0]
-        return ""
-
     def read_value(
         self, element: Element | None, url: str, parse: Callable[[str], Any], code: IssueCode
     ) -> tuple[Any, str | None]:
-        """Return a field's value and its text; add an Issue for an unreadable one."""
-        if element is None or not (text := self.read_field(element, url, code)):
+        """Return a field's value and its text; an Issue if that is too long or unreadable."""
+        if element is None:
             return None, None
-        value = parse(text)
-        if value is None:
-            self.add_issue(code, element, url=url, value=text)
+        texts = list_texts(element)
+        if error := self._find_error(element, texts):
+            self.add_issue(error, element, url=url)
+            return None, None
+        text = texts[0] if len(texts) == 1 else None
+        value = parse(text) if text else None
+        if texts and value is None:
+            self.add_issue(code, element, url=url, value=" ".join(texts))
         return value, text
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
-from functools import lru_cache, partial
+from functools import partial
 from types import NoneType
 from typing import (
     TYPE_CHECKING,
@@ -48,7 +48,6 @@ RECORD_OF = {Format.URLSET: "url", Format.INDEX: "sitemap"}
 """Format of the protocol -> the record that it should hold."""
 ROOTLESS = {"url": "urlset", "sitemap": "sitemapindex"}
 """A record that stands where the root should -> the root that is missing."""
-
 
 SITEMAP, XHTML = "sitemap", "xhtml"
 RSS, RDF, ATOM, DC, MODULE = "rss", "rdf", "atom", "dc", "module"
@@ -95,7 +94,6 @@ USUAL_PREFIXES = {
     "xml": "http://www.w3.org/XML/1998/namespace",
 }
 
-
 OWN_KEYS = {
     Format.URLSET: SITEMAP,
     Format.INDEX: SITEMAP,
@@ -103,9 +101,6 @@ OWN_KEYS = {
     Format.ATOM: ATOM,
 }
 
-
-MAX_URI_CHARS = 200
-"""No vocabulary of ours has a longer one; longer ones are not looked at, nor kept in the cache."""
 MAX_NAMESPACES = 256
 """Namespaces that are kept of one document: every batch is parsed with all that are bound."""
 MAX_NAMESPACE_CHARS, MAX_NAMESPACES_CHARS = 1_024, 4_096
@@ -114,11 +109,6 @@ MAX_NAMESPACE_CHARS, MAX_NAMESPACES_CHARS = 1_024, 4_096
 
 def namespace_key(uri: str, format_: Format) -> str:
     """Return the key of a namespace in any spelling (`OWN`), or the URI itself."""
-    return _known_key(uri, format_) if len(uri) <= MAX_URI_CHARS else uri
-
-
-@lru_cache(maxsize=512)
-def _known_key(uri: str, format_: Format) -> str:
     bare = uri.strip().lower()
     for start in ("http://", "https://", "//"):
         bare = bare.removeprefix(start)

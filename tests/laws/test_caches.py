@@ -10,9 +10,7 @@ import package
 from each_case import for_each
 
 from sitemapreader import UrlEntry, urls
-from sitemapreader.models import Format
 from sitemapreader.options import MAX_URL_CHARS
-from sitemapreader.readers.vocabulary import namespace_key
 from sitemapreader.state.rows import hash_record
 from sitemapreader.walker.config import WalkConfig
 from sitemapreader.walker.filters import EntryFilter
@@ -32,7 +30,6 @@ SHORT_KEYS = {
     "urls._load": "has no key",
     "urls._parse": "only URLs of ordinary length, see `parse_url`",
     "readers.html.write_opening": "names of elements that we look for",
-    "readers.vocabulary._known_key": "URIs of up to 200 characters",
     "walker.stream.view_records": "one of a walk, one of a run",
     "state.database.read_script": "names of our files",
     "state.rows._hash_plain": "dates of up to 64 characters",
@@ -80,7 +77,6 @@ CALLS: dict[str, Callable[[str], Any]] = {
     "sieve": lambda url: EntryFilter(CONFIG).select([UrlEntry(url)], ("https://example.org/",)),
     "unique": lambda url: EntryFilter(CONFIG).deduplicate([UrlEntry(url)]),
     "date": lambda url: hash_record(UrlEntry("u", lastmod_text=url)),
-    "namespace": lambda url: namespace_key(url, Format.URLSET),
 }
 
 

@@ -26,7 +26,7 @@ from sitemapreader.readers.xml.markup import (
     write_name,
 )
 from sitemapreader.readers.xml.mend import Mender
-from sitemapreader.readers.xml.patterns import LONGEST_TRIED, PatternReader, start_patterns
+from sitemapreader.readers.xml.patterns import LONGEST_TRIED, PatternReader
 from sitemapreader.readers.xml.prolog import Prolog, read_common_prolog
 from sitemapreader.readers.xml.tree import TreeReader
 
@@ -152,7 +152,7 @@ class XmlReader:
         """Of `_pending`, before which it is not looked at again."""
         self._context = RecordContext(stats, prolog.names, prolog.bases, limits.field_chars)
         self._tree = TreeReader(prolog, limits)
-        self._patterns = start_patterns(prolog, self._tree, limits)
+        self._patterns = PatternReader(prolog, self._tree, limits)
         self._skip: list[re.Pattern[str]] = []
         """The ends of the oversized section and record that are being skipped."""
 
@@ -163,8 +163,8 @@ class XmlReader:
             return
         if len(self._pending) < self._next_size and not final:
             return
-        if self._patterns and len(self._pending) <= LONGEST_TRIED:
-            yield from self._read_common(self._patterns)
+        if len(self._pending) <= LONGEST_TRIED:
+            yield from self._read_common()
         yield from self._read_complete()
         self._position = pass_nothing(self._pending, self._position)
         if len(self._pending) - self._position > self._limits.record_bytes:
@@ -226,9 +226,9 @@ class XmlReader:
 
     # -- the ways of reading
 
-    def _read_common(self, patterns: PatternReader) -> Iterator[Events]:
+    def _read_common(self) -> Iterator[Events]:
         """Read as far as the pattern goes, and the odd records on the way by the tree."""
-        parts, end = patterns.read(self._pending, self._position, self._stats.sitemap)
+        parts, end = self._patterns.read(self._pending, self._position, self._stats.sitemap)
         for entries, odd in parts:
             self._stats.deliver(len(entries))
             yield entries
@@ -328,12 +328,6 @@ class XmlReader:
     def _shorten(self) -> Iterator[list[Event]]:
         """Read the records of a text that is too long; drop one that is by itself."""
         start, size = self._position, len(self._pending)
-        markup = _write_markup_pattern(self.prolog.records).search(self._pending, start)
-        closing = CLOSINGS.get(markup[0]) if markup else None
-        if not markup or (closing and self._pending.find(closing, markup.end()) < 0):
-            self._skip += [re.compile(re.escape(closing))] if closing else []
-            self._position = max(markup.end() if markup else start, size - _LONGEST_MARK)
-            return
         mender = yield from self._mend(start, size, is_part=True)
         self._position += mender.end
         if self._position > start:
@@ -346,9 +340,8 @@ class XmlReader:
             code, line = IssueCode.RECORD_TOO_LONG, self._count_lines(start)
             self._stats.drop_record(self._context.events, code, line=line)
             yield self._context.take_events()
-        last = self._pending.rfind("<", start)  # of an end tag, perhaps, that blanks flood
-        is_end = self._skip and self._skip[0].match(self._pending, last)
-        self._position = last if is_end else max(start, size - _LONGEST_MARK)
+        # an end tag, perhaps, that blanks flood
+        self._position = max(start, self._pending.rfind("<", start))
 
     def _has_skipped(self) -> bool:
         """Skip what is too long; return whether its end has been reached."""
@@ -375,8 +368,8 @@ def read_whole(data: bytes, stats: ReadStats, limits: Limits) -> tuple[Format, E
     if not found or len(data) > limits.record_bytes:
         return None
     prolog, start = found
-    patterns = start_patterns(prolog, TreeReader(prolog, limits), limits)
-    parts, end = patterns.read(text, start, stats.sitemap) if patterns else ([], 0)
+    patterns = PatternReader(prolog, TreeReader(prolog, limits), limits)
+    parts, end = patterns.read(text, start, stats.sitemap)
     if len(parts) != 1 or parts[0][1]:
         return None
     is_bare = text[end:].strip(" \t\r\n") == f"</{prolog.root}>"  # without comments: mostly

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache, partial
-from html import escape
 from html.entities import html5
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -85,7 +84,8 @@ def are_sound(text: str) -> bool:
         text = "".join(pieces[::2])
         if SECTION_START in text or "]]>" in text:
             return False
-    return not ODD_REFERENCE.search(text)
+    # nearly all references are this one, and a text is counted in a third of the time
+    return text.count("&") == text.count("&amp;") or not ODD_REFERENCE.search(text)
 
 
 def decode_many(texts: Iterable[str]) -> list[str]:
@@ -199,9 +199,8 @@ _ATTRIBUTE = re.compile(
     r"""(?<![^\s=/>"'])([^\s=/>"']++)\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s>"']++))"""
 )
 _PREFIX = re.compile(r"xmlns(?::(?!xml(?:ns)?\Z)([^\W\d][\w.\xb7-]*+))?")
-_NORMAL_BLANKS = dict.fromkeys(map(ord, "\t\n\r"), " ")
+NORMAL_BLANKS = dict.fromkeys(map(ord, "\t\n\r"), " ")
 """XML 1.0, section 3.3.3: how blanks in an attribute's value are read."""
-_WRITTEN_BLANKS = {blank: f"&#{blank};" for blank in _NORMAL_BLANKS}
 _RESERVED_URIS = ("http://www.w3.org/XML/1998/namespace", "http://www.w3.org/2000/xmlns/")
 """Namespaces in XML, section 3: no other prefix may be bound to them, which no parser takes."""
 
@@ -233,7 +232,7 @@ def read_attributes(text: str, repairs: set[IssueCode], limit: int) -> dict[str,
         if bare or name in attributes:
             repairs.add(IssueCode.NOT_WELL_FORMED)
         value = double or single or bare
-        attributes.setdefault(name, unescape(value.translate(_NORMAL_BLANKS), repairs))
+        attributes.setdefault(name, unescape(value.translate(NORMAL_BLANKS), repairs))
     return attributes
 
 
@@ -248,11 +247,3 @@ def find_namespaces(attributes: Mapping[str, str]) -> dict[str, str]:
             if not prefix or (uri and (prefix.isascii() or is_well_formed(f"<{prefix}/>"))):
                 bound[prefix] = uri.replace("}", "%7D")  # which ends it there
     return bound
-
-
-def declare(namespaces: Mapping[str, str]) -> str:
-    """Write the declarations of namespaces in a start tag."""
-    return "".join(
-        f" xmlns{':' * bool(prefix)}{prefix}='{escape(uri).translate(_WRITTEN_BLANKS)}'"
-        for prefix, uri in namespaces.items()
-    )

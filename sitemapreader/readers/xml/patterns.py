@@ -65,27 +65,19 @@ _FEW_RECORDS, _LONG_CHARS = 30, 4_096
 """It pays to learn how records look if there are more that look so: in text that is as long."""
 LONGEST_TRIED = 65_536
 """No pattern is tried on longer texts: on nested ones it takes 200 bytes a byte."""
-_LEAST = {"attributes": 8, "record_depth": 32, "field_chars": LONGEST_TRIED}
-"""Where limits are lower, the tree keeps them."""
+_LEAST = {"attributes": 8, "record_depth": 32, "record_elements": 8_192, "field_chars": 65_536}
+"""Where limits are lower, the tree keeps them; a text has no more elements, `<i:loc/>` say."""
 _MAX_PREFIX_CHARS, _MAX_PREFIXES_CHARS = 64, 500
 """Of one prefix, and of all: each stands in a pattern up to 15 times."""
 _MOST_CHANGES = 8
 """Of what names mean in one document, each of which takes new patterns, in 15 ms."""
-_SHORTEST_ELEMENT = len("<a/>")
-
-
-def start_patterns(prolog: Prolog, tree: TreeReader, limits: Limits) -> PatternReader | None:
-    """Return the reader of common records; `None` for feeds and low limits."""
-    is_low = any(getattr(limits, name) < least for name, least in _LEAST.items())
-    is_read = PATTERNS and prolog.format.is_protocol and not is_low
-    return PatternReader(prolog, tree, limits) if is_read else None
 
 
 @attrs.define
 class PatternReader:
     """Reader of the common records of a urlset or an index.
 
-    The tree tells whether extras are well-formed.
+    The tree tells whether extras are well-formed, and reads all where limits are low.
     """
 
     _prolog: Prolog
@@ -111,8 +103,7 @@ class PatternReader:
         size = len(found[0])
         end = len(text) - len(rest)
         read = text[start:end]
-        most = self._limits.record_elements
-        if not size or (len(read) > most * _SHORTEST_ELEMENT and read.count("<") > most):
+        if not size:
             return [], start
         odd = set(compress(count(), found[-1]))
         spans: list[Span] = []
@@ -177,7 +168,9 @@ class PatternReader:
             self._known = known
             self._alike = self._words = self._context = None
             self._changes += 1
-            if self._changes <= _MOST_CHANGES:
+            is_low = any(getattr(self._limits, name) < least for name, least in _LEAST.items())
+            is_read = PATTERNS and prolog.format.is_protocol and not is_low
+            if is_read and self._changes <= _MOST_CHANGES:
                 pairs = tuple(prolog.namespaces.items())
                 self._words = _learn_words(prolog.format, prolog.root, pairs, own_uris)
         return self._words

@@ -45,11 +45,10 @@ if TYPE_CHECKING:
 
 PROLOG_BYTES = 32_768
 """The first block, in which the root must begin: no real prolog, licence and all, has a tenth."""
-_MAX_WRAPPERS = 64
-"""Elements around the records whose end is waited for; no feed has more than two."""
+_MAX_WRAPPERS = 16
+"""Elements around the records whose end is waited for; no feed has more than two.
 
-_MAX_BASES = 4
-"""Each relative URL is resolved against all of them."""
+Each relative URL is resolved against the bases of all."""
 
 _HTML = frozenset({"html", "head", "body", "title", "meta", "script"})
 
@@ -138,7 +137,7 @@ class Prolog:
             return
         if len(self._wrappers) < _MAX_WRAPPERS:
             self._wrappers.append((written, self.namespaces, len(self.bases)))
-            if (base := attributes.get("xml:base")) and len(self.bases) < _MAX_BASES:
+            if base := attributes.get("xml:base"):
                 self.bases.append(base)
         self.bind_namespaces(bound)
 
