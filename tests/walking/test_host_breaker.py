@@ -7,6 +7,7 @@ import time
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+import attrs
 import pytest
 from serving import Answer, Site, serve_site
 from walking import ROBOTS, SITE, fault, index, read_site, status, urlset, walk_all
@@ -140,21 +141,25 @@ async def test_a_host_that_recovers_is_read_to_its_end() -> None:
     assert read.report.complete
 
 
-async def test_pauses_double_and_one_trial_is_made_at_a_time() -> None:
+@pytest.mark.parametrize("code", [403, 503])
+async def test_pauses_double_and_one_trial_is_made_at_a_time(code: int) -> None:
     """What the server sees: a row of refusals, then single requests, each later than the last."""
     times: list[float] = []
 
     async def refuse(request: web.Request) -> Answer:
         del request
         times.append(time.monotonic())
-        return Answer(status=403)
+        return Answer(status=code)
 
     async with serve_site() as site:
         fill(site, 30, refuse)
-        options = FetchOptions(host_pause_seconds=0.1, host_trials=3, per_host=1)
+        # a document with 503 is asked three times, and the fourth failure is that of the next one
+        options = FetchOptions(
+            retry_wait_seconds=0.01, host_pause_seconds=0.1, concurrency=1, failures_in_row=4
+        )
         await read_site(site.base, options=options)
-    assert len(times) == FAILURES + 3
-    gaps = [later - earlier for earlier, later in pairwise(times[FAILURES - 1 :])]
+    assert len(times) == 4 + TRIALS
+    gaps = [later - earlier for earlier, later in pairwise(times[3:])]
     for gap, pause in zip(gaps, (0.1, 0.2, 0.4), strict=True):
         assert gap >= pause * 0.95
 
@@ -213,7 +218,8 @@ async def test_guessed_paths_do_not_trip_it(code: int) -> None:
     async with serve_site(Answer(status=code, headers={"Location": "/round"})) as site:
         site.pages["/robots.txt"] = Answer(status=404)
         site.pages["/admin/config/search/xmlsitemap"] = Answer(urlset(f"{site.base}/1"))
-        read = await read_site(site.base, options=QUICK)
+        options = attrs.evolve(QUICK, failures_in_row=1, host_trials=1, host_pause_seconds=0.001)
+        read = await read_site(site.base, options=options)
     assert read.locs == [f"{site.base}/1"]
 
 
