@@ -160,6 +160,22 @@ async def test_every_fault_is_typed_and_follows_what_arrived(
         assert delivered.startswith(case.delivered)
 
 
+@pytest.mark.parametrize(
+    ("path", "detail"),
+    {
+        "close": "Server disconnected",
+        "reset": "connection reset by peer",
+        "silence": "nothing for 0.2 s",
+        "status/999": "999 Said So",
+    }.items(),
+)
+async def test_what_a_fault_says(path: str, detail: str, server: FaultServer) -> None:
+    """Beside its code stands what the system, the library or the server said."""
+    _, error = await read(server.url(path), HASTY)
+    assert error is not None
+    assert error.detail == detail
+
+
 def test_every_route_of_the_fault_server_has_a_case() -> None:
     """The table above leaves nothing out that the server can do; the rest is tested by name."""
     by_name = {"drip", "endless"}
