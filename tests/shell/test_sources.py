@@ -57,6 +57,15 @@ def test_an_index_on_disk_is_not_complete(tmp_path: Path) -> None:
     assert "lists 1 sitemaps or pages of a feed, which were not fetched" in done.stderr
     alone = run("read", str(tmp_path / "index.xml"))
     assert (alone.returncode, alone.stdout) == (1, "")
+    listed = b"<loc>http://a.example/l.xml</loc><rs:md capability='resourcelist'/>"
+    rs = b"<urlset xmlns:rs='http://www.openarchives.org/rs/terms/'"
+    mixed = (
+        urlset(1).replace(b"<urlset", rs).replace(b"</urlset", b"<url>%s</url></urlset" % listed)
+    )
+    (tmp_path / "mixed.xml").write_bytes(mixed)
+    part = run("read", "mixed.xml", cwd=tmp_path)
+    assert (part.returncode, part.stdout) == (3, "https://example.org/0\n")
+    assert part.stderr.endswith(": read in part: 1 sitemaps that it lists: mixed.xml\n")
 
 
 def test_what_is_said_of_a_file_names_it(tmp_path: Path) -> None:

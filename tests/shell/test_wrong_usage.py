@@ -182,6 +182,12 @@ def test_what_to_write_instead(folder: Path, line: str, said: str) -> None:
     assert before == {path: path.lstat().st_mtime_ns for path in folder.rglob("*")}
 
 
+def test_an_output_beside_the_folder(folder: Path) -> None:
+    """What lies beside a folder that is read is none of its documents, and is replaced."""
+    words = ("site", "-q", "-o", "sitemap.txt")
+    assert [run(*words, cwd=folder).returncode for _ in range(2)] == [0, 0]
+
+
 def test_an_extra_that_is_missing(folder: Path) -> None:
     """A command that needs an extra says which, and how to install it."""
     code = "import sys; sys.modules['duckdb'] = None; from sitemapreader.cli import main; "

@@ -7,6 +7,7 @@ import gzip
 import time
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
+from unittest import mock
 
 import attrs
 import pytest
@@ -27,8 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
 
-pytestmark = pytest.mark.slow
-
+slow = pytest.mark.slow
 URL = "https://example.org/sitemap.xml"
 COUNT = 10_000
 
@@ -42,6 +42,7 @@ def many_urls() -> bytes:
     return data
 
 
+@slow
 async def test_the_first_urls_do_not_wait_for_a_thousand() -> None:
     """The first list of a document is what its first step gave; later ones are longer."""
     async with walk(sitemaps=[URL], fetcher=MemoryFetcher({URL: many_urls()})) as entries:
@@ -50,6 +51,7 @@ async def test_the_first_urls_do_not_wait_for_a_thousand() -> None:
     assert sizes[0] < 1_000 <= max(sizes)
 
 
+@slow
 async def test_others_have_turns_while_a_piece_is_read() -> None:
     """While one piece of the network's is read, other tasks run dozens of times."""
     turns = 0
@@ -81,6 +83,7 @@ def many_pages() -> Pages:
     return pages | {url: urlset(*(f"{url}/{n}" for n in range(1_000))) for url in PARTS}
 
 
+@slow
 @retried
 async def test_the_seconds_of_a_walk_are_its_own() -> None:
     """A consumer that takes longer than the walk may gets the whole site."""
@@ -95,6 +98,7 @@ async def test_the_seconds_of_a_walk_are_its_own() -> None:
     assert (count, entries.report.complete) == (40_000, True)
 
 
+@slow
 def test_the_seconds_of_a_walk_in_a_thread_are_its_own() -> None:
     """A consumer without `await` gets the whole site, too."""
     fetcher, count = MemoryFetcher(many_pages()), 0
@@ -106,6 +110,7 @@ def test_the_seconds_of_a_walk_in_a_thread_are_its_own() -> None:
     assert (count, entries.report.complete) == (40_000, True)
 
 
+@slow
 @retried
 async def test_the_clock_runs_on_while_there_is_room() -> None:
     """A slow consumer does not give a server that says nothing more time."""
@@ -135,9 +140,9 @@ class Impatient(StoredResponse):
         body = self.later if self.later and self.opened > 1 else self.body
         bounds = [*range(0, len(body), 20_000), len(body)]
         for begin, end in pairwise(bounds):
-            given = time.monotonic()
+            given = asyncio.get_running_loop().time()
             yield body[begin:end]
-            if time.monotonic() - given > 0.5:
+            if asyncio.get_running_loop().time() - given > 0.5:
                 raise FetchError(IssueCode.BODY_CUT, self.url, "closed")
 
 
@@ -147,11 +152,20 @@ LOCS = [f"https://example.org/{n:06}" for n in range(30_000)]
 async def read_slowly(response: StoredResponse, **arguments: Any) -> tuple[list[str], Any]:
     """Walk over one body; make long pauses, the last ones long after the first."""
     locs: list[str] = []
-    async with walk(sitemaps=[TOP], fetcher=MemoryFetcher({TOP: response}), **arguments) as entries:
-        async for batch in entries.batches():
-            locs += [entry.loc for entry in batch]
-            if len(locs) // 6_000 > (len(locs) - len(batch)) // 6_000:
-                await asyncio.sleep(0.6)
+    loop, passed = asyncio.get_running_loop(), 0.0
+    now, fetcher = loop.time, MemoryFetcher({TOP: response})
+
+    def tell() -> float:
+        return now() + passed
+
+    with mock.patch.object(loop, "time", tell):  # nobody waits
+        async with walk(sitemaps=[TOP], fetcher=fetcher, **arguments) as entries:
+            async for batch in entries.batches():
+                locs += [entry.loc for entry in batch]
+                if len(locs) // 6_000 > (len(locs) - len(batch)) // 6_000:
+                    for _ in range(99):  # until the walk waits
+                        await asyncio.sleep(0)
+                    passed += 0.6
     return locs, entries.report.documents[0]
 
 
