@@ -117,7 +117,7 @@ def namespace_key(uri: str, format_: Format) -> str:
     return OWN if key == OWN_KEYS.get(format_) else key
 
 
-_MOST_KEPT, _LONGEST_KEPT = 2_000, 2 * MAX_NAMESPACE_CHARS
+_MOST_KEPT, _LONGEST_KEPT = 500, 300
 """More names, and longer ones, are resolved each time: they would take a lot of memory."""
 
 

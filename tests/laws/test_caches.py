@@ -37,6 +37,7 @@ SHORT_KEYS = {
     "readers.xml.patterns._learn_words": "namespaces of 4,096 characters in all",
     "readers.xml.tree._write_start_tag": "namespaces of 4,096 characters in all",
     "readers.xml.batches._write_markup_pattern": "names of our records",
+    "readers.xml.batches._start_patterns": "prologs of such heads, and 500 names of 300 characters",
     "readers.xml.markup.write_tag_pattern": "the same",
     "readers.xml.grammar.write_record_pattern": "prefixes of up to 500 characters in all",
     "readers.xml.grammar.write_alike_pattern": "a prefix of up to 500 characters",

@@ -355,6 +355,12 @@ class XmlReader:
         return True
 
 
+@lru_cache(maxsize=64)
+def _start_patterns(prolog: Prolog, limits: Limits) -> PatternReader:
+    """Start the reader of the records of all documents that begin alike."""
+    return PatternReader(prolog, TreeReader(prolog, limits), limits)
+
+
 def read_whole(data: bytes, stats: ReadStats, limits: Limits) -> tuple[Format, Events] | None:
     """Return format and entries of a whole document; `None` if it is not all common.
 
@@ -368,8 +374,7 @@ def read_whole(data: bytes, stats: ReadStats, limits: Limits) -> tuple[Format, E
     if not found or len(data) > limits.record_bytes:
         return None
     prolog, start = found
-    patterns = PatternReader(prolog, TreeReader(prolog, limits), limits)
-    parts, end = patterns.read(text, start, stats.sitemap)
+    parts, end = _start_patterns(prolog, limits).read(text, start, stats.sitemap)
     if len(parts) != 1 or parts[0][1]:
         return None
     is_bare = text[end:].strip(" \t\r\n") == f"</{prolog.root}>"  # without comments: mostly

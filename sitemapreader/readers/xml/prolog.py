@@ -70,7 +70,7 @@ _STYLESHEET = re.compile(r"\?>\s*+<\?xml-stylesheet [ -;=?@-~]*?(?=\?>)")
 """Each site has its own, which says nothing: so the heads of many sites are the same without it."""
 
 
-@attrs.define
+@attrs.define(eq=False)
 class Prolog:
     """The surroundings of records: the root's start tag, and the open wrappers."""
 
