@@ -179,6 +179,31 @@ TASKS: list[tuple[str, str, dict[str, Any], Callable[[Any], object], object]] = 
         [(3, "urlset")],
     ),
     (
+        "What is known of pages.xml?",
+        "tree",
+        {},
+        lambda a: [row | {"bytes": row["bytes"] > 0} for row in a["rows"] if "pages" in row["url"]],
+        [
+            {
+                "url": f"{SITE}pages.xml",
+                "status": "complete",
+                "why": "",
+                "kind": "urlset",
+                "urls": 3,
+                "sitemaps": 0,
+                "bytes": True,
+                "listed_by": f"{SITE}index.xml",
+            }
+        ],
+    ),
+    (
+        "How much was read, and what is wrong?",
+        "tree",
+        {},
+        lambda a: (a["documents_read"], a["not_read_in_all"], [*a["issues"].values()]),
+        (5, 1, [1]),
+    ),
+    (
         "Which pages are in the blog?",
         "urls",
         {"include": ["/blog/"]},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from datetime import UTC, datetime
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -43,6 +44,24 @@ async def fail(server: FaultServer, path: str, options: FetchOptions = QUICK) ->
     with pytest.raises(FetchError) as caught:
         await fetch(server, path, options)
     return caught.value
+
+
+@pytest.mark.parametrize(("code", "times"), [("EAI_AGAIN", 3), ("EAI_NONAME", 1)])
+async def test_a_name(monkeypatch: pytest.MonkeyPatch, code: str, times: int) -> None:
+    """A resolver that is busy is asked again, one that knows no such name is not."""
+    asked = []
+
+    def resolve(host: str, *_: object, **__: object) -> None:
+        asked.append(host)
+        raise socket.gaierror(getattr(socket, code), "not now")
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    async with HttpFetcher(QUICK) as fetcher:
+        with pytest.raises(FetchError) as caught:
+            async with fetcher.open("http://site.test/"):
+                pass
+    assert (caught.value.code, caught.value.tries) == (IssueCode.DNS, times)
+    assert asked == ["site.test"] * times
 
 
 @for_each(

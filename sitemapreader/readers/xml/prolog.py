@@ -187,7 +187,7 @@ def read_prolog(events: list[Event], stats: ReadStats, first: bytes) -> tuple[Pr
         prolog = attrs.evolve(prolog, bases=[*prolog.bases], pages={}, wrappers=[])
     else:
         prolog, end = _read_any(events, stats, data)
-    return prolog, end - data.count("\r\n", 0, end)
+    return prolog, end - data[:end].count("\r\n")
 
 
 def _read_any(events: list[Event], stats: ReadStats, data: str) -> tuple[Prolog, int]:
