@@ -71,6 +71,17 @@ def test_one_fetcher_belongs_to_one_event_loop() -> None:
         first.run(fetcher.aclose())
 
 
+async def test_a_closed_fetcher_says_so(server: FaultServer) -> None:
+    """Once it is closed it fetches nothing more, whether it has fetched anything or not."""
+    for is_used in (True, False):
+        async with HttpFetcher() as fetcher:
+            fetcher.trust(server.base)
+            if is_used:
+                await fetch(fetcher, server.url("ok"))
+        with pytest.raises(RuntimeError, match="this HttpFetcher is closed; make a new one"):
+            await fetch(fetcher, server.url("ok"))
+
+
 async def test_cookies_are_not_kept(server: FaultServer) -> None:
     """One document's cookies do not go along with the next request."""
     cookie = head("200 OK", "Set-Cookie: a=b; Path=/", length=0)

@@ -254,3 +254,20 @@ def test_a_failure_from_before_a_pause_is_no_trial() -> None:
         url = f"https://a.example/{number}.xml"
         breaker.note_error(url, FetchError(IssueCode.HTTP_STATUS, url, http_status=503))
     assert 0 < breaker.wait("https://a.example/") <= 60
+
+
+def test_a_trial_for_which_nothing_was_asked() -> None:
+    """While one URL is tried no other is; when that is over without an answer, another one is."""
+    breaker = HostBreaker(FetchOptions(host_pause_seconds=0.001, host_trials=9))
+    first, second = "https://a.example/1", "https://a.example/2"
+    for number in range(FAILURES):
+        breaker.note_error(
+            first, FetchError(IssueCode.HTTP_STATUS, f"{first}{number}", http_status=503)
+        )
+    time.sleep(0.002)
+    assert breaker.wait(second) == 0
+    breaker.begin_trial(first)
+    breaker.end_trial(second)
+    assert breaker.wait(second) > 0.5
+    breaker.end_trial(first)
+    assert breaker.wait(second) == 0
