@@ -111,10 +111,11 @@ def _hold_launchers(config: pytest.Config) -> None:
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
     """Run a few named files without workers: those take longer to start than the tests.
 
-    Otherwise there is one worker more than cores, because some tests wait.
+    Otherwise there is one worker more than cores, because some tests wait, or two for slow ones.
     """
     is_few = len(config.args) < FEW and all(".py" in argument for argument in config.args)
-    return 0 if is_few else (os.cpu_count() or 1) + 1
+    more = 1 if config.option.markexpr == "not slow" else 2
+    return 0 if is_few else (os.cpu_count() or 1) + more
 
 
 def find_folder(item: pytest.Item) -> str:

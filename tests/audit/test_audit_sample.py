@@ -173,5 +173,5 @@ def test_coverage(sizes: list[int], share: float, where: str, number: int) -> No
 
     Of 1,000 samples (`TEST_SCALE=50`) in 92 % at least; of fewer in some less, by chance.
     """
-    bad, draws = choose_bad(sizes, share, where=where), 20 * SCALE
+    bad, draws = choose_bad(sizes, share, where=where), 12 * SCALE
     assert measure_coverage(sizes, bad, number, draws) >= (0.92 if draws >= 1_000 else 0.8)
