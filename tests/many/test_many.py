@@ -203,12 +203,23 @@ async def test_what_is_raised_about_a_site_ends_the_run() -> None:
 async def test_leaving_early_leaves_nothing_running() -> None:
     """Whoever has seen enough leaves; what was begun has an outcome."""
     before = asyncio.all_tasks()
-    async with walk_many(HOSTS, at_once=4, fetcher=MemoryFetcher(make_web(*HOSTS))) as run:
-        async for _ in run.batches():
-            break
+
+    class Stuck(MemoryFetcher):
+        @asynccontextmanager
+        async def open(self, url: str, **_: object) -> AsyncIterator[Any]:
+            if "s2.example/b.xml" in url:
+                await asyncio.Event().wait()
+            async with super().open(url) as response:
+                yield response
+
+    async with walk_many(HOSTS, at_once=4, fetcher=Stuck(make_web(*HOSTS))) as run:
+        async for site, _ in run.batches():
+            if site == "s9.example":
+                break
     assert asyncio.all_tasks() == before
-    assert 0 < len(run.outcomes) < len(HOSTS)
-    assert {o.reason for o in run.outcomes if not o.status.is_whole} <= {"left-early"}
+    assert 9 <= len(run.outcomes) < len(HOSTS)
+    cut = {each.site: each.reason for each in run.outcomes if not each.status.is_whole}
+    assert {cut["s2.example"], *cut.values()} == {"left-early"}
 
 
 async def test_a_site_may_have_so_many_urls() -> None:
