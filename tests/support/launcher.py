@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 import attrs
 
 import sitemapreader
-from sitemapreader.cli import main
+from sitemapreader.cli import main, process
 from sitemapreader.fetch import http
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ def run_here(
                 os.dup2(stream, number)
                 os.close(stream)
             _become(order)
-            with shorten_waits():
+            with shorten_waits(0.01):  # the reader of our pipes stays to the end
                 code = _flush(_run(lambda: sys.exit(main())))
         finally:
             for number, descriptor in enumerate(kept):
@@ -174,16 +174,21 @@ def run_here(
 
 
 @contextmanager
-def shorten_waits() -> Iterator[None]:
-    """Shorten waits between attempts that are our choice; those that a server asks for stay."""
-    choose_wait = http._choose_wait
+def shorten_waits(grace_seconds: float = process.GRACE_SECONDS) -> Iterator[None]:
+    """Shorten waits between attempts that are our choice; those that a server asks for stay.
+
+    Args:
+        grace_seconds: how long the program waits at its end for the reader of a pipe.
+    """
+    choose_wait, grace = http._choose_wait, process.GRACE_SECONDS
+    process.GRACE_SECONDS = grace_seconds
     http._choose_wait = lambda attempts, options: choose_wait(
         attempts, attrs.evolve(options, retry_wait_seconds=0.01)
     )
     try:
         yield
     finally:
-        http._choose_wait = choose_wait
+        http._choose_wait, process.GRACE_SECONDS = choose_wait, grace
 
 
 def _write(descriptor: int, data: bytes) -> None:
