@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from sitemapreader.issues import IssueCode, list_errors
 from sitemapreader.models import Event, Format, UrlEntry
 from sitemapreader.readers.vocabulary import CHANGEFREQS
+from sitemapreader.readers.xml.markup import read_line_ends
 from sitemapreader.urls import are_clean_urls, has_web_scheme, read_loc
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ class TextReader:
         yield events
 
     def _read_lines(self, data: bytes) -> Iterator[list[Event]]:
-        text = data.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
+        text = read_line_ends(data.decode("utf-8", "replace"))
         urls = [line.strip() for line in text.removesuffix("\n").split("\n")]
         if self._is_too_long:
             self._is_too_long, urls[0] = False, ""

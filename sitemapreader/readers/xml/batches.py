@@ -163,8 +163,7 @@ class XmlReader:
             return
         if len(self._pending) < self._next_size and not final:
             return
-        if len(self._pending) <= LONGEST_TRIED:
-            yield from self._read_common()
+        yield from self._read_common()
         yield from self._read_complete()
         self._position = pass_nothing(self._pending, self._position)
         if len(self._pending) - self._position > self._limits.record_bytes:
@@ -199,11 +198,10 @@ class XmlReader:
             record, is_cut = found
             if pass_nothing(self._pending, position) != record[0]:
                 yield from self._read_run(run)
-                run, position = [], record[0]
-                known = self.prolog.records, self.prolog.namespaces
-                yield from self._read_outside(position)
-                if known != (self.prolog.records, self.prolog.namespaces):
-                    continue  # a nested root, or a prefix that was bound again
+                yield from self._read_outside(record[0])
+                yield from self._read_common()  # names may mean something else
+                run, position = [], self._position
+                continue
             position = record[1]
             run += [] if is_cut else [record]
             if is_cut:
@@ -228,6 +226,8 @@ class XmlReader:
 
     def _read_common(self) -> Iterator[Events]:
         """Read as far as the pattern goes, and the odd records on the way by the tree."""
+        if len(self._pending) > LONGEST_TRIED:
+            return
         parts, end = self._patterns.read(self._pending, self._position, self._stats.sitemap)
         for entries, odd in parts:
             self._stats.deliver(len(entries))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache, partial
 from html.entities import html5
+from io import IncrementalNewlineDecoder
 from itertools import islice
 from typing import TYPE_CHECKING
 from xml.parsers import expat
@@ -123,7 +124,8 @@ def is_well_formed(text: str, *, in_namespaces: bool = True) -> bool:
 
 def read_line_ends(text: str) -> str:
     """Return a text with line feeds for all line ends (XML 1.0, section 2.11)."""
-    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+    decoder = IncrementalNewlineDecoder(None, translate=True)  # six times as fast as `replace`
+    return decoder.decode(text, final=True) if "\r" in text else text
 
 
 def pass_nothing(text: str, position: int) -> int:

@@ -150,6 +150,9 @@ class PatternReader:
         """Return the pattern of records like the first one, and the columns of its groups."""
         if self._alike or len(text) - start < _LONG_CHARS:
             return self._alike
+        end = text.find(f"</{words.prefix}{RECORD_OF[self._prolog.format]}", start)
+        if text.count("<", start, end) > 3 * _FIELDS + 1:  # fields with sections have fewer
+            return None
         first = words.pattern.match(text, start)
         if first and first.lastindex == words.pattern.groups - 1:  # it has an end
             begins = [begin for begin, _ in first.regs[1:-2]]

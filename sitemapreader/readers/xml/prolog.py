@@ -66,8 +66,10 @@ _MAX_CACHED_CHARS = 2_000
 _SAMPLE_CHARS = 80
 _COMMON = re.compile(r"\s{0,99}+(?>(?:<[?!][^<>]{0,1500}+>\s*+){0,9})<[a-z][^<>]{2,900}+>")
 """What stands before the records of most documents."""
-_STYLESHEET = re.compile(r"\?>\s*+<\?xml-stylesheet [ -;=?@-~]*?(?=\?>)")
-"""Each site has its own, which says nothing: so the heads of many sites are the same without it."""
+_OWN = re.compile(
+    r">(?<=[?-]>)\s*+<(?:\?xml-stylesheet [ -;=?@-~]*?\?|!--(?>(?:[ -,.-~\s]++|-(?!-))*)--)(?=>)"
+)
+"""A stylesheet, a comment: each site has its own, and the heads of many are the same without."""
 
 
 @attrs.define(eq=False)
@@ -227,15 +229,15 @@ def read_common_prolog(text: str) -> tuple[Prolog, int] | None:
     head = _COMMON.match(text, 0, _MAX_CACHED_CHARS)
     if not head:
         return None
-    is_styled = "xml-stylesheet" in head[0]
-    prolog = _read_common(_STYLESHEET.sub("", head[0]) if is_styled else head[0])
+    is_short = head[0].count("<") < 3  # a declaration and a root, in most
+    prolog = _read_common(head[0] if is_short else _OWN.sub("", head[0]))
     return (prolog, head.end()) if prolog else None
 
 
 @lru_cache(maxsize=64)
 def _read_common(head: str) -> Prolog | None:
     issues: list[Event] = []
-    is_other = "encoding" in head.lower().replace('encoding="utf-8"', "")
+    is_other = "encoding" in re.sub("""encoding=["']utf-8["']""", "", head.lower())
     try:
         prolog, end = _read_any(issues, ReadStats(), head)
     except NotXmlError:
