@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import pytest
 from clock import DAY, SetClock
+from serving import serve_site
 from walking import ROBOTS, SITE, Pages, at_once, fault, index, status, urlset
 
 from sitemapreader.fetch.local import FolderFetcher, MemoryFetcher, StoredResponse
@@ -312,3 +313,16 @@ async def test_the_time_of_a_walk_ends_its_questions(db: Path) -> None:
             pass
         assert [gone async for gone in entries.gone()] == []
     assert (entries.report.unlisted, entries.report.gone) == (1, 0)
+
+
+async def test_pages_are_asked_by_the_fetcher_of_the_walk(db: Path) -> None:
+    """The one that a walk has made for itself is open until its context is left."""
+    async with serve_site() as site:
+        site.pages["/a"] = "<p>a"
+        for letters in ("ab", "a"):
+            site.pages["/sitemap.xml"] = urlset(*(f"{site.base}/{letter}" for letter in letters))
+            async with walk(site.base, state=at_once(db), changes=True) as entries:
+                async for _ in entries:
+                    pass
+                gone = [page.loc async for page in entries.gone()]
+    assert gone == [f"{site.base}/b"]
