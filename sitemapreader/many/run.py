@@ -389,8 +389,7 @@ class SiteRun(TaskStream[SiteBatch]):
     ) -> None:
         """Walk over a site, and note the fault that ended that."""
         limits = self._config.limits if task.is_local else self._site_limits
-        if self._end < math.inf:
-            limits = shorten(limits, self._end - asyncio.get_running_loop().time())
+        limits = shorten(limits, self._end - asyncio.get_running_loop().time())
         config = task.aim(self._config, due, limits)
         site.walk = Walk(config, buffered=self._buffered)
         try:

@@ -8,7 +8,9 @@ import sys
 import threading
 from collections import Counter
 from contextlib import asynccontextmanager
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
+from unittest import mock
 
 import pytest
 from clock import DAY, SetClock
@@ -494,3 +496,28 @@ async def test_the_login_of_a_site_is_handed_to_the_fetcher() -> None:
             pass
     assert "https://me:secret@one.example/" in trusted
     assert sorted(each.site for each in run.outcomes) == ["here", "https://one.example/", "there"]
+
+
+async def test_the_time_of_a_run_is_that_of_all_sites() -> None:
+    """A site that is begun late has what is left of `max_time`, and one that is too late none."""
+    loop, passed = asyncio.get_running_loop(), 0.0
+    now = loop.time
+
+    class Slow(MemoryFetcher):
+        @asynccontextmanager
+        async def open(self, url: str, **how: Any) -> AsyncIterator[Any]:
+            nonlocal passed
+            if url.endswith("robots.txt"):
+                passed += 60
+                await asyncio.sleep(0)
+            async with super().open(url, **how) as response:
+                yield response
+
+    def tell() -> float:
+        return now() + passed
+
+    arguments: Any = {"at_once": 1, "max_time": timedelta(seconds=100)}
+    with mock.patch.object(loop, "time", tell):
+        _, outcomes = await read(HOSTS[:3], {}, fetcher=Slow(make_web(*HOSTS[:3])), **arguments)
+    ends = [(end.status, end.reason) for end in outcomes.values()]
+    assert ends == [(SiteStatus.COMPLETE, ""), (SiteStatus.FAILED, IssueCode.BUDGET_SECONDS)]
