@@ -72,6 +72,7 @@ class Flood:
     good: str = "all"
     others: list[str] | int = attrs.field(factory=list)
     entries: int = Limits().entries
+    inflated_bytes: int = Limits().inflated_bytes
     issues: frozenset[str] = attrs.field(default=frozenset(), converter=frozenset)
 
     def make(self) -> Iterable[bytes]:
@@ -201,9 +202,8 @@ def read_bomb(name: str) -> Reading:
 
 
 def _read(bomb: Flood) -> Reading:
-    reader = SitemapReader(
-        f"{HOST}sitemap.xml", limits=Limits(entries=bomb.entries), codings=("br",) * bomb.br
-    )
+    limits = Limits(entries=bomb.entries, inflated_bytes=bomb.inflated_bytes)
+    reader = SitemapReader(f"{HOST}sitemap.xml", limits=limits, codings=("br",) * bomb.br)
     reading, pieces = Reading(), bomb.make()
     start, before = _cpu_seconds(), _peak_mb()
     for piece in pieces:

@@ -26,6 +26,8 @@ pytestmark = pytest.mark.slow
 
 DAYS = 24
 STEP_HOURS = 12.0
+JUMPS = {5: -DAY, 12: -400 * DAY, 20: 3 * DAY}
+"""Days at which a clock changes -> by how much."""
 
 
 class Histories(PassingTime):
@@ -110,14 +112,12 @@ class Histories(PassingTime):
                     self.take(entry)
 
 
-@pytest.mark.parametrize(
-    "jumps", [{}, {5: -DAY, 12: -400 * DAY, 20: 3 * DAY}], ids=["", "a clock that jumps"]
-)
-async def test_histories(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jumps: dict[int, float]
-) -> None:
-    """URLs are told once and soon, none that lives is gone, and none is missed for good."""
-    told = Histories(range(4, 4 + 6 * SCALE), jumps)
+async def test_histories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """URLs are told once and soon, none that lives is gone, and none is missed for good.
+
+    The clock is right for five days, and jumps three times then.
+    """
+    told = Histories(range(4, 4 + 6 * SCALE), JUMPS)
     await told.watch(tmp_path / "state.db", 1.0, monkeypatch)
     nowhere = {site.nowhere for site in told.sites.values()}
     twice = [url for url, n in told.new.items() if n > 1 and url not in nowhere]
