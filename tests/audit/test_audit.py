@@ -546,6 +546,17 @@ def test_a_folder_is_named_by_its_files(tmp_path: Path, monkeypatch: pytest.Monk
     assert f"{HOST}/d#4 in site built/öffentlich/z.xml.gz\n" in text
 
 
+def test_lines_of_a_list(tmp_path: Path) -> None:
+    """Each URL of a text has its line: the first and last byte, and where it begins another."""
+    urls = [f"{HOST}/a#12", f"{HOST}/a#1", f"{HOST}/b#3"]
+    (tmp_path / "robots.txt").write_text(f"Sitemap: {HOST}/urls.txt")
+    (tmp_path / "urls.txt").write_text("\n".join(urls))
+    with audit_sync(tmp_path, select=["url-fragment"], figures=FIGURES) as result:
+        (finding,) = result.findings
+    lines = {each.url: each.line for each in finding.examples}
+    assert lines == {url: line for line, url in enumerate(urls, 1)}
+
+
 def test_sarif_of_a_site_has_relative_references() -> None:
     """A sitemap of a server has a stand-in, as code hosts refuse web addresses; text names it."""
     documents = {"/s.xml": sitemaps_of("/a.xml?page=1"), "/a.xml?page=1": urlset(RECORDS)}
