@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 import pytest
+from walking import urlset
 
 from sitemapreader.errors import StateError
 from sitemapreader.fetch.local import MemoryFetcher
 from sitemapreader.many import walk_many_sync
 from sitemapreader.state import database
 from sitemapreader.state.database import StateFile
+from sitemapreader.walker import walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -118,3 +120,18 @@ def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str)
     opened = StateFile(db)
     assert opened.connection.execute("SELECT * FROM site").fetchall() == []
     opened.close()
+
+
+async def test_one_run_at_a_time_holds_a_state(tmp_path: Path) -> None:
+    """A state whose changes are held back until files are there is held by nobody else."""
+    pages = {f"https://{HOST}/sitemap.xml": urlset(f"https://{HOST}/1")}
+    async with walk(
+        f"https://{HOST}", fetcher=MemoryFetcher(pages), state=tmp_path / "s"
+    ) as entries:
+        assert await entries.hold_state()
+        with pytest.raises(StateError, match="writing it together with its files") as caught:
+            await entries.hold_state()
+        await entries.commit_state(holds=True)
+        await entries.commit_state()
+        assert await entries.hold_state()
+    assert caught.value.is_locked
