@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import package
+import pytest
 from faults import ROUTES, FaultServer, Request, Step, answered
 from walking import index
 
@@ -293,6 +294,7 @@ def main() -> None:
     print(*left, cancelled, sep="\n")  # noqa: T201 (the test reads it)
 
 
+@pytest.mark.long
 def test_nothing_is_left_wherever_it_is_cancelled() -> None:
     """No task, file, thread or warning outlives any scenario, whichever wait it is cancelled at."""
     done = subprocess.run(

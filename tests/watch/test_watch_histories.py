@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from sitemapreader.models import UrlEntry
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.long]
 
 DAYS = 24
 STEP_HOURS = 12.0
