@@ -117,7 +117,8 @@ def start_transcoder(
         start = _UTF16_START.match(first)
         codec = start and ("utf-16-be" if start[1] else "utf-16-le")
     if codec is None and (known or not names):
-        codec = next((each for each in known if _fits(each, first)), UTF8)
+        is_utf8 = {*known} == {UTF8}
+        codec = next((each for each in known if is_utf8 or _fits(each, first)), UTF8)
         if known and codec != known[0]:  # the bytes contradict the first name
             stats.add_issue_once(events, IssueCode.ENCODING, value=names[0])
     if not codec:

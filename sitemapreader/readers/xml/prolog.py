@@ -67,7 +67,8 @@ _SAMPLE_CHARS = 80
 _COMMON = re.compile(r"\s{0,99}+(?>(?:<[?!][^<>]{0,1500}+>\s*+){0,9})<[a-z][^<>]{2,900}+>")
 """What stands before the records of most documents."""
 _OWN = re.compile(
-    r">(?<=[?-]>)\s*+<(?:\?xml-stylesheet [ -;=?@-~]*?\?|!--(?>(?:[ -,.-~\s]++|-(?!-))*)--)(?=>)"
+    r">(?<=[?-]>)[ \t\r\n]*+<"
+    r"(?:\?xml-stylesheet [ -;=?@-~]*?\?|!--(?>(?:[ -,.-~\t\r\n]++|-(?!-))*)--)(?=>)"
 )
 """A stylesheet, a comment: each site has its own, and the heads of many are the same without."""
 
@@ -226,11 +227,9 @@ def read_common_prolog(text: str) -> tuple[Prolog, int] | None:
 
     The prolog is that of all documents that begin so, and must not be changed.
     """
-    head = _COMMON.match(text, 0, _MAX_CACHED_CHARS)
-    if not head:
+    if not (head := _COMMON.match(text, 0, _MAX_CACHED_CHARS)):
         return None
-    is_short = head[0].count("<") < 3  # a declaration and a root, in most
-    prolog = _read_common(head[0] if is_short else _OWN.sub("", head[0]))
+    prolog = _read_common(_OWN.sub("", head[0]) if head[0].count("<") > 2 else head[0])
     return (prolog, head.end()) if prolog else None
 
 
