@@ -231,6 +231,14 @@ async def test_of_a_long_page_the_beginning_is_read() -> None:
     assert served <= 5 * 65_536
 
 
+async def test_a_start_page_that_breaks_off() -> None:
+    """What it names so far is read; that it may name more is said, and nothing is complete."""
+    walked = await walk_all({SITE: Cut(SITE, PAGE), HINTED: LIST})
+    assert walked.locs == ["https://example.org/page"]
+    assert [each.code for each in walked.report.issues] == ["body-cut"]
+    assert (walked.outcome(SITE), walked.report.complete) == (("partial", "body-cut"), False)
+
+
 # -- robots.txt and its answers
 
 _LOST = ["robots-unreachable"]
