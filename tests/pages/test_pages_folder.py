@@ -56,10 +56,12 @@ def test_redirects_are_followed(tmp_path: Path) -> None:
     """Rules lead to files, abroad, in a circle, or nowhere; a file goes before an unforced one."""
     rules = "/docs/old /docs/b\n/docs/b /x 301\n/docs/c /docs/b 301!\n/docs/r /docs/r2 302\n"
     rules += "/docs/r2 /docs/r\n/docs/away https://other.example/\n"
-    rules += "/docs/app/* /docs/b 200\n/docs/no /x 404\n"
+    rules += (
+        "/docs/app/* /docs/b 200\n/docs/no /x 404\n/docs/api/* https://api.example/:splat 200\n"
+    )
     site = build(tmp_path, "b.html", "c.html", redirects=rules)
-    old, b, forced, circle, away, app, gone = answers(
-        site, *(f"/docs/{name}" for name in ("old", "b", "c", "r", "away", "app/x", "no"))
+    old, b, forced, circle, away, app, gone, proxy = answers(
+        site, *(f"/docs/{name}" for name in ("old", "b", "c", "r", "away", "app/x", "no", "api/b"))
     )
     assert [(each.url, each.status) for each in old.redirects] == [
         ("https://example.org/docs/old", 301)
@@ -71,6 +73,7 @@ def test_redirects_are_followed(tmp_path: Path) -> None:
     assert (away.final_url, away.status, away.error) == ("https://other.example/", None, "")
     assert (app.file, app.status) == ("b.html", 200)
     assert (gone.status, gone.file) == (404, "")
+    assert (proxy.status, proxy.file, proxy.facts) == (200, "", None)
 
 
 def test_facts_and_headers(tmp_path: Path) -> None:
