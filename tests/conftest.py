@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import compileall
+import faulthandler
 import gc
 import ipaddress
 import os
@@ -105,6 +106,12 @@ def _hold_launchers(config: pytest.Config) -> None:
     os.open(alive, os.O_RDWR)
     os.environ["TEST_LAUNCHERS"] = folder.name
     config.add_cleanup(folder.cleanup)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Let slow tests take their time: `faulthandler_timeout` is for the others."""
+    if item.get_closest_marker("slow"):
+        faulthandler.cancel_dump_traceback_later()
 
 
 @pytest.hookimpl(optionalhook=True)  # `-p no:xdist` has none to call it
