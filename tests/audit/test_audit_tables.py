@@ -12,7 +12,7 @@ from each_case import for_each
 
 from sitemapreader import IssueCode
 from sitemapreader.audit.database import AuditDatabase, is_language_switch, judge_hreflang
-from sitemapreader.audit.models import AuditInputError, AuditOptions, Category
+from sitemapreader.audit.models import AuditInputError, AuditOptions, Category, Need
 from sitemapreader.audit.report import FORMATS
 from sitemapreader.audit.rules import (
     ABOUT_US,
@@ -104,6 +104,18 @@ def test_texts_of_an_audit_have_values_and_no_names_of_figures() -> None:
     assert not any(f"`{name}`" in text for text in filled.values() for name in names)
     explained = explain_rule(list_rules()["lastmod-future"])
     assert "later than 24 hours (`future_hours`)" in " ".join(explained.split())
+
+
+def test_every_rule_is_explained_whole() -> None:
+    """No line has over 88 characters, but for a URL, and no word of a text is broken."""
+    for code, rule in list_rules().items():
+        lines = explain_rule(rule).splitlines()
+        assert lines[0] == f"{code}: {rule.title} ({rule.category}, {rule.severity})"
+        assert all(len(line) <= 88 or len(line.split()) == 1 for line in lines[1:]), code
+        said = " ".join(" ".join(lines).split())
+        texts = (f"why: {rule.meaning}" * bool(rule.meaning), f"do: {rule.advice}", *rule.sources)
+        assert all(" ".join(text.split()) in said for text in texts), code
+        assert all(Need(need).meaning in said for need in rule.needs), code
 
 
 VALID = ("en", "en-gb", "zh-hant", "zh-hant-tw", "x-default", "eu")
