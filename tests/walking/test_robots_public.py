@@ -10,7 +10,7 @@ from walking import ROBOTS, SITE, index, read_site, urlset, walk_all
 
 from sitemapreader import IssueCode, parse_robots
 from sitemapreader.fetch import MemoryFetcher
-from sitemapreader.options import MAX_URL_CHARS, ROBOTS_MAX_LINE_CHARS
+from sitemapreader.options import MAX_URL_CHARS, ROBOTS_MAX_LINE_CHARS, FetchOptions
 
 BOT = "mybot/1.0"
 
@@ -58,6 +58,24 @@ async def test_a_walk_over_many_wildcards() -> None:
     assert walked.outcome(dear) == ("skipped", "robots-too-complex")
     assert walked.report.counts[IssueCode.ROBOTS_TOO_COMPLEX] == 1
     assert dear not in walked.requested
+
+
+async def test_files_that_are_large_are_not_all_kept() -> None:
+    """Two of the largest fit into a walk's memory; the one that was used longest ago goes."""
+    order = ["a1", "b1", "a2", "c1", "a3", "b2"]  # c1 ends the memory of b
+    children = [f"https://{name[0]}.example/{name}.xml" for name in order]
+    pages = {url: urlset(f"{url}/page") for url in children}
+    pages |= {f"https://{host}.example/robots.txt": b"#" * 511_000 for host in "abc"}
+    top = f"{SITE}i.xml"
+    walked = await walk_all(
+        pages | {top: index(*children)},
+        None,
+        sitemaps=[top],
+        hosts="any",
+        options=FetchOptions(concurrency=1),
+    )
+    robots = [url[8] for url in walked.requested if url.endswith(".example/robots.txt")]
+    assert (len(walked.locs), robots) == (6, [*"abcb"])
 
 
 @pytest.mark.parametrize("respect", [True, False])
