@@ -140,3 +140,12 @@ def test_a_report_as_a_file(tmp_path: Path) -> None:
         assert row["entries"] >= entries
     assert row.keys() == {"site", *Report(1).to_dict()}
     assert run("testdata/site", "a.example", "--report", str(path)).returncode == 2
+
+
+def test_a_document_ends_once() -> None:
+    """The first outcome of a document counts, and is counted once."""
+    report, document = Report(9), Document(f"{SITE}a.xml")
+    report.end_document(document, Status.COMPLETE)
+    report.end_document(document, Status.FAILED, "too late")
+    assert (document.status, document.reason) == (Status.COMPLETE, "")
+    assert (report.documents, dict(report.statuses)) == ([document], {Status.COMPLETE: 1})
