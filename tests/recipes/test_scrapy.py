@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
+import re
 import sys
 from contextlib import asynccontextmanager
 from importlib.util import find_spec
@@ -84,9 +85,8 @@ class Site:
 
     def documents(self) -> dict[str, bytes]:
         base = self.base
-        robots = f"User-agent: *\nDisallow: /private\nSitemap: {base}/index.xml\n"
         return {
-            "/robots.txt": robots.encode(),
+            "/robots.txt": b"User-agent: *\nDisallow: /private\nSitemap: /index.xml\n",
             "/nothing/robots.txt": b"User-agent: *\nDisallow:\n",
             "/index.xml": index(
                 *(
@@ -199,7 +199,7 @@ EXPECTED: dict[str, tuple[set[str], dict[str, int] | None, dict[str, int]]] = {
             "html-entity": 1,
             "invalid-url": 2,
             "leading-bytes": 1,
-            "relative-loc": 1,
+            "relative-loc": 2,
             "template": 1,
             "truncated": 1,
         },
@@ -270,6 +270,7 @@ def test_what_was_wrong_is_in_the_log(crawled: dict[str, Crawled]) -> None:
     assert "/broken.xml, line 5: " in template
     assert any(line.startswith("WARNING: bare-ampersand <") for line in lines)
     assert any(line.startswith("INFO: leading-bytes: ") for line in lines)
+    assert any(re.match("[A-Z]+: relative-loc: .*/robots.txt, line 3: ", line) for line in lines)
 
 
 def test_pages_come_before_the_sitemap_is_read(crawled: dict[str, Crawled]) -> None:
