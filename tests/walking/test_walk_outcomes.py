@@ -304,3 +304,49 @@ async def test_the_page_of_a_bot_protection_is_nothing_else() -> None:
     codes = {url: {*walked.document(url).counts} for url in (MAP, CHILD)}
     assert codes[MAP] == {IssueCode.BLOCKED_BY_SITE}
     assert codes[CHILD] == {IssueCode.BODY_CUT, IssueCode.HTML_NOT_SITEMAP}
+
+
+PLAIN: dict[str, Any] = {
+    "role": "sitemap", "format": None, "status": "complete", "reason": "", "http_status": 200,
+    "tries": 1, "retry_after_seconds": None, "entries": 0, "listed": 0, "known": 0, "filtered": 0,
+    "children": 0, "lastmod": None, "etag": None, "last_modified": None, "content_type": None,
+    "content_encoding": None, "first_byte_seconds": None, "wait_seconds": None, "issues": {},
+}  # fmt: skip
+"""Fields of an outcome, as most documents have them."""
+
+
+async def test_every_field_of_an_outcome() -> None:
+    """robots.txt, an index, a sitemap of it, and one in whose place there is a page, all told."""
+    robots, top, child, page = (ROBOTS, *(f"{SITE}{name}" for name in ("i.xml", "a.gz", "p.xml")))
+    day = "Fri, 02 Jan 2026 00:00:00 GMT"
+    headers = {"etag": '"1"', "last-modified": day, "content-type": "application/gzip"}
+    plain = urlset(f"{SITE}1", f"{SITE}2", f"{SITE}1")
+    packed = gzip.compress(plain, mtime=0)
+    pages: dict[str, Any] = {
+        robots: f"Sitemap: {top}".encode(),
+        top: index((child, "2026-01-02"), page),
+        child: StoredResponse(child, packed, headers=headers),
+        page: b"<!doctype html><p>moved",
+    }
+    walked = await walk_all(pages, include="1", unique=True)
+    found = {each.url: each.to_dict() for each in walked.report.documents}
+    assert all(each.pop("seconds") > 0 for each in found.values())
+    sizes = [*((len(pages[url]),) * 2 for url in (robots, top)), (len(packed), len(plain))]
+    expected: list[dict[str, Any]] = [
+        {"role": "robots", "via": "given", "parent": "", "children": 1},
+        {"via": "robots", "parent": robots, "format": "sitemapindex", "children": 2},
+        {
+            "via": "index", "parent": top, "format": "urlset", "entries": 1, "listed": 3,
+            "filtered": 2, "lastmod": "2026-01-02T00:00:00+00:00", "etag": '"1"',
+            "last_modified": day, "content_type": "application/gzip",
+        },
+        {
+            "via": "index", "parent": top, "status": "failed", "reason": "html-not-sitemap",
+            "issues": {"html-not-sitemap": 1},
+        },
+    ]  # fmt: skip
+    for url, more, (raw, inflated) in zip(
+        (robots, top, child, page), expected, [*sizes, (len(pages[page]),) * 2], strict=True
+    ):
+        own = {"url": url, "final_url": url, "bytes_raw": raw, "bytes_inflated": inflated}
+        assert found[url] == {**PLAIN, **own, **more}, url
