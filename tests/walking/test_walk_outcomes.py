@@ -6,6 +6,7 @@ import gzip
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
+import attrs
 import pytest
 from walking import ROBOTS, SITE, Pages, Walked, fault, index, moved, status, urlset, walk_all
 
@@ -350,3 +351,11 @@ async def test_every_field_of_an_outcome() -> None:
     ):
         own = {"url": url, "final_url": url, "bytes_raw": raw, "bytes_inflated": inflated}
         assert found[url] == {**PLAIN, **own, **more}, url
+    outcome = attrs.asdict(walked.report.outcome)
+    assert outcome.pop("seconds") > 0
+    nothing = ("changed", "unlisted", "gone", "crawl_delay", "retry_after", "waiting", "due")
+    assert outcome == {
+        "site": SITE, "status": "partial", "reason": "html-not-sitemap", "http_status": 200,
+        "entries": 1, "documents": 2, "requests": 4, "address": "", **dict.fromkeys(nothing),
+        "bytes": sum(each["bytes_raw"] for each in found.values()),
+    }  # fmt: skip
