@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import asynccontextmanager
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -15,7 +15,7 @@ from walking import ROBOTS, SITE, Pages, at_once, fault, index, status, urlset
 
 from sitemapreader.fetch.local import FolderFetcher, MemoryFetcher, StoredResponse
 from sitemapreader.issues import IssueCode
-from sitemapreader.state import State
+from sitemapreader.state import DocumentState, SiteState, State
 from sitemapreader.walker import walk, walk_sync
 
 if TYPE_CHECKING:
@@ -326,3 +326,25 @@ async def test_pages_are_asked_by_the_fetcher_of_the_walk(db: Path) -> None:
                     pass
                 gone = [page.loc async for page in entries.gone()]
     assert gone == [f"{site.base}/b"]
+
+
+async def test_every_field_of_what_a_state_tells(db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A site, its documents, the URL that one has lost, and its page."""
+    clock, state = SetClock(monkeypatch), at_once(db)
+    for day, letters in (("2026-01-01", "abc"), ("2026-01-02", "ab")):
+        clock.now += DAY
+        sitemap = StoredResponse(ONE, lists(letters), headers={"etag": f'"{letters}"'})
+        pages = names(MAP) | {MAP: index((ONE, day)), ONE: sitemap, SITE + "a": b"here"}
+        await spend(pages, state)
+    now, two = datetime.fromtimestamp(clock.now, UTC), ("2026-01-02", '"ab"')
+    assert [*state.sites()] == [SiteState(SITE, 2, 2, clock.now, clock.now, True, 1, 0, 0)]
+    assert [*state.documents()] == [
+        DocumentState(SITE, ONE, "complete", "", "urlset", 2, 0, clock.now, *two, None),
+        DocumentState(SITE, MAP, "complete", "", "sitemapindex", 0, 1, clock.now, None, None, None),
+    ]
+    assert [attrs.astuple(each) for each in state.unlisted()] == [
+        (f"{SITE}c", now, ONE, "missing", SITE)
+    ]
+    assert [attrs.astuple(each) for each in state.gone()] == [
+        (f"{SITE}c", ONE, 404, now, now, SITE)
+    ]
