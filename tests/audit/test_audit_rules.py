@@ -625,3 +625,15 @@ def test_a_blocked_store_of_images_is_no_blocked_site() -> None:
     )
     with audit_sync(f"{HOST}/", select=["robots"], fetcher=tried.make_fetcher()) as result:
         assert [each.rule.code for each in result.findings] == ["robots-blocked-image"]
+
+
+def test_a_blocked_host_of_pages_is_a_blocked_site() -> None:
+    """The robots.txt of another host that forbids all its URLs is found as that of the site."""
+    other = "https://blog.example"
+    tried = site(
+        page("/a") + page(f"{other}/b"),
+        documents={f"{other}/robots.txt": b"User-agent: *\nDisallow: /"},
+    )
+    with audit_sync(f"{HOST}/", select=["robots"], fetcher=tried.make_fetcher()) as result:
+        (found,) = (e for e in result.findings if e.rule.code == "robots-blocks-site")
+        assert [each.url for each in found.examples] == [f"{other}/"]
