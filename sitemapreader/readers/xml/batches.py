@@ -226,8 +226,6 @@ class XmlReader:
 
     def _read_common(self) -> Iterator[Events]:
         """Read as far as the pattern goes, and the odd records on the way by the tree."""
-        if len(self._pending) > LONGEST_TRIED:
-            return
         parts, end = self._patterns.read(self._pending, self._position, self._stats.sitemap)
         for entries, odd in parts:
             self._stats.deliver(len(entries))
@@ -328,6 +326,12 @@ class XmlReader:
     def _shorten(self) -> Iterator[list[Event]]:
         """Read the records of a text that is too long; drop one that is by itself."""
         start, size = self._position, len(self._pending)
+        markup = _write_markup_pattern(self.prolog.records).search(self._pending, start)
+        closing = CLOSINGS.get(markup[0]) if markup else None
+        if not markup or (closing and self._pending.find(closing, markup.end()) < 0):
+            self._skip += [re.compile(re.escape(closing))] if closing else []
+            self._position = max(markup.end() if markup else start, size - _LONGEST_MARK)
+            return
         mender = yield from self._mend(start, size, is_part=True)
         self._position += mender.end
         if self._position > start:
@@ -340,8 +344,7 @@ class XmlReader:
             code, line = IssueCode.RECORD_TOO_LONG, self._count_lines(start)
             self._stats.drop_record(self._context.events, code, line=line)
             yield self._context.take_events()
-        # an end tag, perhaps, that blanks flood
-        self._position = max(start, self._pending.rfind("<", start))
+        self._position = max(start, self._pending.rfind("<", start))  # an end tag, perhaps
 
     def _has_skipped(self) -> bool:
         """Skip what is too long; return whether its end has been reached."""

@@ -95,7 +95,7 @@ class PatternReader:
     def read(self, text: str, start: int, sitemap: str) -> tuple[list[Part], int]:
         """Read common records from a place on; return also where the last ends."""
         words = self._find_words()
-        if words is None:
+        if words is None or len(text) > LONGEST_TRIED:
             return [], start
         pattern = words.pattern
         start = pass_nothing(text, start)
@@ -150,9 +150,6 @@ class PatternReader:
         """Return the pattern of records like the first one, and the columns of its groups."""
         if self._alike or len(text) - start < _LONG_CHARS:
             return self._alike
-        end = text.find(f"</{words.prefix}{RECORD_OF[self._prolog.format]}", start)
-        if text.count("<", start, end) > 3 * _FIELDS + 1:  # fields with sections have fewer
-            return None
         first = words.pattern.match(text, start)
         if first and first.lastindex == words.pattern.groups - 1:  # it has an end
             begins = [begin for begin, _ in first.regs[1:-2]]
