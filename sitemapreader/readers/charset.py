@@ -38,7 +38,7 @@ _DECLARATION = re.compile(
     rb"""<\?xml[^>]{0,200}?\sencoding\s*=\s*["']([^"'>]{0,80})["']""", re.IGNORECASE
 )
 _META = re.compile(
-    rb"""(?s:(?>(?:[^<]*+(?:<!--.*?-->|<[!?][^>]*+>))*)[^<]*+(?=<(?:html|head|meta|title|script)\b)"""
+    rb"""(?s:(?>(?:\s*+(?:<!--.*?-->|<[!?][^>]*+>))*)\s*+(?=<(?:html|head|meta|title|script)\b)"""
     rb""".*?)<meta[^>]{0,200}?charset\s*=\s*["']?([\w.:-]{1,40})""",
     re.IGNORECASE,
 )

@@ -9,7 +9,7 @@ from each_case import for_each
 
 from sitemapreader.issues import IssueCode
 from sitemapreader.models import UrlEntry
-from sitemapreader.readers import SitemapReader
+from sitemapreader.readers import SitemapReader, read
 from sitemapreader.readers.robots import parse_robots
 
 RUSSIAN = "https://example.org/путь"
@@ -81,6 +81,8 @@ def test_only_a_page_is_believed_a_meta_element() -> None:
     events = [*reader.feed(data), *reader.close()]
     assert [event.loc for event in events if isinstance(event, UrlEntry)] == [RUSSIAN]
     assert parse_robots(f"# {meta}\nSitemap: {RUSSIAN}".encode()).sitemaps[0].loc == RUSSIAN
+    lines = f"URLs of a site:\n{RUSSIAN}\n{RUSSIAN}\n{RUSSIAN}\n{meta}\n".encode()
+    assert [event.loc for event in read(lines) if isinstance(event, UrlEntry)] == [RUSSIAN] * 3
 
 
 @for_each(
