@@ -144,3 +144,24 @@ def test_each_write_to_a_pipe_ends_with_a_record(monkeypatch: pytest.MonkeyPatch
     assert all(data.endswith(b"\0") for data in writes)
     assert all(len(data) <= select.PIPE_BUF or data.count(b"\0") == 1 for data in writes)
     assert len(writes) < 200
+
+
+def test_the_content_is_on_the_disk_before_the_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a power failure leaves under the name of a file is all of it."""
+    fsync, replace, done = os.fsync, Path.replace, list[object]()
+
+    def sync(descriptor: int) -> None:
+        done.append(os.fstat(descriptor).st_size)
+        fsync(descriptor)
+
+    def rename(self: Path, target: Path) -> Path:
+        done.append(target.name)
+        return replace(self, target)
+
+    monkeypatch.setattr(os, "fsync", sync)
+    monkeypatch.setattr(Path, "replace", rename)
+    with open_output(tmp_path / "a.txt") as output:
+        output.write(UrlEntry("https://a.example/"))
+    assert done == [len("https://a.example/\n"), "a.txt"]
