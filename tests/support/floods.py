@@ -35,7 +35,7 @@ CHUNK_BYTES = 65_536
 BLOCK_BYTES = 32 * KIB
 """What the costs of a shape are given for."""
 SIZES = (16 * KIB, 64 * KIB, 256 * KIB)
-LEAST_MS = 20.0
+LEAST_MS = 30.0
 """Less than this for 64 KiB is cheap: growth from there may be another way of reading (mending)."""
 HOST = "https://www.example.org/"
 LOCS = [f"{HOST}good/{number}" for number in range(1, 13)]
