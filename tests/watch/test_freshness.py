@@ -24,7 +24,7 @@ from sitemapreader.state.schedule import Asking
 
 pytestmark = [pytest.mark.slow, pytest.mark.long]
 
-SITES, DAYS, SEED = 30 * SCALE, 40, 515
+SITES, DAYS, SEED = 60 * SCALE, 40, 515
 START = 1_700_000_000.0
 LEAST = 23 * 3_600 * 10**9
 
