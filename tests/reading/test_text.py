@@ -10,6 +10,7 @@ from each_case import for_each
 from reading import URLSET, read, read_by_tree
 from timing import is_linear
 
+from sitemapreader import Issue, SitemapReader, UrlEntry
 from sitemapreader.options import Limits
 from sitemapreader.readers.stats import ReadStats
 from sitemapreader.readers.text import split_line
@@ -94,3 +95,17 @@ def test_the_line_of_a_record_that_is_too_long(before: str) -> None:
         lines = dict(lines_of(events))
         assert lines["record-too-long"] == 1 + before.count("\n")
         assert "http://a.b/1" in [getattr(event, "loc", "") for event in events]
+
+
+def test_a_line_that_was_cut_is_no_url() -> None:
+    """Where the transfer broke off inside a line, an Issue has that, and its line."""
+    reader = SitemapReader()
+    events = reader.feed(b"http://a.b/1\nhttp://a.b/2\nhttp://a.b/hal") + reader.close(cut=True)
+    issue = events.pop()
+    assert [event.loc for event in events if isinstance(event, UrlEntry)] == [
+        "http://a.b/1",
+        "http://a.b/2",
+    ]
+    assert isinstance(issue, Issue)
+    assert (issue.code, issue.line, issue.value) == ("truncated", 3, "http://a.b/hal")
+    assert reader.stats.records == 3

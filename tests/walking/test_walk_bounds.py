@@ -109,3 +109,13 @@ async def test_refused_children_are_bounded_in_the_report() -> None:
     kept = sum(len(document.url) for document in report.documents)
     assert kept <= 50 * FRONTIER_BYTES_PER_DOCUMENT
     assert outcomes_of(report)[Status.SKIPPED] == 80
+
+
+async def test_outcomes_are_kept_up_to_the_limit_of_documents() -> None:
+    """All that were read are listed, of the others as many as may be read; the rest is counted."""
+    children = [f"{SITE}{number}.xml" for number in range(20)]
+    pages = {TOP: index(*children)} | {each: urlset(f"{each}/1") for each in children}
+    report = (await walk_top(pages, limits=Limits(documents=6))).report
+    listed = Counter(each.status for each in report.documents if each.role is Role.SITEMAP)
+    assert listed == {Status.COMPLETE: 5, Status.SKIPPED: 5}
+    assert outcomes_of(report) == {Status.COMPLETE: 5, Status.SKIPPED: 16}
