@@ -1,4 +1,4 @@
-"""Limits of the work and options of the network: one table each.
+"""Limits of the work, options of the network, and checks of arguments.
 
 All limits are finite by default; there is no value that means "unlimited". Units are in the names.
 """

@@ -42,9 +42,8 @@ _META = re.compile(
     rb""".*?)<meta[^>]{0,200}?charset\s*=\s*["']?([\w.:-]{1,40})""",
     re.IGNORECASE,
 )
-"""Of a page: in a feed, a text may hold one."""
-_DECLARATION_BYTES = 1_024
-"""HTML has it there, too."""
+"""The `<meta>` of a page, and not of a feed, whose texts may hold one."""
+_DECLARATION_BYTES = 1_024  # where HTML requires its own, too
 
 # SECURITY: some of Python's codecs are not character encodings (zlib, base64), and some hide
 # markup from a scan of bytes (utf-7). So a name must be an alias of one of these. GB 2312 and GBK

@@ -180,6 +180,7 @@ class DocumentEntries:
         return True
 
     async def _pass_on(self, entries: Rows) -> bool:
+        """Emit some of the entries, all of which one acknowledgement covers."""
         tracker = self._tracker
         compared = None if tracker is None else await tracker.compare(entries)
         if self._context.budget.exhausted is IssueCode.BUDGET_URLS:

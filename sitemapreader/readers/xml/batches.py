@@ -361,7 +361,7 @@ class XmlReader:
 @lru_cache(maxsize=64)
 def _start_patterns(prolog: Prolog, limits: Limits) -> PatternReader:
     """Start the reader of the records of all documents that begin alike."""
-    return PatternReader(prolog, TreeReader(prolog, limits), limits)
+    return PatternReader(prolog, TreeReader(prolog, limits), limits)  # learns their looks alone
 
 
 def read_whole(data: bytes, stats: ReadStats, limits: Limits) -> tuple[Format, Events] | None:

@@ -66,11 +66,11 @@ _MAX_CACHED_CHARS = 2_000
 _SAMPLE_CHARS = 80
 _COMMON = re.compile(r"\s{0,99}+(?>(?:<[?!][^<>]{0,1500}+>\s*+){0,9})<[a-z][^<>]{2,900}+>")
 """What stands before the records of most documents."""
-_OWN = re.compile(
+_SAYS_NOTHING = re.compile(
     r">(?<=[?-]>)[ \t\r\n]*+<"
     r"(?:\?xml-stylesheet [ -;=?@-~]*?\?|!--(?>(?:[ -,.-~\t\r\n]++|-(?!-))*)--)(?=>)"
 )
-"""A stylesheet, a comment: each site has its own, and the heads of many are the same without."""
+"""A stylesheet or a comment. Each site has its own; without them the heads of many are the same."""
 
 
 @attrs.define(eq=False)
@@ -229,7 +229,7 @@ def read_common_prolog(text: str) -> tuple[Prolog, int] | None:
     """
     if not (head := _COMMON.match(text, 0, _MAX_CACHED_CHARS)):
         return None
-    prolog = _read_common(_OWN.sub("", head[0]) if head[0].count("<") > 2 else head[0])
+    prolog = _read_common(_SAYS_NOTHING.sub("", head[0]) if head[0].count("<") > 2 else head[0])
     return (prolog, head.end()) if prolog else None
 
 
