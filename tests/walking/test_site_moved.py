@@ -84,6 +84,15 @@ async def test_a_login_or_a_parking_page_is_no_new_place(target: str, status: in
     assert {*read.codes} == {"no-sitemap"}
 
 
+async def test_a_new_place_without_sitemaps_is_asked_for_its_page_once() -> None:
+    """The move has shown the page, so only its robots.txt and guessed paths are asked for there."""
+    async with serve_site() as old, serve_site() as new:
+        new.pages["/"] = PAGE
+        read = await read_moved(f"{elsewhere(new)}/", old, new)
+        assert new.times["/"] == 1
+    assert {*read.codes} == {"site-moved", "no-sitemap"}
+
+
 async def test_moves_in_a_circle_end() -> None:
     """One move is followed; its pages may lead back or on."""
     async with serve_site() as old, serve_site() as new:
