@@ -127,16 +127,19 @@ def simulator() -> Any:
         pytest.skip("there is no simulator beside the checkout")
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
+    # It asks each half hour: each five minutes cost five times as much, for the same ratios.
+    vars(module)["TICK"] = 1 / 2
     return module
 
 
 def test_news_are_seen_soon(simulator: Any) -> None:
-    """At equal requests: a sixth of a fixed interval's delay, 0.6 of StormCrawler's policy."""
+    """At equal requests: an eleventh of a fixed interval's delay, 0.45 of StormCrawler's policy."""
+    # So much in this world. 1,000 sites in a year: 0.148 and 0.56.
     world = simulator.make_world(SITES, DAYS, SEED)
     makers = {"ours": ProductPolicy, "fixed": simulator.Fixed, "storm": simulator.Adaptive}
     delays = {
         name: simulator.simulate(world, DAYS, 1.0, make).new.describe()[0]
         for name, make in makers.items()
     }
-    assert delays["ours"] <= delays["fixed"] / 6
-    assert delays["ours"] <= delays["storm"] * 0.6
+    assert delays["ours"] <= delays["fixed"] / 11
+    assert delays["ours"] <= delays["storm"] * 0.45
