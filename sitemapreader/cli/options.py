@@ -150,7 +150,7 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
         Option("--unlisted", "state",
                "print only the URLs that no sitemap lists any more, one a line"),
         Option("--gone", "state",
-               "print only the unlisted URLs whose pages are known to be gone, one a line"),
+               "print only the URLs whose page was asked and is gone, one a line"),
         Option("--plan", "state", "print N sitemaps that --revisit asks for next, when, and why",
                **_COUNT),
         Option("folder", "mcp", "folder for what is remembered from call to call; made if missing",
@@ -193,8 +193,7 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                "exit with 5 for findings of this severity or above (default: error)",
                choices=FAIL_ON),
         Option("--fail-on", "compare",
-               "exit with 5 if findings of this severity or above are new or worse (default: "
-               "error)",
+               "exit with 5 if findings this severe are new or worse (default: error)",
                choices=FAIL_ON, default="error"),
         Option("--robots", "audit",
                "robots whose rules in robots.txt are judged (default: Googlebot)",
@@ -350,14 +349,14 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
         Option("--delay", f"{_WEB} scale mcp",
                "wait between two requests to one host; robots.txt may demand more", "delay_seconds",
                metavar="SECONDS", type=parse_delay),
-        Option("-m --timeout", f"{_WEB} scale mcp", "longest time for one document (default: "
-               f"{_FETCH.total_seconds:g}, and {_FETCH.headers_seconds:g} for its first byte)", "",
+        Option("-m --timeout", f"{_WEB} scale mcp", "longest time for one document, and for its "
+               f"first byte (default: {_FETCH.total_seconds:g} and {_FETCH.headers_seconds:g})", "",
                ("headers_seconds", "total_seconds"), **_SECONDS),
         Option("-x --proxy", f"{_WEB} scale", "HTTP proxy; the environment is not consulted",
                metavar="URL", type=parse_proxy),
         Option("-A --user-agent", f"{_WEB} scale mcp",
-               "User-Agent header, and the name whose rules in robots.txt are obeyed; "
-               "recommended: your crawler and a page about it, "
+               "header User-Agent of all requests, and the name whose rules in robots.txt are "
+               "obeyed; recommended: your crawler and a page about it, "
                f"'NewsBot/2.1 (+https://...)' (default: {_FETCH.user_agent})", metavar="NAME"),
         Option("-H --header", _WEB,
                "header for the sites named here, and no others (may be repeated)", "header_lines",

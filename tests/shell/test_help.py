@@ -53,12 +53,17 @@ def test_the_whole_help(name: str) -> None:
 
 @for_each("name", ["", *COMMANDS])
 def test_the_short_help_fits_a_terminal(name: str) -> None:
-    """--help has 24 lines of 80 columns at most, and says how to see the rest."""
+    """--help has 24 lines of 80 columns at most, none cut, and says how to see the rest."""
     done = run(*name.split(), "--help")
     lines = done.stdout.splitlines()
     assert (done.returncode, done.stderr) == (0, "")
     assert len(lines) <= 24
     assert all(len(line) < 80 for line in lines)
+    assert not any(
+        line.endswith(" ...") or line.count("(") > line.count(")")
+        for line in lines
+        if line.startswith("  -")
+    )
     assert name or ("--since WHEN " in done.stdout and "--unique  " in done.stdout)
     assert lines[-1].startswith(
         f"`{' '.join(['sitemapreader', *name.split()])} --help --all` shows"
