@@ -103,7 +103,11 @@ class WalkLoader:
 
     def load_report(self, report: Report, *, is_http: bool, now: datetime | None) -> None:
         """Insert documents and Issues; `now` is the time if not that on the clock."""
-        documents = sorted(report.documents, key=lambda each: each.status not in _READ)
+        # Of several that have an address, one that was read counts, and one that has no other.
+        documents = sorted(
+            report.documents,
+            key=lambda each: (each.status not in _READ, each.final_url != each.url),
+        )
         numbers: dict[str, int] = {}
         by_url: dict[str, int] = {}
         for place, document in enumerate(documents):
@@ -115,7 +119,7 @@ class WalkLoader:
         final = {
             each.final_url: number
             for each, number in zip(reversed(documents), reversed(numbers.values()), strict=True)
-            if each.final_url and each.role is Role.SITEMAP
+            if each.final_url
         }
         by_url |= final
         database = self._database

@@ -311,9 +311,7 @@ def _order_documents(rows: list[Row]) -> Iterator[Row]:
         del row["id"]
         below[row.parent if row.parent in known else ""].append(row)
     stack = [(0, row) for row in below.pop("", [])[::-1]]
-    while stack or below:
-        if not stack:  # documents that list each other: begin anywhere
-            stack = [(0, row) for row in below.pop(next(iter(below)))[::-1]]
+    while stack:
         depth, row = stack.pop()
         yield Row(row, depth=depth)
         stack += [(depth + 1, child) for child in below.pop(row.url, [])[::-1]]

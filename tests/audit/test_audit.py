@@ -415,19 +415,72 @@ def test_a_sitemap_that_is_refused_is_not_accused() -> None:
         assert unread == closed.keys()
 
 
-def test_each_document_stands_below_the_one_that_lists_it() -> None:
+NAMED = f"Sitemap: {HOST}/1.xml".encode()
+NAMING = b'<html><link rel="sitemap" href="/3.xml">'
+THREE = "/robots.txt 0 ; /1.xml 1 /robots.txt; /2.xml 2 /1.xml; /3.xml 2 /1.xml"
+
+
+@for_each(
+    "documents, expected",
+    [
+        (
+            {"/robots.txt": NAMED, "/1.xml": index("/2.xml"), "/2.xml": index("/3.xml", "/4.xml")},
+            THREE.replace("/3.xml 2 /1.xml", "/3.xml 3 /2.xml; /4.xml 3 /2.xml"),
+        ),
+        # They list each other.
+        (
+            {"/robots.txt": NAMED, "/1.xml": index("/2.xml", "/3.xml"), "/2.xml": index("/1.xml")},
+            THREE,
+        ),
+        # One leads up, to robots.txt, or to the address of an index that leads elsewhere.
+        (
+            {
+                "/robots.txt": NAMED,
+                "/1.xml": index("/2.xml", "/3.xml"),
+                "/2.xml": StoredResponse(f"{HOST}/robots.txt", NAMED),
+            },
+            THREE,
+        ),
+        (
+            {
+                "/robots.txt": NAMED,
+                "/1.xml": StoredResponse(f"{HOST}/0.xml", index("/2.xml", "/3.xml")),
+                "/2.xml": StoredResponse(f"{HOST}/1.xml", index("/3.xml")),
+            },
+            THREE,
+        ),
+        # One leads to the index that is still read.
+        (
+            {
+                "/robots.txt": NAMED,
+                "/1.xml": StoredResponse(f"{HOST}/0.xml", index("/2.xml", *["/3.xml"] * 4_000)),
+                "/2.xml": StoredResponse(f"{HOST}/0.xml", b""),
+            },
+            THREE,
+        ),
+        # What names the sitemaps has moved.
+        (
+            {"/robots.txt": StoredResponse(f"{HOST}/r.txt", NAMED), "/1.xml": index("/3.xml")},
+            "/robots.txt 0 ; /1.xml 1 /robots.txt; /3.xml 2 /1.xml",
+        ),
+        ({"/": StoredResponse(f"{HOST}/home", NAMING)}, "/ 0 ; /3.xml 1 /"),
+        # robots.txt leads to the start page, which names one.
+        (
+            {"/robots.txt": StoredResponse(f"{HOST}/", NAMING), "/": NAMING},
+            "/ 0 ; /robots.txt 0 ; /3.xml 1 /",
+        ),
+    ],
+)
+def test_each_document_stands_below_the_one_that_lists_it(
+    documents: dict[str, Any], expected: str
+) -> None:
     """The depth of a document is one more than that of the one that lists it."""
-    documents = {
-        "/robots.txt": f"Sitemap: {HOST}/1.xml".encode(),
-        "/1.xml": index("/2.xml"),
-        "/2.xml": index("/3.xml", "/4.xml"),
-        "/3.xml": urlset(pages(1)),
-        "/4.xml": urlset(pages(1)),
-    }
-    fetcher = MemoryFetcher({f"{HOST}{path}": body for path, body in documents.items()})
+    leaves = dict.fromkeys(("/3.xml", "/4.xml"), urlset(pages(1)))
+    fetcher = MemoryFetcher({HOST + path: body for path, body in (leaves | documents).items()})
     with audit_sync(f"{HOST}/", fetcher=fetcher, select=["discovery"]) as result:
-        depths = {each.url.removeprefix(HOST): each.depth for each in result.facts.documents}
-    assert depths == {"/robots.txt": 0, "/1.xml": 1, "/2.xml": 2, "/3.xml": 3, "/4.xml": 3}
+        shown = [each for each in result.facts.documents if each.status != "skipped"]
+    told = [f"{each.url} {each.depth} {each.parent}".replace(HOST, "") for each in shown]
+    assert sorted(told) == sorted(expected.split("; "))
 
 
 def test_a_site_without_sitemaps_has_not_passed() -> None:
