@@ -30,15 +30,14 @@ class LoopThread:
 
     def __init__(self, context: AbstractAsyncContextManager[Any]) -> None:
         self._context = context
-        self._thread: threading.Thread | None = None
+        # a daemon: if the interpreter ends inside the context, it does not wait for the network
+        self._thread = threading.Thread(target=self._run, name="sitemapreader.walk", daemon=True)
         self._loop: Future[asyncio.AbstractEventLoop] = Future()
         self._end: Future[None] = Future()
         self._leaving = asyncio.Event()
 
     def begin(self) -> None:
         """Start the thread and enter the context; raise what entering raises."""
-        # a daemon: if the interpreter ends inside the context, it does not wait for the network
-        self._thread = threading.Thread(target=self._run, name="sitemapreader.walk", daemon=True)
         try:
             self._thread.start()  # waits, too, until the thread runs
             fault = self._loop.exception()
@@ -68,8 +67,7 @@ class LoopThread:
             return
         self.let_go()
         fault = self._end.exception()
-        if self._thread is not None:
-            self._thread.join()
+        self._thread.join()
         if error is None and fault is not None:
             raise fault
 

@@ -44,12 +44,12 @@ SAME_BODY = "same-body"
 NOT_DUE = "not-due"
 """Skipped: `revisit` leaves it for another time."""
 FINISHED_BEFORE = "finished-before"
-"""Skipped: the resumed walk had read it before it was interrupted."""
+"""Not read again: the resumed walk had read it before it was interrupted."""
 FILTERED = frozenset({NOT_MODIFIED, NOT_FOLLOWED, NOT_NEWER})
 """Reasons that the caller asked for."""
 ASKED_FOR = FILTERED | {str(IssueCode.ROBOTS_DISALLOWED)}
 """Reasons that the caller (`since`, `follow`) or the site's robots.txt asked for."""
-NOTHING_LOST = ASKED_FOR | {NOT_READ, ALREADY_READ, FINISHED_BEFORE, NOT_DUE}
+NOTHING_LOST = ASKED_FOR | {NOT_READ, ALREADY_READ, NOT_DUE}
 """Reasons to skip a listed sitemap that leave the walk complete."""
 
 REFUSALS = frozenset(
@@ -223,7 +223,7 @@ class Document:
         """Whether it was read, known before, or reported absent by the server."""
         if self.status in (Status.COMPLETE, Status.PARTIAL, Status.UNCHANGED):
             return True
-        if self.reason == FINISHED_BEFORE or self.http_status in _ABSENT_STATUSES:
+        if self.http_status in _ABSENT_STATUSES:
             return True
         is_success = self.http_status is not None and self.http_status < 400
         return is_success and self.reason not in _NO_ANSWER

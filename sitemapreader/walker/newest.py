@@ -77,7 +77,6 @@ class _Search:
 
     async def gate(self, entry: SitemapEntry) -> str:
         """Return why a sitemap is not read, or ""."""
-        await self.walk.wait_for_consumer()
         self.sort()
         bound = latest_moment(entry.lastmod, entry.lastmod_text or "")
         is_older = bound is not None and self._floor is not None and bound < self._floor

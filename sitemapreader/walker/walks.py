@@ -123,10 +123,6 @@ class Walk(TaskStream[Batch]):
         """Yield entries, found sitemaps and Issues, in the order in which they are met."""
         return self._read(EVENTS)
 
-    async def wait_for_consumer(self) -> None:
-        """Wait until the consumer has handled all that there is, and asks for more."""
-        await self._channel.wait_until_dry()
-
     def robots_of(self, url: str) -> Robots | None:
         """Return the robots.txt of a URL's origin if the walk has fetched it, else `None`.
 

@@ -100,6 +100,20 @@ async def test_finished_documents_are_not_fetched_again(db: Path) -> None:
     assert {each.url: each.listed for each in second.report.documents}[MAPS[0]] == PER_MAP
 
 
+async def test_what_was_lost_before_the_stop_is_lost(db: Path) -> None:
+    """A document that was cut off is not read again either, and its walk is not complete."""
+    pages: Pages = site() | {MAPS[0]: urlset(*locs_of(0)).removesuffix(b"</url></urlset>")}
+    await run(pages, db, 7)
+    second = await run(pages, db)
+    assert second.requested == MAPS[1:]
+    report = second.report
+    (cut,) = [each for each in report.documents if each.url == MAPS[0]]
+    assert (str(cut.status), cut.reason, cut.entries) == ("partial", "truncated", 0)
+    assert report.statuses == {"complete": 3, "partial": 1, "skipped": 1}  # robots.txt
+    assert (report.complete, report.outcome.status) == (False, "partial")
+    assert report.outcome.reason == "truncated"
+
+
 async def test_urls_of_finished_documents_take_no_room(db: Path) -> None:
     """However many URLs came, the file keeps those of the documents in hand only."""
     locs = [f"https://example.org/{RANDOM.randbytes(40).hex()}" for _ in range(21 * ACK_ENTRIES)]

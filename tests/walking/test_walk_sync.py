@@ -151,6 +151,21 @@ def test_exceptions() -> None:
     assert not walks_on()
 
 
+def test_the_thread_has_ended_behind_the_context(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However long its end takes: a program that forks then, or ends, has no thread besides."""
+    run = threading.Thread.run
+
+    def run_slowly(thread: threading.Thread) -> None:
+        run(thread)
+        if thread.name == "sitemapreader.walk":
+            time.sleep(0.05)
+
+    monkeypatch.setattr(threading.Thread, "run", run_slowly)
+    with start() as entries:
+        assert [entry.loc for entry in entries] == LOCS
+    assert not walks_on()
+
+
 def test_misuse() -> None:
     """Whoever forgets the `with`, or comes back later, is told what to write."""
     entries = start()
