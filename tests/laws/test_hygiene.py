@@ -82,6 +82,7 @@ INSIDES = {
     "fetching/test_turns.py::test_429_halves_the_rate_and_good_answers_restore_it": SMALL,
     "fetching/test_turns.py::test_only_so_many_idle_hosts_are_remembered": SMALL,
     "laws/test_invariants.py::test_a_limit_between_two_layers": SMALL,
+    "many/test_many_endless.py::test_names_far_behind_may_come_again": SMALL,
     "many/test_many.py::test_an_endless_domain_is_not_read_to_its_end": SMALL,
     "outputs/test_record_batches.py::test_no_entry_is_made_for_a_plain_row": "no object is made",
     "outputs/test_workbook.py::test_many_rows": SMALL,
