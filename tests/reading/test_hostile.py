@@ -23,8 +23,8 @@ from sitemapreader.models import Format
 from sitemapreader.options import Limits
 from sitemapreader.readers import SitemapReader
 
-MAX_PEAK_MB = 40.0
-MAX_SECONDS = 10.0
+MAX_PEAK_MB = 20.0
+MAX_SECONDS = 4.0
 MAX_GAP_SECONDS = 0.2
 """An event loop is held up for 50 ms at most (benchmarks/hostile.py); the rest is the machine."""
 

@@ -49,6 +49,7 @@ _PARTS = {
     "few_prefixes": "".join(f' xmlns:{"x" * 50}p{{n}}-{n:03}="u"' for n in range(10)),
     "zeros": "0" * 5_000,
     "blanks": " " * 200,
+    "letters": "x" * 250,
 }
 ROOT = _PARTS["root"].encode()
 _GOOD_LOCS = {"all": LOCS, "first": LOCS[:8], "none": []}

@@ -289,8 +289,7 @@ class XmlReader:
         return mender
 
     def _count_faults(self) -> int:
-        counts = self._stats.counts
-        return sum(counts[code] for code in _OF_MARKUP if code in counts)
+        return sum(self._stats.counts.get(code, 0) for code in _OF_MARKUP)
 
     def _add_once(self, code: IssueCode, value: str | None = None) -> None:
         self._stats.add_issue_once(self._context.events, code, value=value)

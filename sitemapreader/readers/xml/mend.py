@@ -117,10 +117,10 @@ class Mender:
 
     def read(self) -> Iterator[Record | None]:
         """Yield the records, and `None` for pauses."""
-        position, pause = 0, _STEP_CHARS
+        position, pause, last = 0, _STEP_CHARS, self._text.rfind("<")
         while (token := _TOKEN.match(self._text, position)) and token[0]:
             position = token.end()
-            if self.opened and _PARTIAL_TAG.match(self._text, token.start()):
+            if self.opened and token.start() == last and _PARTIAL_TAG.match(self._text, last):
                 break
             if token["section"]:
                 position = self._pass_over(token[0], position)
@@ -141,7 +141,8 @@ class Mender:
 
     def _start(self, token: re.Match[str]) -> None:
         prolog, tag = self._prolog, _get_tag(token)
-        if self._repair_missing_end(tag, token):
+        is_left_out = self._error and self.opened and tag not in prolog.records
+        if self._repair_missing_end(tag, token) or is_left_out:
             return
         repairs = set[IssueCode]()
         raw = _replace_bad_bytes(token["attributes"], repairs)
