@@ -30,7 +30,7 @@ def repeat_runs(web: WebServer, runs: int, hosts: int = 24) -> list[float]:
     seconds = []
     for number in range(runs):
         with tempfile.TemporaryDirectory() as folder:
-            faults = ClusterFaults(web, Path(folder), hosts, partitions=8, seed=number)
+            faults = ClusterFaults(web, Path(folder), range(hosts), partitions=8, seed=number)
             began = time.monotonic()
             if faults.start().wait(SECONDS):
                 raise SystemExit(f"run {number} failed")
@@ -57,19 +57,19 @@ def main() -> None:
         measure_resume(arguments.resume)
         return
     with serve_web(latency=0.02) as web:
-        killed, seed = 0, 0
+        killed, seed, hosts = 0, 0, range(arguments.hosts)
         while killed < arguments.workers_killed:
             seed += 1
             with tempfile.TemporaryDirectory() as folder:
                 began = time.monotonic()
-                faults = ClusterFaults(web, Path(folder), arguments.hosts, partitions=64, seed=seed)
+                faults = ClusterFaults(web, Path(folder), hosts, partitions=64, seed=seed)
                 faults.kill_workers(min(10, arguments.workers_killed - killed))
                 faults.check()
                 killed += faults.kills
                 seconds = time.monotonic() - began
                 print(f"{faults.kills} workers killed: rows exact, {seconds:.0f} s", flush=True)
         with tempfile.TemporaryDirectory() as folder:
-            faults = ClusterFaults(web, Path(folder), arguments.hosts, partitions=64)
+            faults = ClusterFaults(web, Path(folder), hosts, partitions=64)
             faults.kill_client(arguments.clients_killed)
             faults.check()
             print(f"{faults.kills} clients and schedulers killed: rows exact", flush=True)

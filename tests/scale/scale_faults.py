@@ -16,17 +16,23 @@ from scale_runs import check_first_day
 from sitemapreader.distributed import begin_run, status
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from scale_runs import WebServer
 
+    from sitemapreader.distributed import ScaleOptions
+
 DRIVER = """
-import sys
+import os, sys
 from sitemapreader.distributed import run
 from sitemapreader.distributed.cluster import open_client
 
+folder, name = os.path.split(sys.argv[1])
 with open_client(workers=int(sys.argv[2])) as client:
-    assert not run(None, sys.argv[1], client=client).failures
+    os.chdir(folder)
+    totals = run(None, name, client=client)
+assert (totals.finished, totals.failures) == (True, {})
 """
 SECONDS = 600
 
@@ -40,15 +46,22 @@ class ClusterFaults:
     """
 
     def __init__(
-        self, web: WebServer, output: Path, hosts: int, *, partitions: int, seed: int = 1
+        self,
+        web: WebServer,
+        output: Path,
+        hosts: Sequence[int],
+        *,
+        partitions: int,
+        options: ScaleOptions | None = None,
+        seed: int = 1,
     ) -> None:
         self.kills = 0
         self.output = output
-        self._hosts = range(hosts)
+        self._hosts = hosts
         self._partitions = partitions
         self._random = random.Random(seed)
         sites = [scale_web.name_site(number) for number in self._hosts]
-        options = web.make_options()
+        options = options or web.make_options()
         self._run = begin_run(str(output), sites, options, partitions=partitions)
 
     def start(self, workers: int = 2, bomb: str = "") -> subprocess.Popen[bytes]:
@@ -80,13 +93,17 @@ class ClusterFaults:
                 time.sleep(0.05)
             time.sleep(self._random.uniform(0.0, 2.0))
             if process.poll() is None:
-                children = psutil.Process(process.pid).children(recursive=True)
-                process.kill()
-                process.wait()
-                self.kills += 1
-                # a worker reads on until it sees that its scheduler is gone
-                assert not psutil.wait_procs(children, timeout=SECONDS)[1]
+                self.kill(process)
         assert self.start().wait(SECONDS) == 0
+
+    def kill(self, client: subprocess.Popen[bytes]) -> None:
+        """Kill a client with its scheduler, and wait for the end of its workers."""
+        children = psutil.Process(client.pid).children(recursive=True)
+        client.kill()
+        client.wait()
+        self.kills += 1
+        # a worker reads on until it sees that its scheduler is gone
+        assert not psutil.wait_procs(children, timeout=SECONDS)[1]
 
     def check(self) -> None:
         """Compare rows and status rows with the truth, host by host."""

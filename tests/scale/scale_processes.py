@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import faulthandler
 import os
 import signal
 import time
@@ -32,27 +33,32 @@ def make_environment(*, bomb: str = "", trap: str = "", deadly_write: int = 0) -
 def install() -> None:
     """Change what this process does, as its environment says."""
     replace_request(os.environ.get("SCALE_BOMB", ""), os.environ.get("SCALE_TRAP", ""))
-    if os.environ.get("SCALE_TRAP"):
-        from sitemapreader.distributed import partition  # noqa: PLC0415 (only where it is used)
-
-        partition._SILENT_SECONDS = 5.0
     deadly = int(os.environ.get("SCALE_DEADLY_WRITE") or 0)
     if deadly:
-        _die_at_write(deadly)
+        die_at_write(deadly)
 
 
 def replace_request(bomb: str = "", trap: str = "", replace: Callable[..., None] = setattr) -> None:
     """Let each request say which process and event loop makes it.
 
-    Die at a host that is a bomb, and stop for ever at one that is a trap.
+    Die at a host that is a bomb. Stop at one that is a trap, until comes what was to come then.
     """
-    request = ClientSession._request
+    request, arm, armed = ClientSession._request, faulthandler.dump_traceback_later, {}
+
+    def note(seconds: float, **given: Any) -> None:
+        armed.update(given)
+        arm(seconds, **given)
+
+    if trap:
+        replace(faulthandler, "dump_traceback_later", note)
 
     async def send(self: ClientSession, method: str, url: Any, **given: Any) -> Any:
         if bomb and bomb in str(url):
             os.kill(os.getpid(), signal.SIGKILL)
         if trap and trap in str(url):
-            time.sleep(10_000)  # noqa: ASYNC251 (what stops the loop is tested)
+            if armed:  # a minute passes
+                arm(0.01, **armed)
+            time.sleep(10)  # noqa: ASYNC251 (what stops the loop is tested)
         headers = given.get("headers") or {}
         loop = id(asyncio.get_running_loop())
         given["headers"] = dict(headers) | {"User-Agent": f"worker/{os.getpid()}-{loop}"}
@@ -61,7 +67,7 @@ def replace_request(bomb: str = "", trap: str = "", replace: Callable[..., None]
     replace(ClientSession, "_request", send)
 
 
-def _die_at_write(number: int) -> None:
+def die_at_write(number: int) -> None:
     """Kill this process at its nth write to the storage."""
     from sitemapreader.distributed.storage import Storage  # noqa: PLC0415 (only where it is used)
 

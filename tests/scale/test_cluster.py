@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
 import scale_web
-from scale import SCALE
-from scale_faults import ClusterFaults
+from commands import wait_until
+from scale_faults import SECONDS, ClusterFaults
 from scale_runs import WebServer, read_statuses, serve_web
 
-from sitemapreader.distributed import run, run_partition, status
-from sitemapreader.distributed.cluster import open_client
+from sitemapreader import FetchOptions
+from sitemapreader.distributed import ScaleOptions, status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,49 +23,33 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def web() -> Iterator[WebServer]:
-    """A web that takes its time, so that kills meet work."""
-    with serve_web(latency=0.02) as server:
+    """A web of many hosts."""
+    with serve_web() as server:
         yield server
 
 
-def test_workers_in_another_folder_find_a_relative_output(
-    web: WebServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Workers get the absolute path; one that cannot reach the output says what it needs."""
-    sites = [scale_web.name_site(number) for number in range(8)]
-    with open_client(workers=1) as client:
-        monkeypatch.chdir(tmp_path)
-        totals = run(sites, "out", client=client, options=web.make_options())
-        assert (totals.failures, totals.hosts, totals.finished) == ({}, 8, True)
-        error = client.submit(run_partition, str(tmp_path / "none"), totals.run, 0).exception()
-    assert "every worker must reach it" in str(error)
-    assert len(read_statuses(tmp_path / "out", totals.run, totals.partitions)) == 8
+def test_whatever_dies_loses_nothing(web: WebServer, tmp_path: Path) -> None:
+    """The client dies with its scheduler, then a worker: the same call reads what is missing.
 
-
-def test_killed_workers_lose_nothing(web: WebServer, tmp_path: Path) -> None:
-    """Workers are killed at random: rows and status rows are the truth, one reader a site."""
-    faults = ClusterFaults(web, tmp_path, 60 * SCALE, partitions=8)
-    faults.kill_workers(2 * SCALE)
-    assert faults.kills
-    faults.check()
+    The host that kills the worker ends as one row, and harms no other; each had one reader. The
+    output has a relative path, and workers are in another folder.
+    """
+    killer = 418
+    assert scale_web.find_kind(killer) == "hang"  # the client dies while it is waited for
+    good = [0, 1, 2, 3, 5]
+    patient = ScaleOptions(fetch=FetchOptions(proxy=web.make_options().fetch.proxy))
+    faults = ClusterFaults(web, tmp_path, [*good, killer], partitions=4, options=patient)
+    client = faults.start(workers=1)
+    wait_until(lambda: status(str(tmp_path)).committed == 3)
+    wait_until(lambda: "d418.com" in web.ask("/")["asked"])
+    faults.kill(client)
+    asked = Counter(web.ask("/")["asked"])
+    bomb = scale_web.name_host(killer)
+    assert faults.start(workers=1, bomb=bomb).wait(SECONDS) == 0
+    assert {*(Counter(web.ask("/")["asked"]) - asked)} == {"d5.com"}  # its partition
     assert web.ask("/")["clashes"] == {}
-
-
-def test_a_killed_client_loses_nothing(web: WebServer, tmp_path: Path) -> None:
-    """The client dies with its scheduler: the same call again reads what is missing."""
-    faults = ClusterFaults(web, tmp_path, 60 * SCALE, partitions=8, seed=2)
-    faults.kill_client(1)
-    faults.check()
-    assert web.ask("/")["clashes"] == {}
-
-
-def test_a_host_that_kills_workers_is_named(web: WebServer, tmp_path: Path) -> None:
-    """On a cluster as well a host that kills its process ends as one row, and harms no other."""
-    faults = ClusterFaults(web, tmp_path, 8, partitions=2)
-    assert faults.start(bomb=scale_web.name_host(3)).wait(300) == 0
-    rows = read_statuses(tmp_path, "runs/0001", 2)
-    assert rows.pop(scale_web.name_site(3))["status"] == "error"
-    assert all(row["status"] != "error" for row in rows.values())
-    assert status(str(tmp_path)).urls == sum(
-        scale_web.count_urls(number) for number in range(8) if number != 3
-    )
+    rows = read_statuses(tmp_path, "runs/0001", 4)
+    ends = {row["entries"]: row["status"] for row in rows.values()}
+    assert ends == dict.fromkeys(map(scale_web.count_urls, good), "complete") | {0: "error"}
+    assert len(rows) == len(good) + 1
+    assert status(str(tmp_path)).urls == sum(map(scale_web.count_urls, good))

@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-import subprocess
-import sys
 import threading
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
-from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
 import attrs
 import duckdb
 import package
 import pages
-import pyarrow.parquet as pq
 import pytest
 import scale_web
 from aiohttp.web import Request, Response
 from clock import DAY, SetClock
-from commands import NAMESPACE, serving, urlset
-from scale import SCALE
-from scale_processes import make_environment
+from commands import NAMESPACE, run_code, serving, urlset
+from scale_processes import HERE, make_environment
 from scale_runs import (
     WebServer,
     check_first_day,
@@ -33,7 +28,6 @@ from scale_runs import (
     run_all,
     serve_web,
 )
-from timing import retried
 
 from sitemapreader import FetchOptions
 from sitemapreader.distributed import partition
@@ -57,7 +51,6 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.slow
 
 FEW = range(12)
-BOMB = 3
 PER_HOST = FetchOptions().per_host
 
 
@@ -282,69 +275,52 @@ def test_an_attempt_ends_when_another_one_has_committed(
     check_first_day(tmp_path, run.folder, 1, FEW)
 
 
-def run_in_process(output: Path, run: ScaleRun, partition: int, *, deadly_write: int = 0) -> int:
-    """Run a partition in a process of its own; return how that ended."""
-    program = (
-        "import sys; from sitemapreader.distributed import run_partition;"
-        "run_partition(sys.argv[1], sys.argv[2], int(sys.argv[3]))"
-    )
-    command = [sys.executable, "-c", program, str(output), run.folder, str(partition)]
-    environment = make_environment(deadly_write=deadly_write)
-    return subprocess.run(command, env=environment, timeout=120, check=False).returncode
+DYING = """
+import sys
+_, folder, number, output, run = sys.argv
+sys.path.insert(0, folder)
+import scale_processes
+from sitemapreader.distributed import run_partition
+scale_processes.die_at_write(int(number))
+run_partition(output, run, 0)
+"""
 
 
-def test_a_process_killed_at_any_write_loses_nothing(web: WebServer, tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", range(1, 5))
+def test_a_process_killed_at_any_write_loses_nothing(
+    web: WebServer, tmp_path: Path, number: int
+) -> None:
     """Killed at each point between attempt and commit, the next attempt is exact."""
-    numbers = range(1, 6) if SCALE > 1 else (2, 3, 4)  # state, rows, commit
-    for number in numbers:
-        output = tmp_path / str(number)
-        run = begin(web, output, partitions=1)
-        killed = run_in_process(output, run, 0, deadly_write=number)
-        assert killed == -9 or number > 4
-        assert run_in_process(output, run, 0) == 0
-        finish(str(output), run)
-        check_first_day(output, run.folder, 1, FEW)
+    hosts = range(4)
+    run = begin(web, tmp_path, hosts, partitions=1)
+    words = (str(HERE), str(number), str(tmp_path), run.folder)
+    assert run_code(DYING, tmp_path, *words).returncode == -9  # at its trace, state, rows, commit
+    assert find_missing(str(tmp_path), run) == [0]
+    read_all(tmp_path, run)
+    check_first_day(tmp_path, run.folder, 1, hosts)
 
 
-def test_a_host_that_kills_its_process_is_named(
+def test_hosts_that_kill_or_stop_their_process_are_named(
     web: WebServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """After two dead attempts hosts are isolated: the killer gets the status error, alone."""
-    for name, value in make_environment(bomb=scale_web.name_host(BOMB)).items():
+    """After two dead attempts hosts are isolated: killers get the status error, alone.
+
+    A child whose event loop stands still is killed, too.
+    """
+    good, trap, bomb = hosts = range(3)
+    environment = make_environment(trap=scale_web.name_host(trap), bomb=scale_web.name_host(bomb))
+    for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    hosts = range(5)
     run = begin(web, tmp_path, hosts, partitions=1)
     begin_tries(tmp_path, run)
     read_all(tmp_path, run)
     rows = read_statuses(tmp_path, run.folder, 1)
-    bomb = rows.pop(scale_web.name_site(BOMB))
-    assert (bomb["status"], bomb["reason"], bomb["failures"]) == (
-        "error",
-        "killed its process",
-        1,
-    )
-    table = read_rows(tmp_path, run.folder)
-    assert table.num_rows == sum(scale_web.count_urls(number) for number in hosts if number != BOMB)
-    assert {row["status"] for row in rows.values()} <= {"complete", "none", "failed", "partial"}
-
-
-@retried
-async def test_a_host_that_stops_its_process_is_named(
-    web: WebServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A child whose event loop stands still is killed; its host is named, the others are read."""
-    for name, value in make_environment(trap=scale_web.name_host(BOMB)).items():
-        monkeypatch.setenv(name, value)
-    folder = tmp_path / token_hex(4)  # another one each time this is tried
-    folder.mkdir()
-    sites = [scale_web.name_site(number) for number in range(5)]
-    options = web.make_options(site_seconds=4.0)
-    folders = await partition.read_isolated(sites, folder, options)
-    rows = [row for each in folders for row in pq.read_table(each / "hosts.parquet").to_pylist()]
-    ends = {row["site"]: row["status"] for row in rows}
-    assert ends.pop(scale_web.name_site(BOMB)) == "error"
-    assert len(ends) == 4
-    assert set(ends.values()) <= {"complete", "none"}
+    assert rows.pop(scale_web.name_site(good))["status"] == "complete"
+    assert read_rows(tmp_path, run.folder).num_rows == scale_web.count_urls(good)
+    assert rows.keys() == {scale_web.name_site(trap), scale_web.name_site(bomb)}
+    for row in rows.values():
+        ends = (row["status"], row["reason"], row["failures"])
+        assert ends == ("error", "killed its process", 1)
 
 
 @pytest.mark.parametrize("damage", ["lost", "flipped"])

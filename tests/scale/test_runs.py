@@ -91,6 +91,8 @@ def test_a_run_that_is_not_finished_goes_on(tmp_path: Path) -> None:
         begin_run(output)
     with pytest.raises(OutputError, match="has no run"):
         status(output)
+    with pytest.raises(OutputError, match="every worker must reach it"):
+        partitions.run_partition(str(tmp_path / "elsewhere"), RUN, 0)
     (tmp_path / RUN).mkdir(parents=True)  # another worker is about to begin it
     options = ScaleOptions(hosts_at_once=7, limits=Limits(depth=2))
     run = begin_run(output, HOSTS, options, partitions=2)
