@@ -418,9 +418,26 @@ async def test_many_names_of_a_slow_domain_hold_up_nobody() -> None:
     assert len(ended) == len(hosts)
 
 
-async def test_an_endless_domain_is_not_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The names that wait are bounded: the source is read as far as that."""
+@pytest.fixture
+def small_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sitemapreader.many.run._MOST_PARKED", 50)
+    monkeypatch.setattr("sitemapreader.many.run._MOST_SEEN", 3)
+
+
+@pytest.mark.usefixtures("small_bounds")
+async def test_names_far_behind_may_come_again() -> None:
+    """So many names are remembered, and then others: memory has an end, and no site is left out."""
+    names = [f"{number}.example" for number in (0, 1, 0, 2, 0, 0, 3, 0, 1, 3)]
+    async with walk_many(names, fetcher=MemoryFetcher(make_web(*names)), at_once=1) as run:
+        async for _ in run.batches():
+            pass
+    assert [each.site for each in run.outcomes] == [names[n] for n in (0, 1, 3, 4, 6, 8, 9)]
+    assert run.repeated == 3
+
+
+@pytest.mark.usefixtures("small_bounds")
+async def test_an_endless_domain_is_not_read_to_its_end() -> None:
+    """The names that wait are bounded: the source is read as far as that."""
     pulled, enough = 0, asyncio.Event()
 
     def name_hosts() -> Iterator[str]:

@@ -93,17 +93,6 @@ def test_a_report_has_all_outcomes_whoever_else_gets_them(tmp_path: Path, form: 
     assert rows == len(told) == len(FAST)
 
 
-async def test_names_far_behind_may_come_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So many names are remembered, and then others: memory has an end, and no site is left out."""
-    monkeypatch.setattr("sitemapreader.many.run._MOST_SEEN", 3)
-    read = [0, 1, 2, 0, 3, 1, 3]
-    names = [FAST[number] for number in (0, 1, 0, 2, 0, 0, 3, 0, 1, 3)]
-    async with walk_many(names, fetcher=MemoryFetcher(make_web(*FAST)), at_once=1) as run:
-        found = [site async for site, _ in run.batches()]
-    assert found == [FAST[number] for number in read]
-    assert run.repeated == 3
-
-
 async def test_an_endless_list_is_left() -> None:
     """A run over a list without an end gives what it has read, and ends when it is left."""
     names = (f"s{number}.example" for number in count())

@@ -78,10 +78,14 @@ def test_what_is_no_entry_is_refused(tmp_path: Path, given: Any) -> None:
 
 
 def test_rights_links_and_long_names(tmp_path: Path) -> None:
-    """A new file has the umask's rights, an old one keeps its own; what a link points to is new."""
+    """A new file has the umask's rights, an old one keeps its own; what a link points to is new.
+
+    A link that has the name of what is written meanwhile goes.
+    """
     new, old, link, long = (tmp_path / name for name in ("new", "old", "link", "\u00fc" * 127))
     old.touch(mode=0o600)
     link.symlink_to(tmp_path / "target")
+    (tmp_path / "new.part").symlink_to(tmp_path / "nowhere")
     for path in (new, old, link, long):
         with open_output(path, "urls") as output:
             output.write(ENTRIES[:1])

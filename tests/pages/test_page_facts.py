@@ -73,10 +73,15 @@ def test_canonicals(head: str, found: tuple[str, ...]) -> None:
 
 
 def test_links_of_headers_count_beside_those_of_the_head() -> None:
-    """A canonical and a version in another language may stand in `Link:`; they have no line."""
+    """A canonical and a version in another language may stand in `Link:`; they have no line.
+
+    A version without a language is none, and neither is a canonical with one.
+    """
     link = '</c>; rel="canonical", </de>; rel=alternate; hreflang=DE'
     facts = read_head(
-        "<link rel=alternate hreflang=x-default href=/><link rel=canonical href=/d>", Link=link
+        "<link rel=alternate hreflang=x-default href=/><link rel=alternate href=/>"
+        "<link rel=canonical hreflang=en href=/d>",
+        Link=link,
     )
     assert facts.canonicals == ("https://example.org/c", "https://example.org/d")
     assert [code for code, _ in facts.alternates] == ["de", "x-default"]

@@ -6,6 +6,7 @@ import asyncio
 import zlib
 from collections import Counter
 from contextlib import aclosing
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -172,6 +173,15 @@ async def test_few_pages_of_a_host_that_is_down_are_asked_for() -> None:
     assert len(server.requested) <= 20
     reasons = Counter(each.not_judged for each in found.values())
     assert reasons[NotJudged.ASKED_TO_WAIT] >= 45
+
+
+async def test_a_host_that_was_down_is_read_on() -> None:
+    """Behind a pause one page is asked for by itself; it is there, and so are the others."""
+    asked = count()
+    async with serve_pages(**{"robots.txt": 404}) as server:
+        server.default = lambda _: HTML if next(asked) >= NETWORK.failures_in_row else 503
+        found = await visit(server, *map(str, range(60)))
+    assert sum(each.status == 200 for each in found.values()) > 40
 
 
 async def test_time_ends_before_a_second_visit() -> None:

@@ -79,6 +79,21 @@ def test_a_table_and_a_report_of_many_sites(tmp_path: Path, listed: Path, sites:
     assert "not a site" in done.stderr
 
 
+def test_time_for_each_site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of several sites has a quarter of an hour, if no other time is given; one has a day."""
+    monkeypatch.setattr("sitemapreader.cli.run.SITE_SECONDS", 0.1)
+
+    async def answer_slowly(request: web.Request) -> web.StreamResponse:
+        await asyncio.sleep(0.2)
+        return await answer(request)
+
+    with serving(answer_slowly, HOSTS[:2]) as slow:
+        (tmp_path / "sites.txt").write_text("\n".join(slow), "utf-8")
+        words = ["-i", str(tmp_path / "sites.txt"), *allow(*slow)]
+        for given, number in (words, 0), ([*words, "--site-timeout", "60"], 2), (slow[:1], 1):
+            assert len(run(*given).stdout.split()) == number * URLS, given
+
+
 def test_a_list_without_a_site(tmp_path: Path) -> None:
     """An empty list is 1, and leaves the file."""
     (tmp_path / "none.txt").write_text("# nobody\n", "utf-8")
