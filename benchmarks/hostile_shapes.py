@@ -2,7 +2,7 @@
 
     python benchmarks/hostile_shapes.py [--only NAME]
 
-Each shape of `tests/cases/floods.toml` is read in three sizes, or those with NAME in their name.
+Each shape of `tests/cases/floods.toml` is read in both sizes, or those with NAME in their name.
 """
 
 from __future__ import annotations

@@ -18,18 +18,17 @@ from timing import is_linear, slowness
 
 from sitemapreader import Issue, read
 
-MAX_GROWTH = 13.0
+MAX_GROWTH = 12.0
 """Four times the size: 4 if time is linear, 16 if it is square; what is between is the machine, and
 a record that comes over a limit meanwhile (in "atom: markup", 10 by itself)."""
-MAX_MS_PER_BLOCK = 400.0
-"""For 32 KiB; none takes more than 144."""
+MAX_MS_PER_BLOCK = 300.0
+"""For 32 KiB; none takes more than 180."""
 MAX_STEP_MS = 50.0
 ROUNDS = 4
 
 
-def judge(timings: list[Timing]) -> list[str]:
-    """List what is past its bound, on a machine as slow as this one is now."""
-    slow = slowness()
+def judge(timings: list[Timing], slow: float = 1.0) -> list[str]:
+    """List what is past its bound, on a machine that is so many times slower than it might be."""
     longest_step = max(timing.longest_step for timing in timings)
     checks = {
         f"growth {growth(timings, slow)}": growth(timings, slow) < MAX_GROWTH,
@@ -59,11 +58,11 @@ def test_what_is_hidden_is_passed_once(shape: Flood) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
 def test_time_is_linear_in_size(shape: Flood) -> None:
-    """16, 64 and 256 KiB of it take time in proportion, in steps that are short."""
+    """32 and 128 KiB of it take time in proportion, in steps that are short."""
     least = measure(shape)
     for _ in range(ROUNDS):  # what else runs on the machine only adds to a time
-        if not judge(least):
+        if not judge(least) or not judge(least, slowness()):
             break
         pairs = zip(least, measure(shape), strict=True)
         least = [Timing(*map(min, one, other)) for one, other in pairs]
-    assert judge(least) == []
+    assert not judge(least) or judge(least, slowness()) == []

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Protocol
 
 import package
 import pytest
@@ -16,27 +16,41 @@ if TYPE_CHECKING:
 BENCHMARKS = package.ROOT / "benchmarks"
 sys.path.append(str(BENCHMARKS))
 
-import targets  # noqa: E402 (it is found only now)
+import startup  # noqa: E402 (it is found only now)
+import targets  # noqa: E402 (the same)
 import walk  # noqa: E402 (the same)
 from corpora import CORPORA  # noqa: E402 (the same)
-from site_server import serve  # noqa: E402 (the same)
+from parts import make_urlset  # noqa: E402 (the same)
 
 from sitemapreader import SitemapReader  # noqa: E402 (the same)
 
 
-def run(tmp_path: Path, script: str, *arguments: str) -> dict[str, Any]:
-    """Run a command; return the JSON that it wrote."""
-    path = tmp_path / "figures.json"
-    command = [sys.executable, str(BENCHMARKS / script), *arguments, "--json", str(path)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 0, done.stderr
-    figures: dict[str, Any] = json.loads(path.read_text())
-    return figures
+class Run(Protocol):
+    """Takes the command's name, its arguments, and tables by their names."""
+
+    def __call__(self, command: str, *arguments: str, **less: Any) -> dict[str, Any]: ...
 
 
-def test_reading(tmp_path: Path) -> None:
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run a command in this process, with less in its tables; return the JSON that it wrote."""
+
+    def run(command: str, *arguments: str, **less: Any) -> dict[str, Any]:
+        path, module = tmp_path / "figures.json", import_module(command)
+        monkeypatch.setattr(sys, "argv", [command, *arguments, "--json", str(path)])
+        for name, table in less.items():
+            monkeypatch.setattr(module, name, table)
+        module.main()
+        figures: dict[str, Any] = json.loads(path.read_text())
+        return figures
+
+    return run
+
+
+def test_reading(run: Run) -> None:
     """Every library has its row: with figures, or with why there are none."""
-    figures = run(tmp_path, "read.py", "--corpus", "news.xml", "--rounds", "1")
+    corpora = {"urlset.xml": lambda: make_urlset(200, 1)}
+    figures = run("read", "--corpus", "urlset.xml", "--rounds", "1", CORPORA=CORPORA | corpora)
     rows = {row["library"]: row for row in figures["results"]}
     assert {"kept", "streaming", "scrapy", "usp", "ET.fromstring"} <= rows.keys()
     for row in rows.values():
@@ -44,36 +58,45 @@ def test_reading(tmp_path: Path) -> None:
     assert rows["kept"]["median"] > 0
 
 
-def test_a_walk(tmp_path: Path) -> None:
+def test_a_walk(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Our clients find every URL of a site; one that finds fewer is shown as wrong, not as fast."""
     figures = run(
-        tmp_path,
-        *("walk.py", "--children", "3", "--urls", "40", "--rounds", "1", "--only", "batches"),
+        *("walk", "--children", "3", "--urls", "40", "--rounds", "1", "--only", "batches")
     )
     counts = {(row["children"], row["walks"][0]["urls"]) for row in figures["results"]}
     assert counts == {(1, 40), (3, 120)}
-    with serve(walk.make_site(1, 5)) as origin:
-        (result,) = walk.run_rounds(f"{origin}/index.xml", ["batches"], 6, rounds=2)
+    walked = walk.Walked(5, *[1.0] * 4)
+    monkeypatch.setattr(walk, "run_client", lambda *_: (walked, ""))
+    (result,) = walk.run_rounds("", ["batches"], 6, rounds=2)
     assert result.fault == "wrong: 5 of 6 URLs"
 
 
+def test_starts(run: Run) -> None:
+    """Processes are started with nothing to do and with one file; what others import is there."""
+    for option, code, *_ in startup.COMMANDS.values():
+        if option == "-c":
+            exec(code)  # noqa: S102 (an import; as a process it takes longer)
+    some = {name: startup.COMMANDS[name] for name in ("python -c pass", "one file")}
+    figures = run("startup", "--rounds", "1", COMMANDS=some)
+    assert figures["milliseconds"].keys() == some.keys()
+
+
 @pytest.mark.parametrize(
-    ("command", "options"),
+    ("command", "options", "less"),
     [
-        ("startup.py", ["--rounds", "1"]),
-        ("memory.py", ["--records", "200"]),
-        ("latency.py", ["--corpus", "news.xml", "rss-500.xml", "index.xml"]),
-        ("audit.py", ["--urls", "500", "--rounds", "1"]),
+        ("memory", ["--records", "200"], {"SIZES": (2,)}),
+        ("latency", ["--corpus", "news.xml", "rss-500.xml"], {}),
+        ("audit", ["--urls", "100", "--rounds", "1"], {}),
     ],
 )
-def test_other_commands(command: str, options: list[str], tmp_path: Path) -> None:
+def test_other_commands(command: str, options: list[str], less: dict[str, Any], run: Run) -> None:
     """A command runs to its end, and writes figures."""
-    assert len(run(tmp_path, command, *options)) > 0
+    assert len(run(command, *options, **less)) > 0
 
 
-def test_odd_documents_are_read_as_they_are_meant(tmp_path: Path) -> None:
+def test_odd_documents_are_read_as_they_are_meant(run: Run) -> None:
     """Over HTTP, ours reads all of them right but the two whose DOCTYPE it refuses."""
-    figures = run(tmp_path, "odd.py", "--only", "sitemapreader", "usp")
+    figures = run("odd", "--only", "sitemapreader", "usp")
     ours = [row for row in figures["results"] if row["library"] == "sitemapreader"]
     refused = [row for row in ours if row["found"] < row["meant"] or row["invented"]]
     assert {row["about"] for row in refused} == {"DOCTYPE with a subset"}
