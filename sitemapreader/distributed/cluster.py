@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -64,8 +64,9 @@ def run(
 
     Raises OutputError and ValueError as `begin_run` does, and OSError from the storage.
     """
+    opening = nullcontext(client) if client is not None else open_client()
     begun = begin_run(output, hosts, options, partitions=partitions, full=full, retry=retry)
-    with nullcontext(client) if client is not None else open_client() as opened:
+    with opening as opened:
         return read_run(opened, output, begun, on_progress)
 
 
@@ -100,28 +101,27 @@ def read_run(
     return finish(output, begun)
 
 
-@contextmanager
-def open_client(scheduler: str | None = None, workers: int | None = None) -> Iterator[Client]:
-    """Connect to a scheduler, or open a cluster of processes on this machine."""
+def open_client(scheduler: str | None = None, workers: int = 0) -> AbstractContextManager[Client]:
+    """Connect to a scheduler, or return what opens a cluster on this machine."""
     with name_extra("a cluster needs", "distributed"):
         import dask  # noqa: PLC0415
         from distributed import Client, LocalCluster  # noqa: PLC0415
 
-    if scheduler is not None:
-        with Client(scheduler) as client:
+    @contextmanager
+    def open_cluster() -> Iterator[Client]:
+        with (
+            dask.config.set(_SETTINGS),
+            LocalCluster(
+                n_workers=workers or dask.system.CPU_COUNT,
+                threads_per_worker=AT_ONCE,
+                dashboard_address="127.0.0.1:0",
+            ) as cluster,
+            Client(cluster) as client,
+            repeat_in_thread(partial(_refill, cluster, client, len(cluster.worker_spec)), 3.0),
+        ):
             yield client
-        return
-    with (
-        dask.config.set(_SETTINGS),
-        LocalCluster(
-            n_workers=workers or dask.system.CPU_COUNT,
-            threads_per_worker=AT_ONCE,
-            dashboard_address="127.0.0.1:0",
-        ) as cluster,
-        Client(cluster) as client,
-        repeat_in_thread(partial(_refill, cluster, client, len(cluster.worker_spec)), 3.0),
-    ):
-        yield client
+
+    return open_cluster() if scheduler is None else Client(scheduler)
 
 
 def _refill(cluster: LocalCluster, client: Client, wanted: int) -> None:

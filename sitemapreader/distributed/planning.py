@@ -225,9 +225,8 @@ def begin_run(
         return last
     folder = RUN.format(last.number + 1 if last else 1)
     content = listed | {"full": full, "retry": retry, "options": options.to_json()}
-    storage.create(
-        f"{folder}/run.json", json.dumps(content, indent=1).encode()
-    )  # another worker may be first
+    # another worker may be first
+    storage.create(f"{folder}/run.json", json.dumps(content, indent=1).encode())
     return load_run(storage, folder)
 
 

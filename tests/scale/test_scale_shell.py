@@ -15,7 +15,7 @@ from scale_runs import WebServer, check_first_day, serve_web
 
 from sitemapreader.cli.commands.scale import describe_totals, show_progress
 from sitemapreader.cli.parser import PARTIAL
-from sitemapreader.distributed import Totals, begin_run, run_partition
+from sitemapreader.distributed import ScaleOptions, Totals, begin_run, run_partition
 from sitemapreader.distributed.planning import load_run
 from sitemapreader.distributed.storage import Storage
 from sitemapreader.issues import IssueCode
@@ -47,12 +47,15 @@ def test_a_list_is_read_on_this_machine(web: WebServer, hosts: Path, tmp_path: P
     """Jobs of an array need no engine: the last one finishes the run, and status tells of it."""
     output = tmp_path / "out"
     proxy = ("-x", f"http://127.0.0.1:{web.port}", "-m", "3")
-    last = run("scale", str(hosts), "-o", str(output), "--shard", "1/2", *proxy)
+    given = ("--revisit", "999", "--gone-pages", "9", "--parallel", "99")
+    last = run("scale", str(hosts), "-o", str(output), "--shard", "1/2", *given, *proxy)
     assert last.returncode == 3, last.stderr  # hosts without a sitemap are there
     assert "continuing" not in last.stderr
     assert "dashboard: http://127.0.0.1:" in last.stderr
     assert "1 of 1 partitions, finished" in last.stderr
     check_first_day(output, "runs/0001", 1, HOSTS)
+    options = load_run(Storage(str(output)), "runs/0001").options
+    assert (options.revisit, options.gone, options.hosts_at_once) == (999, 9, 99)
     shown = run("scale", "status", "-o", str(output))
     assert shown.stdout in last.stderr.replace("sitemapreader: ", "")
     assert shown.returncode == 3
@@ -104,18 +107,19 @@ def test_the_summary_says_why_hosts_were_not_read() -> None:
 def test_a_run_that_goes_on_says_so(tmp_path: Path) -> None:
     """A shard says how much is left, reads its own, and leaves the options that the run has.
 
-    The first call finds no scheduler: the run has begun, and a machine without one reads a part.
+    Nothing begins where no scheduler is found.
     """
     hosts, output = tmp_path / "hosts.txt", tmp_path / "out"
     hosts.write_text("".join(f"http://127.0.{number}.1/\n" for number in range(256)))
     words = ("scale", str(hosts), "-o", str(output))
-    first = run(*words, "--revisit", "9", "--scheduler", "none://there")
+    first = run(*words, "--scheduler", "none://there")
     assert first.returncode == 2
     assert "no scheduler at none://there: unknown address scheme" in first.stderr
-    assert "continuing" not in first.stderr
-    assert load_run(Storage(str(output)), "runs/0001").options.revisit == 9
+    assert not output.exists()
+    begin_run(str(output), hosts, ScaleOptions(revisit=9))
     run_partition(str(output), "runs/0001", 0)
-    second = run(*words, "--shard", "2/2").stderr
+    second = run(*words, "--revisit", "5", "--shard", "2/2").stderr
+    assert load_run(Storage(str(output)), "runs/0001").options.revisit == 9
     assert "continuing runs/0001 with its options: 3 of 4 partitions are missing" in second
     assert "3 of 4 partitions, not finished" in second
 
@@ -163,10 +167,10 @@ def test_wrong_usage(hosts: Path, tmp_path: Path, words: list[str], code: int, s
 
 @pytest.mark.parametrize(
     "library",
-    ["pyarrow", *(pytest.param(each, marks=pytest.mark.slow) for each in ("fsspec", "dask"))],
+    ["dask", *(pytest.param(each, marks=pytest.mark.slow) for each in ("fsspec", "pyarrow"))],
 )
 def test_a_missing_extra_is_named(tmp_path: Path, library: str) -> None:
-    """Without one of its libraries, the command and the package say which extra brings it."""
+    """Without one of its libraries, no run begins, and both say what brings it."""
     words = ["scale", "-", "-o", str(tmp_path / "out")]
     code = (
         f"import sys; sys.modules[{library!r}] = None\n"
@@ -183,6 +187,7 @@ def test_a_missing_extra_is_named(tmp_path: Path, library: str) -> None:
         check=False,
     )
     assert done.returncode == 2
+    assert not (tmp_path / "out").exists()
     first, _usage, last = done.stderr.splitlines()
     for line in (first, last):
         assert f"needs {library}" in line

@@ -6,7 +6,6 @@ import io
 import signal
 import sys
 from collections import deque
-from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from sitemapreader import distributed
@@ -81,10 +80,22 @@ def _read_hosts(arguments: argparse.Namespace, console: Console) -> int:
 
     for number in SIGNALS:
         signal.signal(number, stop)
+    workers = 1 if arguments.shard else arguments.workers or 0
+    try:
+        opening = cluster.open_client(arguments.scheduler, workers)
+    except (OSError, ValueError) as error:
+        said = f"there is no scheduler at {arguments.scheduler}: {error}"
+        raise UsageError(said) from None
     run = _begin(arguments, console)
     known = deque([distributed.status(arguments.output)], maxlen=1)
-    with repeat_in_thread(lambda: console.print_line(show_progress(known[-1])), _SECONDS):
-        totals = _read_on_cluster(arguments, console, run, known)
+    with (
+        repeat_in_thread(lambda: console.print_line(show_progress(known[-1])), _SECONDS),
+        opening as client,
+    ):
+        if client.dashboard_link:
+            console.print_line(f"dashboard: {client.dashboard_link}")
+        shard = arguments.shard or (0, 1)
+        totals = cluster.read_run(client, arguments.output, run, known.append, shard)
     for line in describe_totals(totals):
         console.print_line(line)
     return _find_exit_code(totals)
@@ -109,24 +120,6 @@ def _begin(arguments: argparse.Namespace, console: Console) -> ScaleRun:
             "partitions are missing"
         )
     return run
-
-
-def _read_on_cluster(
-    arguments: argparse.Namespace, console: Console, run: ScaleRun, known: deque[Totals]
-) -> Totals:
-    workers = 1 if arguments.shard else arguments.workers
-    with ExitStack() as stack:
-        try:
-            client = stack.enter_context(cluster.open_client(arguments.scheduler, workers))
-        except (OSError, ValueError) as error:
-            if arguments.scheduler is None:
-                raise
-            said = f"there is no scheduler at {arguments.scheduler}: {error}"
-            raise UsageError(said) from None
-        if client.dashboard_link:
-            console.print_line(f"dashboard: {client.dashboard_link}")
-        shard = arguments.shard or (0, 1)
-        return cluster.read_run(client, arguments.output, run, known.append, shard)
 
 
 def _show_status(arguments: argparse.Namespace) -> int:
