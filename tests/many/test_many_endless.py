@@ -53,14 +53,15 @@ async def test_a_source_that_waits_holds_up_nobody() -> None:
     assert found == FAST[:2]
 
 
-async def test_a_source_that_fails() -> None:
+@pytest.mark.parametrize("error", [LookupError, TimeoutError])
+async def test_a_source_that_fails(error: type[Exception]) -> None:
     """What it raises is raised to the consumer, after all sites before."""
 
     def lines() -> Iterator[str]:
         yield FAST[0]
-        raise LookupError("no such table")
+        raise error("no such table")
 
-    with pytest.raises(LookupError, match="no such table"):
+    with pytest.raises(error, match="no such table"):
         await take_all(walk_many(lines(), fetcher=MemoryFetcher(make_web(*FAST))))
 
 

@@ -159,11 +159,16 @@ async def test_a_request_is_what_the_protocol_wants(site: Web, db: Path) -> None
 
 
 async def test_25_000_changes_are_three_requests(site: Web, db: Path) -> None:
-    """All URLs arrive once, in requests of 10,000 URLs at most, one after the other."""
+    """All URLs arrive once, in requests of 10,000 URLs at most, one after the other.
+
+    A first call records as many, and sends none.
+    """
     locs = site.publish(count=25_000)
     await site.submit(db)
     assert sorted(site.accepted) == sorted(locs)
     assert sorted(-len(sent["urlList"]) // 10_000 for sent in site.requests) == [-1] * 3
+    first = await site.submit(db.with_name("other.db"), submit_all=False)
+    assert (first.counts, len(site.requests)) == ({"recorded": 25_000}, 3)
 
 
 async def test_several_hosts(site: Web, db: Path) -> None:

@@ -128,6 +128,25 @@ async def test_the_clock_runs_on_while_there_is_room() -> None:
     assert entries.report.documents[0].reason == "budget-seconds"
 
 
+async def test_the_clock_goes_on_behind_a_pause() -> None:
+    """A silent server has no more time where the consumer had the walk wait, for another one."""
+
+    @attrs.define
+    class Silent(StoredResponse):
+        async def chunks(self) -> AsyncIterator[bytes]:
+            yield self.body
+            await asyncio.sleep(3_600)
+
+    pages: Pages = {TOP: urlset(*LOCS), PARTS[0]: Silent(PARTS[0], urlset(*LOCS[:9])[:-9])}
+    limits = Limits(walk_seconds=0.5)
+    start = walk(sitemaps=[*pages], fetcher=MemoryFetcher(pages), limits=limits)
+    async with asyncio.timeout(20), start as entries:
+        async for _ in entries.batches():
+            await asyncio.sleep(0.01)  # until the walk waits
+    reasons = {each.url: each.reason for each in entries.report.documents}
+    assert reasons[PARTS[0]] == "budget-seconds"
+
+
 @attrs.define
 class Impatient(StoredResponse):
     """A body whose connection ends if nothing reads it for a while."""
