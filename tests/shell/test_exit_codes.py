@@ -188,6 +188,19 @@ def test_each_failed_site_is_named() -> None:
 
 
 @pytest.mark.parametrize(
+    ("lastmods", "undated", "future"), [(["", "2026-05-05"], 1, 0), (["2999-01-01"], 0, 1)]
+)
+def test_what_a_date_does_not_hold_back(lastmods: list[str], undated: int, future: int) -> None:
+    """URLs without a date, and with one that cannot be, come with `--since`: it is said."""
+    page = small_urlset(*((f"{TOP}?{lastmod}", lastmod) for lastmod in lastmods)).decode()
+    done = run("-", "--since", "2026-01-01", input=page)
+    assert (done.returncode, len(done.stdout.split())) == (0, len(lastmods))
+    said = f"kept by date: {undated} URLs without a date (--undated drop leaves them out), {future}"
+    assert done.stderr.splitlines()[1:] == [f"sitemapreader: {said} with one in the future"]
+    assert "kept by date" not in run("-", input=page).stderr
+
+
+@pytest.mark.parametrize(
     "words", [("--include", "nowhere"), ("--since", "2030-01-01", "--undated", "drop")]
 )
 def test_what_nobody_wants_is_no_failure(tmp_path: Path, words: tuple[str, ...]) -> None:
