@@ -51,12 +51,13 @@ _SPACES = dict.fromkeys(map(ord, "\t\r\n"), " ")
 def unseen(urls: Iterable[str], data: bytes, url: str) -> set[str]:
     """Return those of the URLs that no text in a document gives, relative to `url` or to a base."""
     left = set(urls)
+    ends = {"", *"./?#;", *(text[-1:] for text in left)}  # of a text that one of them may come from
     for texts in _visible(data):
         left -= texts
-        left.difference_update(resolved for text in texts for resolved in joins(url, text))
+        likely = (text for text in texts if text[-1:] in ends)
+        left.difference_update(resolved for text in likely for resolved in joins(url, text))
         if not left:
             return left
-    ends = {"", *"./?#", *(text[-1:] for text in left)}  # of a text that one of them may come from
     kept = {text for texts in _visible(data) for text in texts if text[-1:] in ends}
     for base in _bases(data, url):
         left.difference_update(resolved for text in kept for resolved in joins(base, text))

@@ -15,7 +15,7 @@ from target import Fuzzer
 
 from sitemapreader.readers.stats import ReadStats
 
-COUNT = 1_500 * SCALE
+COUNT = 1_000 * SCALE
 MAX_MS = 10_000
 """A busy machine is no fault."""
 
