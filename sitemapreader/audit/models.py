@@ -10,7 +10,7 @@ import json
 import re
 from datetime import UTC, datetime
 from enum import StrEnum
-from math import sqrt
+from math import ceil, floor, sqrt
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -167,8 +167,8 @@ def estimate_rate(strata: Iterable[tuple[int, int, int]]) -> Row | None:
 
     Of each part these are its size, the pages judged, and the hits. `None` if no page was judged.
     Each part counts by its size. The interval is Wilson's, where the pages that were judged count
-    as more the closer they come to all. It holds the truth in 95 % of samples on average, and in
-    92.5 % at least, however the hits lie.
+    as more the closer they come to all, in whole pages. It holds the truth in 95 % of samples on
+    average, and in 92.5 % at least, however the hits lie.
     """
     seen = [each for each in strata if each[1]]
     total, judged, hits = (sum(each[place] for each in seen) for place in range(3))
@@ -180,8 +180,11 @@ def estimate_rate(strata: Iterable[tuple[int, int, int]]) -> Row | None:
         size = judged * (total - 1) / (total - judged)
         middle = (share + _Z2 / (2 * size)) / (1 + _Z2 / size)
         half = _Z / (1 + _Z2 / size) * sqrt(share * (1 - share) / size + _Z2 / (4 * size * size))
-        low = min(max(middle - half, 0.0), _LOWEST.get(hits, size) / size) if hits else 0.0
-        high = min(middle + half, 1.0)
+        low = min(middle - half, _LOWEST.get(hits, size) / size)
+        high = middle + half
+        # So many pages as there are, and as there may be with those that nobody judged.
+        low = max(hits, floor(low * total)) / total
+        high = min(hits + total - judged, ceil(high * total)) / total
     return Row(share=share, low=low, high=high, judged=judged, population=total)
 
 

@@ -160,7 +160,7 @@ async def test_visits_that_end_early_are_a_sample() -> None:
             assert tally.visited == tally.judged == rate.judged < 200
             assert tally.not_judged == {"time": 400 - tally.visited}
             assert (rate.share, rate.population) == (1, 400)
-            assert f"{tally.visited} of 400 pages visited" in result.format("text")
+            assert f"{tally.visited} of 400 pages looked at" in result.format("text")
 
 
 async def test_the_time_of_an_audit_ends_its_visits() -> None:

@@ -348,11 +348,11 @@ def test_a_sample_without_a_hit_says_how_sure_that_is() -> None:
     rule = make_rule("page-gone", unit="pages", category=Category.PAGES)
     tally = make_tally(19_800, 300, 300, bound=0.0126)
     facts = make_facts(pages=tally, passed=[rule], sitemaps=1)
-    said = "none in 300, so less than 1.3% of 19,800"
+    said = "none in 300, so at most 1.3% of 19,800"
     for form in ("text", "markdown", "html", "junit", "sarif"):
         assert said in render(form, [], facts), form
     facts["pages"] = make_tally(300, 300, 300)
-    assert "less than" not in render("text", [], facts)
+    assert "at most" not in render("text", [], facts)
 
 
 def test_findings_of_one_cause_are_one() -> None:

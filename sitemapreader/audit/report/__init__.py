@@ -101,12 +101,12 @@ _TALLIES = {"pages": "pages", "old URLs": "old_pages"}
 def find_bounds(facts: Row) -> Iterator[tuple[str, str, int]]:
     """Yield units with a sample, what no hit in it says, and how many rules passed.
 
-    That says "none in 300, so less than 1.3% of 19,800".
+    That says "none in 300, so at most 1.3% of 19,800".
     """
     for unit, name in _TALLIES.items():
         tally, passed = facts[name], sum(rule.unit == unit for rule in facts.passed)
         if passed and tally and tally.bound is not None:
-            most = f"less than {show_percent(tally.bound)}% of {tally.listed:,}"
+            most = f"at most {show_percent(tally.bound)}% of {tally.listed:,}"
             yield unit, f"none in {tally.judged:,}, so {most}", passed
 
 
