@@ -35,8 +35,6 @@ HEAD = b"<channel><title>T</title>"
 ITEM = b"<item><link>https://example.org/1</link></item>"
 BROKEN = HEAD + ITEM + b"</channel>"
 """No root: only feedparser reads it."""
-ENDLESS = b"<rss>" + HEAD + b"<div>" * 60_000
-"""Some seconds in feedparser, as long as nobody ends it."""
 STUCK_SECONDS = 60.0
 """At least so long a worker that is stuck would be waited for."""
 ARMED = b"<?xml " + b"encoding='' " * 2_500 + BROKEN
@@ -229,10 +227,10 @@ def test_no_link_is_invented() -> None:
 async def test_a_walk_asks_feedparser_so_often_and_no_more(processes: Processes) -> None:
     """Feeds past the limit are Issues that name it, and everything else of the walk is read."""
     feeds = [BROKEN.replace(b"/1<", b"/%d<" % number) for number in range(30)]
-    locs, report = await walk_feeds([*feeds, ENDLESS], feedparser_runs=2)
+    locs, report = await walk_feeds(feeds, feedparser_runs=2)
     assert len(locs) == len(processes.started) == 2
     assert report.counts[IssueCode.FEED_SALVAGED] == 2
-    assert report.counts[IssueCode.FEED_UNREADABLE] == 29
+    assert report.counts[IssueCode.FEED_UNREADABLE] == 28
     assert set(unread(report.issues)) == {"feedparser_runs"}
     locs, _ = await walk_feeds(feeds[:3])
     assert len(set(locs)) == 3

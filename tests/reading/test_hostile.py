@@ -13,6 +13,7 @@ from concurrent.futures import ProcessPoolExecutor
 
 import floods
 import golden
+import package
 import pytest
 from each_case import for_each
 from reading import check_ways, issues, read, read_with, urlset
@@ -31,10 +32,11 @@ MAX_GAP_SECONDS = 0.2
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", floods.BOMBS)
-def test_bomb(name: str) -> None:
+def test_bomb(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is good comes out, what is bad has its Issue, and no time or memory runs away."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["brotli", "sitemapreader.readers"])
+    monkeypatch.setenv("PYTHONPATH", str(package.TESTS / "support"))  # each has it from there
+    context.set_forkserver_preload(["brotli", "floods"])
 
     def longest_step() -> float:
         with ProcessPoolExecutor(1, context) as process:
