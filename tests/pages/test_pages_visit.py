@@ -177,7 +177,7 @@ async def test_few_pages_of_a_host_that_is_down_are_asked_for() -> None:
 
 async def test_a_host_that_was_down_is_read_on() -> None:
     """Behind a pause one page is asked for by itself; it is there, and so are the others."""
-    network, asked = attrs.evolve(NETWORK, host_pause_seconds=0.01, host_trials=9), count(1)
+    network, asked = attrs.evolve(NETWORK, host_pause_seconds=0.001, host_trials=9), count(1)
     async with serve_pages(**{"robots.txt": 404}) as server:
         # those that are asked for before the pause, and perhaps some trials
         server.default = lambda _: HTML if next(asked) > 12 else 503
