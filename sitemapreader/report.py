@@ -284,9 +284,9 @@ def build_tree(documents: Iterable[Document]) -> Tree:
     """
     shown = [each for each in documents if each.via is not None and not _is_missed(each)]
     nodes: Tree = [(each, []) for each in sorted(shown, key=lambda document: document.url)]
-    # Of several that have a URL, by a redirect, the last one counts.
+    # Of several that have a URL, by a redirect, one that lists something counts.
     claims = [(url, node) for node in nodes for url in (node[0].final_url, node[0].url) if url]
-    claims.sort(key=lambda claim: (claim[1][0].children > 0, claim[0] == claim[1][0].url))
+    claims.sort(key=lambda claim: claim[1][0].children > 0)
     places = dict(claims)
     roots: Tree = []
     for node in nodes:

@@ -236,16 +236,9 @@ class ParquetEncoder(Encoder):
 class _Bytes(io.BytesIO):
     """A file for pyarrow's writer, whose bytes are taken from its start."""
 
-    _taken = 0
-
     def take(self) -> bytes:
         """Return what was written since the last time."""
         data = self.getvalue()
-        self._taken += len(data)
         self.seek(0)
         self.truncate()
         return data
-
-    def tell(self) -> int:
-        """Return how many bytes were written in all."""
-        return self._taken + super().tell()

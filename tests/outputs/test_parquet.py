@@ -130,6 +130,8 @@ def test_groups_are_of_a_size(file: Path) -> None:
     assert directory.num_rows == ROWS
     assert directory.num_row_groups == 2
     assert GROUP_ROWS <= directory.row_group(0).num_rows < GROUP_ROWS + 8_192
+    (locs,) = pq.read_table(file, columns=["loc"])
+    assert locs.to_pylist()[44 - ROWS :] == [f"https://a.example/{n}" for n in range(ROWS - 44)]
 
 
 texts = st.none() | st.text(characters, max_size=5)

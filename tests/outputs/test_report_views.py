@@ -9,10 +9,10 @@ import attrs
 import package
 import pytest
 from commands import run
-from walking import ROBOTS, SITE, Pages, index, status, urlset, walk_all
+from walking import ROBOTS, SITE, Pages, index, moved, status, urlset, walk_all
 
 from sitemapreader import Document, Issue, IssueCode, Report, Status, walk_sync
-from sitemapreader.fetch import FolderFetcher
+from sitemapreader.fetch import FolderFetcher, MemoryFetcher
 from sitemapreader.issues import make_issue
 from sitemapreader.models import Via
 
@@ -67,6 +67,22 @@ async def test_a_line() -> None:
     assert repr(gone) == (
         f"<Document {GONE}  failed (http-status 410), lastmod 2026-01-02T00:00:00+00:00>"
     )
+
+
+def test_a_tree_of_redirects() -> None:
+    """Of two documents that have an address, the one that lists something has what is below."""
+    last = f"{SITE}z.xml"
+    pages: Pages = {
+        ROBOTS: f"Sitemap: {TOP}".encode(),
+        TOP: index(A, last),
+        A: urlset(f"{SITE}1"),
+        last: moved(TOP, index(A)),
+    }
+    with walk_sync(SITE, fetcher=MemoryFetcher(pages)) as entries:
+        list(entries)
+    assert [line.partition(SITE)[0] for line in entries.report.tree().splitlines()[1:]] == [
+        *("└── ", "    └── ", "        ├── ", "        └── ")
+    ]
 
 
 def test_a_tree_is_that_of_the_shell(example: Report) -> None:
