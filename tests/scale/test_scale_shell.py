@@ -102,6 +102,12 @@ def test_the_summary_says_why_hosts_were_not_read() -> None:
         "99 hosts are not due yet, as they failed or have no sitemap: --retry reads them now",
     ]
     assert len([*describe_totals(make_totals(8))]) == 1
+    failures = dict.fromkeys(range(5), "killed")
+    assert (
+        len([*describe_totals(make_totals(3, reasons=Counter(reasons), failures=failures))]) == 11
+    )
+    *_, last = describe_totals(make_totals(2, failures=failures | {5: "killed"}))
+    assert last == "and 1 more partitions"
 
 
 def test_a_run_that_goes_on_says_so(tmp_path: Path) -> None:

@@ -153,8 +153,13 @@ class Impatient(StoredResponse):
 
     later: bytes = b""
     opened: int = 0
+    closed: int = 0
+
+    async def aclose(self) -> None:
+        self.closed += 1
 
     async def chunks(self) -> AsyncIterator[bytes]:
+        assert self.closed == self.opened, "it has its slot while another answer waits for one"
         self.opened += 1
         body = self.later if self.later and self.opened > 1 else self.body
         bounds = [*range(0, len(body), 20_000), len(body)]
