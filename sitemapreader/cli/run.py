@@ -187,9 +187,9 @@ class SourceRun:
         self.console.clear_for_results()
         await write_to(lines, partial(lines.write_lines, texts))
 
-    def keep_file(self, output: Output) -> None:
-        """Leave a file as it was if nothing was found that could be in it."""
-        if output.is_replaced and self.summary.find_exit_code() not in (ALL_READ, PARTIAL):
+    def keep_file(self, output: Output, code: int) -> None:
+        """Leave a file as it was if, by the exit code, nothing was found for it."""
+        if output.is_replaced and code not in (ALL_READ, PARTIAL):
             output.discard()
             self.console.print_line(f"{output.name} was not written, because nothing was found")
 
@@ -217,7 +217,7 @@ def print_lines(run: SourceRun, lines: LineWriter, work: Callable[[], Awaitable[
             async with run.show():
                 await work()
             if not lines.written:
-                run.keep_file(lines)
+                run.keep_file(lines, run.summary.find_exit_code())
         return run.finish()
 
     return run_process(write, lines.name, run.console)

@@ -253,6 +253,17 @@ def test_in_the_shell(tmp_path: Path) -> None:
     assert (failed.returncode, file.read_text().startswith("loc,")) == (1, True)
 
 
+def test_a_site_without_dates(tmp_path: Path) -> None:
+    """No URL is printed where none has a date: it is said why, and a file stays as it was."""
+    (tmp_path / "sitemap.xml").write_bytes(urlset(page("x"), page("y")))
+    file = tmp_path / "new.csv"
+    file.write_text("yesterday")
+    done = run("newest", str(tmp_path), "-o", str(file))
+    assert (done.returncode, file.read_text()) == (1, "yesterday")
+    reason = "URLs without a date may be newer (1 sitemaps read; URLs left out: 2 without a date)"
+    assert f"not proven to be the newest: {reason}" in done.stderr
+
+
 STAMP = [(page(f"a/{n}"), "2024-05-01") for n in range(12)]
 DATED = [(page(n), f"2024-01-{n:02}") for n in range(1, 20)]
 

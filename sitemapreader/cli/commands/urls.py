@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from sitemapreader.cli.config import is_for_many, open_entries
-from sitemapreader.cli.parser import ALL_READ, DIFFERENT, PARTIAL, UsageError
+from sitemapreader.cli.parser import ALL_READ, DIFFERENT, NO_URL, PARTIAL, UsageError
 from sitemapreader.cli.process import (
     ignore_signals,
     is_pipe,
@@ -143,7 +143,7 @@ class _UrlPrinter:
 
     def _keep_file(self) -> None:
         if not self._summary.printed:
-            self._run.keep_file(self._output)
+            self._run.keep_file(self._output, self._summary.find_exit_code())
 
     async def _print_rows(self, site: str, rows: Rows) -> None:
         if self._seen is not None:
@@ -177,7 +177,7 @@ _REASONS = {
     "equal-lastmods": "the newest URLs have one date",
     "now-lastmods": "the newest URLs have the moment of the request in place of dates",
     "future-lastmods": "a sitemap has dates in the future",
-    "undated-urls": "other URLs have no date",
+    "undated-urls": "URLs without a date may be newer",
 }
 
 
@@ -198,11 +198,13 @@ def run_newest(arguments: argparse.Namespace) -> int:
         async with opened(output):
             await write_to(output, partial(output.write, list(found.entries)))
             code = run.finish_alone(found.report)
+            if code == ALL_READ and not found.proven:
+                code = PARTIAL if found.entries else NO_URL
             if not found.entries:
-                run.keep_file(output)
-        if found.entries:
+                run.keep_file(output, code)
+        if found.entries or found.undated or found.future:
             run.console.print_line(_judge(found))
-        return PARTIAL if code == ALL_READ and not found.proven else code
+        return code
 
     return run_process(work, output.name, run.console)
 
@@ -215,4 +217,4 @@ def _judge(found: Newest) -> str:
     odd = {"without a date": found.undated, "of the future": found.future}
     left = ", ".join(f"{number} {what}" for what, number in odd.items() if number)
     left = f"; URLs left out: {left}" if left else ""
-    return f"{said} ({found.documents} sitemaps read{left})"
+    return f"{said} ({found.report.outcome.documents} sitemaps read{left})"
