@@ -18,6 +18,7 @@ from sitemapreader.models import Change
 from sitemapreader.options import FetchOptions
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from sitemapreader.models import UrlEntry
@@ -28,6 +29,8 @@ DAYS = 24
 STEP_HOURS = 12.0
 JUMPS = {5: -DAY, 12: -400 * DAY, 20: 3 * DAY}
 """Days at which a clock changes -> by how much."""
+TELLING = (9, 12)
+"""Sites whose URLs were told twice when readings one after the other were taken for proof."""
 
 
 class Histories(PassingTime):
@@ -38,7 +41,7 @@ class Histories(PassingTime):
         jumps: days at which that changes -> by how much.
     """
 
-    def __init__(self, seeds: range, jumps: dict[int, float]) -> None:
+    def __init__(self, seeds: Iterable[int], jumps: dict[int, float]) -> None:
         super().__init__()
         self.wrong_by = 0.0
         self.jumps = jumps
@@ -117,7 +120,7 @@ async def test_histories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
     The clock is right for five days, and jumps three times then.
     """
-    told = Histories(range(4, 4 + 6 * SCALE), JUMPS)
+    told = Histories([*TELLING, *range(13, 7 + 6 * SCALE)], JUMPS)
     await told.watch(tmp_path / "state.db", 1.0, monkeypatch)
     nowhere = {site.nowhere for site in told.sites.values()}
     twice = [url for url, n in told.new.items() if n > 1 and url not in nowhere]
