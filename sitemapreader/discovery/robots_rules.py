@@ -149,7 +149,7 @@ class RobotsRules:
 
     def _evict(self) -> None:
         sizes = [size for _, size in self._cache.values()]
-        while len(sizes) > 1 and sum(sizes) > MAX_REMEMBERED_BYTES:
+        while sum(sizes) > MAX_REMEMBERED_BYTES:
             del sizes[0], self._cache[next(iter(self._cache))]
 
     async def _fetch(self, url: str, via: Via | None) -> tuple[Robots, int]:
