@@ -26,7 +26,7 @@ from sitemapreader.readers import SitemapReader
 
 MAX_PEAK_MB = 20.0
 MAX_SECONDS = 4.0
-MAX_GAP_SECONDS = 0.2
+MAX_GAP_SECONDS = 0.15
 """An event loop is held up for 50 ms at most (benchmarks/hostile.py); the rest is the machine."""
 
 

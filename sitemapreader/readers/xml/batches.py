@@ -324,6 +324,7 @@ class XmlReader:
 
     def _shorten(self) -> Iterator[list[Event]]:
         """Read the records of a text that is too long; drop one that is by itself."""
+        yield []  # all of it was searched just now, and is once more
         start, size = self._position, len(self._pending)
         markup = _write_markup_pattern(self.prolog.records).search(self._pending, start)
         closing = CLOSINGS.get(markup[0]) if markup else None
@@ -335,8 +336,7 @@ class XmlReader:
         self._position += mender.end
         if self._position > start:
             return
-        if mender.closing:
-            self._skip.append(re.compile(re.escape(mender.closing)))
+        self._skip += [re.compile(re.escape(mender.closing))] if mender.closing else []
         if mender.opened:
             name = write_name(self.prolog.records)
             self._skip.append(re.compile(rf"</{name}(?:\s*+>|(?=\s))"))  # blanks may flood it
