@@ -240,6 +240,15 @@ async def test_stories(told: Told, story: str) -> None:
         assert await told.walk(served, *later) == unlisted.split(), f"on day {day}"
 
 
+async def test_what_waits_is_counted(told: Told) -> None:
+    """What nothing names waits from its first day on, also for a new document that fails."""
+    failing = listing(two=[8], three=status(503, THREE))
+    await told.walk(listing(one=[1, 2], two=[8]))
+    for unlisted, waiting in (*[([], 2)] * 8, (["1", "2"], 0)):
+        assert await told.walk(failing) == unlisted
+        assert told.walked.report.waiting == waiting
+
+
 DEEP = f"{SITE}deep.xml"
 BELOW: Pages = listing(deep=index(ONE), two=[8]) | {ONE: urlset(*pages(1))}
 
