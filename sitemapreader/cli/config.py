@@ -48,9 +48,8 @@ def make_keywords(arguments: argparse.Namespace) -> dict[str, Any]:
     _check(arguments, given)
     try:
         WalkConfig(site="https://localhost/", **walk, max_urls=given.get("limit"))
-        if "state" not in given:  # else each URL counts as printed once, in all runs
-            walk.pop("unique", None)
-        elif "limit" in given:  # of all sources together; what is delivered counts as printed
+        # of all sources together; what is delivered counts as printed, in all runs
+        if {"state", "limit"} <= given.keys():
             walk["max_urls"] = UrlAllowance(given["limit"])
         walk |= {"options": _make_options(given), "limits": Limits(**limits)}
     except ValueError as error:

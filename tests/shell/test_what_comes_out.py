@@ -71,6 +71,23 @@ def test_unique(tmp_path: Path) -> None:
     assert len(done.stdout.split()) == 43
 
 
+def test_unique_is_reported(tmp_path: Path) -> None:
+    """The reports of a source count what --unique printed, and what it held back."""
+    for number in range(2):
+        shutil.copy(SITE / "sitemap-downloads.txt", tmp_path / f"{number}.txt")
+    (tmp_path / "robots.txt").write_text(
+        "".join(f"Sitemap: https://www.example.org/{number}.txt\n" for number in range(2))
+    )
+    for name in ("all.json", "site.csv"):
+        done = run(str(tmp_path), "--unique", "--report", name, cwd=tmp_path)
+        assert "6 URLs" in done.stderr
+    told = json.loads((tmp_path / "all.json").read_text())
+    documents = [each for each in told["documents"] if each["listed"]]
+    assert [sum(each[name] for each in documents) for name in ("listed", "filtered")] == [12, 6]
+    (row,) = csv.DictReader((tmp_path / "site.csv").open())
+    assert (told["entries"], row["entries"]) == (6, "6")
+
+
 def test_formats() -> None:
     """--format and --fields make a table of the same entries; -0 ends each with NUL."""
     done = run(FOLDER, "-q", "--format", "csv", "--fields", "loc,lastmod")

@@ -77,7 +77,8 @@ class _UrlPrinter:
         except (ValueError, ModuleNotFoundError) as error:
             raise UsageError(f"--report: {error}") from None
         self._limit: int | None = arguments.limit
-        self._seen = SeenKeys() if arguments.unique else None
+        is_several = arguments.unique and is_for_many(arguments)  # else the walk has seen them
+        self._seen = SeenKeys() if is_several else None
         self._sample = arguments.sample and Sample(arguments.sample, arguments.seed or 0)
 
     def print(self) -> int:
