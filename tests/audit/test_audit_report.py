@@ -271,16 +271,11 @@ def test_hits_that_a_baseline_has_not() -> None:
     assert " new<" not in render("html", [finding], make_facts())
 
 
-def test_command_that_lists_all_can_be_pasted() -> None:
-    """The command quotes what was audited for a shell; the severity is that of the settings."""
-    for source, quoted in {
-        "https://e.org/": "https://e.org/",
-        "; rm -rf ~&": "&#39;; rm -rf ~&amp;&#39;",
-    }.items():
-        finding = make_finding(count=99, severity="info")
-        report = render("html", [finding], make_facts(source=source))
-        assert f"<code>sitemapreader audit {quoted} --select url-fragment" in report
-        assert '<details class="finding info" data-kind="info">' in report
+def test_what_lists_all_is_said_of_the_same_command() -> None:
+    """No report knows the options of its run, so it names only those to add; not the source."""
+    report = render("html", [make_finding(count=99, severity="info")], make_facts())
+    assert "the same command with <code>--select url-fragment --hits hits.csv</code>" in report
+    assert '<details class="finding info" data-kind="info">' in report
 
 
 def test_sources_that_are_no_addresses_are_no_links() -> None:

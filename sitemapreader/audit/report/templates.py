@@ -11,7 +11,6 @@ from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 from operator import itemgetter
-from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from sitemapreader.audit import report as words
@@ -110,7 +109,6 @@ def _load_environment() -> Environment:
         "kibibytes": lambda count: f"{count / 1024:,.1f}",
         "host": _find_host,
         "years": _group_years,
-        "shell": quote,
     }
     environment.globals |= {
         "grades": words.GRADES,
