@@ -492,6 +492,20 @@ def test_a_site_without_sitemaps_has_not_passed() -> None:
         assert result.facts.passed == []
 
 
+@pytest.mark.parametrize("broken", ["robots.txt", "sitemap.xml", ""])
+def test_nobody_knows_that_there_is_no_sitemap_where_nobody_could_look(broken: str) -> None:
+    """No finding says so while robots.txt, a usual address or the start page answers with 503."""
+    site: dict[str, Any] = {
+        f"{HOST}/robots.txt": b"User-agent: *",
+        f"{HOST}/": b"<html><p>Boots</p></html>",
+    }
+    site[f"{HOST}/{broken}"] = StoredResponse(f"{HOST}/{broken}", status=503)
+    with audit_sync(f"{HOST}/", fetcher=MemoryFetcher(site)) as result:
+        left_out = {each.rule.code: each.reason for each in result.facts.not_run}
+        assert "no-sitemap" not in codes(result)
+        assert left_out["no-sitemap"] == "the site refused to be searched, or did not answer"
+
+
 def test_a_source_that_is_none() -> None:
     """What is neither a URL nor a file is an error that says so."""
     for source in ("ftp://example.org/", "/no/such/place", "https://[::1/"):

@@ -85,9 +85,10 @@ QUALIFY NOT is_excused OR bool_and(is_excused) OVER (PARTITION BY c.code)
 SELECT coalesce(url, '') AS url, coalesce(value, '') AS detail, document, line FROM issue
 WHERE code = '{}'
 
--- refused: whether the site or the network may have kept sitemaps from us
-SELECT count(*) > 0 FROM issue_count c LEFT JOIN document d ON d.id = c.document
-WHERE list_contains($about_us, c.code) OR d.is_excused
+-- refused: whether the site or the network may have kept sitemaps from us, or names of them
+SELECT count(*) > 0 OR EXISTS (FROM document WHERE http_status >= 500)
+FROM issue_count c LEFT JOIN document d ON d.id = c.document
+WHERE list_contains($about_us, c.code) OR d.is_excused OR c.code = 'robots-unreachable'
 
 -- findings: for each rule that hit, how often, in how many sitemaps, how gravely, and with how many URLs
 SELECT code, sum(count)::BIGINT AS count, count(document) AS places_total,
