@@ -93,7 +93,7 @@ class IssueCode(StrEnum):
     UNBOUND_PREFIX = ("unbound-prefix", WARNING, "a namespace prefix is used that is not declared", "declare it on the root element")
     MISMATCHED_TAG = ("mismatched-tag", WARNING, "an end tag is missing or matches no start tag", "close every element in order")
     NOT_WELL_FORMED = ("not-well-formed", WARNING, "the markup is not well-formed; it was repaired", "check it with an XML parser")
-    MALFORMED = ("malformed", ERROR, "a record could not be read and was dropped", "make the markup well-formed")
+    MALFORMED = ("malformed", ERROR, "a record could not be read and was dropped", "make the markup well-formed, and the URL whole")
     TEMPLATE = ("template", ERROR, "a record contains an unfilled template; its field, or the record, was dropped", "publish the rendered file")
     RECORD_TOO_LONG = ("record-too-long", ERROR, "a record is too long and was dropped", "split it; raise `Limits.record_bytes` if it is trusted")
     FIELD_TOO_LONG = ("field-too-long", ERROR, "a field is too long; it, or its record, was dropped", "shorten it; raise `Limits.field_chars` if it is trusted")

@@ -54,6 +54,8 @@ SECOND = small_urlset("https://example.org/2")
         ({}, {}, None),
         ({B: fault(IssueCode.TIMEOUT, B)}, {}, None),
         ({B: SECOND[:-20]}, {}, None),
+        ({B: small_urlset("https:///x", "https://example.org/2")}, {}, None),
+        ({B: small_urlset("ftp://a.example/x", "", "https://example.org/2")}, {}, ""),
         ({}, {"follow": lambda e: e.loc != B}, "not-followed"),
         (
             {TOP: index(A, (B, "2020-01-01"))},
