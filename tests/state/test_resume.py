@@ -6,13 +6,13 @@ import asyncio
 import random
 import shutil
 import subprocess
-import sys
 import time
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import attrs
 import pytest
+from commands import start
 from scale import SCALE
 from walking import Pages, at_once, index, urlset
 
@@ -312,8 +312,8 @@ def live(site: Path, place: Path, changes: str, longest: float) -> tuple[list[st
     state, output, kills = place / "site.db", place / "urls", 0
     output.touch()
     while True:
-        command = [sys.executable, "-c", KILLED_WALK, *map(str, (site, state, output)), changes]
-        with subprocess.Popen(command) as process:
+        words = (*map(str, (site, state, output)), changes)
+        with start(*words, code=KILLED_WALK, stdout=None, stderr=None) as process:
             # more patience each time: on a busy machine some would never end
             wait = RANDOM.uniform(0, longest * (1 + kills / 10)) if longest else None
             try:
@@ -338,9 +338,9 @@ def test_kill_minus_nine(changes: str, tmp_path: Path) -> None:
     (site / "top.xml").write_bytes(index(*maps))
     for number, each in enumerate(locs):
         (site / f"{number}.xml").write_bytes(urlset(*((loc, "2024-01-02") for loc in each)))
-    start = time.perf_counter()
+    began = time.perf_counter()
     came, _ = live(site, tmp_path / "calm", changes, 0)
-    seconds = time.perf_counter() - start
+    seconds = time.perf_counter() - began
     assert sorted(came) == sorted(chain(*locs))
     killed = 0
     while killed < 3 * SCALE:
