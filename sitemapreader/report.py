@@ -127,9 +127,10 @@ class Report:
 
     def _summarize(self) -> str:
         """Return one line: whether it is complete, the counts, and the worst Issues."""
+        is_running = self.tally.is_running
         statuses = [f"{self.statuses[each]} {each}" for each in _WORST_FIRST if self.statuses[each]]
         parts = [
-            "complete" if self.complete else "not complete",
+            "not complete" if not self.complete else "under way" if is_running else "complete",
             f"{self.entries} URLs",
             f"documents: {', '.join(statuses) or 'none'}",
         ]
@@ -325,6 +326,7 @@ class SiteTally:
     """The host of the site without "www.", until URLs are listed on it, or on two hosts."""
     hosts: dict[str, str] = attrs.field(factory=dict)
     """Where URLs were listed until then: a host without "www." -> as it was written."""
+    is_running: bool = False
     _began: float = attrs.field(factory=time.monotonic)
     _seconds: float | None = None
 
@@ -332,11 +334,11 @@ class SiteTally:
         """Begin the walk over a site."""
         self.site = site
         self.changed = 0 if counts_changes else None
-        self._began = time.monotonic()
+        self.is_running, self._began = True, time.monotonic()
 
     def end(self) -> None:
         """End the walk: its time stands still."""
-        self._seconds = time.monotonic() - self._began
+        self.is_running, self._seconds = False, time.monotonic() - self._began
 
     def note_listed(self, rows: Rows) -> None:
         """Record where URLs are listed: those of a copy are all on the original."""

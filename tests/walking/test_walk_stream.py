@@ -168,6 +168,7 @@ async def test_leaving_early_gives_everything_its_outcome() -> None:
     async with start(pages) as entries:
         async for _ in entries:
             break
+        assert repr(entries.report).startswith("<Report: under way; ")
     outcomes = {each.url: (str(each.status), each.reason) for each in entries.report.documents}
     assert {outcomes[url] for url in children} <= {
         ("partial", "left-early"),
