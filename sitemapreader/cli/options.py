@@ -183,7 +183,7 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                **_COUNT),
         Option("--seed", _ROWS, "with --sample: draw another sample (default: 0)", metavar="N",
                type=int),
-        Option("--unique", _ROWS, "print each URL once"),
+        Option("--unique", _ROWS, "print each URL once; /#a is /"),
     ),
     "rules": (
         Option("--select", "audit",

@@ -65,7 +65,7 @@ def walk(site: str | None = None, **arguments: Unpack[WalkArguments]) -> Walk:
             end, where the newest may be.
         include: regular expressions; leave out entries whose loc none of them is found in.
         exclude: regular expressions; leave out entries whose loc one of them is found in.
-        unique: give each URL once (`url_key` decides); takes 9 to 14 bytes a URL.
+        unique: give each URL once (`url_key` decides: no fragment counts); 9 to 14 bytes a URL.
         language: codes, as "en,de"; leave out entries whose `language` is none of these, and those
             that do not say it. "en" stands for "en-GB" as well.
         sample: deliver so many URLs, drawn from all, each once, when all sitemaps are read; each is
