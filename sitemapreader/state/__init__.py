@@ -108,6 +108,9 @@ class UnlistedUrl:
         why: "missing" (the document was read without it), "unnamed" (nothing names the document any
             more) or "deleted" (its record says so).
         site: the name of the site in the state: the same URL may be listed by another one.
+        asked_at: when its page was to be asked last; `None` if that is still to come.
+        http_status: what it answered; `None` if it must not be asked, or nothing answered, or no
+            listed page near it did.
     """
 
     loc: str
@@ -115,6 +118,8 @@ class UnlistedUrl:
     document: str
     why: str
     site: str
+    asked_at: datetime | None = attrs.field(converter=attrs.converters.optional(as_moment))
+    http_status: int | None
 
 
 @attrs.frozen
@@ -140,7 +145,7 @@ class GonePage:
 
 Told: TypeAlias = Literal["unlisted", "gone"]
 TELLING: dict[Told, tuple[type[UnlistedUrl | GonePage], str, str]] = {
-    "unlisted": (UnlistedUrl, "loc, since, document, why, name", "TRUE"),
+    "unlisted": (UnlistedUrl, "loc, since, document, why, name, asked_at, status", "TRUE"),
     "gone": (GonePage, "loc, document, status, asked_at, since, name", "due IS NULL"),
 }
 """For each word what is told, in which columns it is, and the condition of its rows."""

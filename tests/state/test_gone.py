@@ -223,6 +223,8 @@ async def test_a_control_page_decides(
     clock, pages = SetClock(monkeypatch), {**names(MAP), MAP: lists("a")}
     await spend({**pages, MAP: lists("ab")}, at_once(db))
     assert (await spend({**pages, SITE + "a": answer}, at_once(db))).gone == []
+    (waiting,) = State(db).unlisted()
+    assert (waiting.asked_at is None, waiting.http_status) == (False, None)
     clock.now += DAY
     assert (await spend({**pages, SITE + "a": b"A page"}, at_once(db))).gone == ["b"]
 
