@@ -131,7 +131,7 @@ def test_groups_are_of_a_size(file: Path) -> None:
     assert directory.num_row_groups == 2
     assert GROUP_ROWS <= directory.row_group(0).num_rows < GROUP_ROWS + 8_192
     (locs,) = pq.read_table(file, columns=["loc"])
-    assert locs.to_pylist()[44 - ROWS :] == [f"https://a.example/{n}" for n in range(ROWS - 44)]
+    assert [locs[n].as_py()[18:] for n in (44, ROWS - 1)] == ["0", str(ROWS - 45)]
 
 
 texts = st.none() | st.text(characters, max_size=5)
