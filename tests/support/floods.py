@@ -65,7 +65,7 @@ class Flood:
     start: bytes
     unit: bytes
     end: bytes
-    mb: float = 50
+    mb: float = 25
     pack: int = 0
     br: int = 0
     level: int = 9
