@@ -92,8 +92,6 @@ def test_what_is_unlisted_is_counted(site: Path) -> None:
         "document": "https://example.org/a.xml",
         "why": "missing",
         "site": "https://example.org/",
-        "asked_at": None,
-        "http_status": None,
     }
 
 
