@@ -108,6 +108,11 @@ class FetchError(SitemapReaderError):
         super().__init__(f"{excerpt(url, MAX_NAME)}: {code.meaning}{said}: {code.advice}")
 
     @property
+    def cause(self) -> str:
+        """Its code, and what the server or the network said."""
+        return f"{self.code}: {self.detail}" if self.detail else str(self.code)
+
+    @property
     def is_absent(self) -> bool:
         """Whether the server says that there is no such document.
 

@@ -139,7 +139,7 @@ class IssueCode(StrEnum):
     TOO_MANY_REDIRECTS = ("too-many-redirects", ERROR, "there are too many redirects", "link to the final address, or raise `max_redirects`")
     DOWNGRADE = ("downgrade", ERROR, "a redirect leads from https to http and was not followed", "serve the target over https")
     HOST_REFUSES = ("host-refuses", ERROR, "a host refused several requests in a row; the rest of its sitemaps was skipped", "walk again later (with a state, the walk resumes); if the host still refuses, ask its owner")
-    HOST_DOWN = ("host-down", ERROR, "a host did not answer several requests in a row; the rest of its sitemaps was skipped", "walk again later (with a state, the walk resumes)")
+    HOST_DOWN = ("host-down", ERROR, "several requests in a row to a host failed; the rest of its sitemaps was skipped", "walk again later (with a state, the walk resumes)")
     # -- robots.txt
     ROBOTS_UNREACHABLE = ("robots-unreachable", WARNING, "robots.txt could not be fetched; well-known paths were not probed", "make the server answer for robots.txt with status 200 or 404")
     ROBOTS_DISALLOWED = ("robots-disallowed", WARNING, "robots.txt disallows the URL; it was not fetched", "allow it, or pass `respect_robots=False`")

@@ -269,7 +269,7 @@ async def _read_small(
 def record_answer(document: Document, response: Response) -> None:
     """Record what answered, in how many tries if the fetcher counts them."""
     document.final_url, document.http_status = response.url, response.status
-    document.tries = getattr(response, "tries", 1)
+    document.tries += getattr(response, "tries", 1)  # to those before a pause of its host
 
 
 def find_blocking_page(response: Response) -> FetchError | None:

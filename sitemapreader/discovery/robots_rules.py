@@ -205,8 +205,7 @@ class RobotsRules:
         return Robots(document.url, complete=absent)
 
     async def _note_unreachable(self, error: FetchError, document: Document) -> None:
-        detail = f"{error.code}: {error.detail}" if error.detail else str(error.code)
-        issue = make_issue(IssueCode.ROBOTS_UNREACHABLE, document.url, value=detail)
+        issue = make_issue(IssueCode.ROBOTS_UNREACHABLE, document.url, value=error.cause)
         await self._context.report_issue(issue, document)
 
 

@@ -250,6 +250,7 @@ class _Failures:
     trials: int = 0
     """How many have failed."""
     reason: IssueCode = IssueCode.HOST_REFUSES
+    cause: str = ""
     paused_until: float = 0.0
     """Monotonic time; 0 before the first pause."""
     trial: str = ""
@@ -300,15 +301,14 @@ class HostBreaker:
             return
         if reason is not None:
             count = error.tries if is_last and not counts_once else 1
-            self._note_failure(url, reason, count)
+            self._note_failure(url, reason, error, count)
         elif error.code is IssueCode.HTTP_STATUS:
             self.note_answer(url)
 
-    def _note_failure(self, url: str, reason: IssueCode, count: int) -> None:
-        origin = origin_of(url)
-        known = self._failures.setdefault(origin, _Failures())
+    def _note_failure(self, url: str, reason: IssueCode, error: FetchError, count: int) -> None:
+        known = self._failures.setdefault(origin_of(url), _Failures())
         known.count += count
-        known.reason = reason
+        known.reason, known.cause = reason, error.cause
         if known.paused_until:
             if known.trial != url:
                 return  # this request began before the pause
@@ -319,7 +319,7 @@ class HostBreaker:
         seconds = self._options.host_pause_seconds * 2**known.trials
         known.paused_until = time.monotonic() + seconds
         if known.trials < self._options.host_trials:
-            LOGGER.info(_PAUSE, show_url(host_of(origin)), seconds, reason)
+            LOGGER.info(_PAUSE, show_url(host_of(url)), seconds, reason)
 
     def wait(self, url: str) -> float:
         """Return the seconds until a host may be asked; infinity if it is given up."""
@@ -331,9 +331,9 @@ class HostBreaker:
         left = _TRIAL_SECONDS if known.trial else known.paused_until - time.monotonic()
         return max(0.0, min(left, self._seconds_left()))
 
-    def find_reason(self, url: str) -> IssueCode:
-        """Return what the failures of a host mean."""
-        return self._find(url).reason
+    def find_reason(self, url: str) -> tuple[IssueCode, str]:
+        """Return what the failures of a host mean, and what the last one was."""
+        return self._find(url).reason, self._find(url).cause
 
     def begin_trial(self, url: str) -> None:
         """Let a URL, and no other of its host, be asked for if there was a pause."""
@@ -354,9 +354,8 @@ class HostBreaker:
             known = self._failures.setdefault(origin_of(url), _Failures())
             known.paused_until = max(known.paused_until, time.monotonic() + wait)
             raise FetchError(IssueCode.HOST_REFUSES, url, f"asked to wait for {wait:.0f} s")
-        known = self._find(url)
-        if known.paused_until and known.trial != url:
-            raise FetchError(known.reason, url, f"{known.count} failures in a row")
+        if (known := self._find(url)).paused_until and known.trial != url:
+            raise FetchError(known.reason, url, f"{known.count} failures in a row: {known.cause}")
 
     def _find(self, url: str) -> _Failures:
         return self._failures.get(origin_of(url), _NONE) if self._failures else _NONE

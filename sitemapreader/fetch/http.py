@@ -21,7 +21,7 @@ import attrs
 from sitemapreader.errors import FetchError
 from sitemapreader.fetch.answers import DeadlineClock, HttpResponse, make_refusal, may_pass
 from sitemapreader.fetch.client import Client, Trust
-from sitemapreader.fetch.hosts import Hosts, Slot
+from sitemapreader.fetch.hosts import HOST_CODES, Hosts, Slot
 from sitemapreader.fetch.urls import (
     REDIRECTS,
     CheckRedirect,
@@ -239,20 +239,22 @@ class Exchange:
 
     async def _try_often(self) -> HttpResponse:
         """Request the document until it succeeds or a retry cannot help."""
-        options, attempts = self._fetcher.options, 0
+        options, attempts, status = self._fetcher.options, 0, None
         while True:
             attempts += 1
             try:
                 response = await self._fetch()
             except FetchError as error:
                 error.tries = attempts
+                if error.code in HOST_CODES:  # it was not asked again
+                    error.tries, error.http_status = attempts - 1, status
                 if not may_pass(error):
                     raise
                 if (breaker := self._how.get("breaker")) is not None:
                     breaker.note_error(self._url, error, is_last=False)
                 if attempts >= options.max_attempts:
                     raise
-                wait = error.retry_after_seconds
+                wait, status = error.retry_after_seconds, error.http_status
             else:
                 response.tries = attempts
                 return response

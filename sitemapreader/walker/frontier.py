@@ -140,6 +140,8 @@ class Frontier:
         self._jobs: dict[str, Job] = {}
         self.skipped: dict[str, tuple[SitemapEntry, str]] = {}
         """The skipped sitemaps that are remembered, with their reasons, by key."""
+        self.asked: dict[str, Document] = {}
+        """Key -> the document of a skipped one that was asked for, before its host was paused."""
         self._numbers = count()
         self._waiting: list[tuple[tuple[int, float, int], Job]] = []
         """A heap: the first in the order is on top."""
@@ -219,6 +221,8 @@ class Frontier:
     def drop_job(self, job: Job, reason: str) -> None:
         """Skip a job that waits or was taken."""
         del self._jobs[job.key]
+        if job.document is not None:
+            self.asked[job.key] = job.document
         self.free(job.entry.loc)
         self.skip(job.entry, reason)
         job.resolve(is_sitemap=False)
@@ -309,7 +313,7 @@ class Frontier:
                 self._breaker.begin_trial(url)
                 return job
             if wait == inf:
-                self.drop_job(job, self._breaker.find_reason(url))
+                self.drop_job(job, self._breaker.find_reason(url)[0])
             else:
                 self._parked[origin_of(url)].append(job)
         return None

@@ -198,8 +198,11 @@ class WalkRunner:
         ):
             urls = left.get(code, [])
             if number := len(urls) + self.frontier.skipped_unnamed[code]:
-                said = f"{number} sitemaps not read: {' '.join(urls[:3])}"
                 first = urls[0] if urls else None
+                _, cause = self.context.breaker.find_reason(first or "")
+                why = f" ({cause})" if cause else ""
+                what = f"{number} sitemap{'s' * (number > 1)} not read{why}"
+                said = f"{what}: {' '.join(urls[:3])}"
                 await self.context.report_issue(make_issue(code, url=first, value=said))
 
     async def _report_other_site(self) -> None:
@@ -224,8 +227,9 @@ class WalkRunner:
         """Give each sitemap that was not fetched its outcome, one a step."""
         report = self.context.report
         self.frontier.end(LEFT_EARLY)
-        for entry, reason in self.frontier.skipped.values():
-            report.end_document(make_document(entry), Status.SKIPPED, reason)
+        for key, (entry, reason) in self.frontier.skipped.items():
+            document = self.frontier.asked.get(key) or make_document(entry)
+            report.end_document(document, Status.SKIPPED, reason)
             yield
         for reason, number in self.frontier.skipped_unnamed.items():
             report.count_skipped(reason, number)

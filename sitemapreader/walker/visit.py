@@ -79,7 +79,7 @@ class Visit:
     """
 
     def __init__(self, walk: WalkParts, job: Job, tracker: DocumentTracker | None) -> None:
-        self.document = document = make_document(job.entry)
+        self.document = document = job.document or make_document(job.entry)
         self._walk = walk
         self._context, self._config = context, config = walk.frontier.context, walk.frontier.config
         self._job = job
@@ -115,7 +115,7 @@ class Visit:
             except FetchError as error:
                 if error.code in HOST_CODES and self._response is None:
                     self._context.budget.spend_documents(-1)
-                    job.document = None
+                    document.add_error(error)
                     self._walk.frontier.postpone(job)
                     return
                 self._fault = error

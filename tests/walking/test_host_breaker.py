@@ -56,7 +56,7 @@ async def hang(request: web.Request) -> Answer:
 
 @pytest.mark.parametrize("answer", [403, 503, hang])
 async def test_a_host_that_refuses_all_is_asked_a_few_times(answer: Any) -> None:
-    """150 children cost some ten requests; each has an outcome, and the Issue says how many."""
+    """150 children cost some ten requests, all counted; each has an outcome, the Issue says why."""
     options = FetchOptions(
         retry_wait_seconds=0.01, host_pause_seconds=0.05, headers_seconds=0.1, connect_seconds=0.1
     )
@@ -65,12 +65,16 @@ async def test_a_host_that_refuses_all_is_asked_a_few_times(answer: Any) -> None
         read = await read_site(site.base, options=QUICK if answer is not hang else options)
         # those in a row, one more that was under way, and the trials
         assert FAILURES <= count_children(site) <= FAILURES + 2 + TRIALS
+        requests = len(site.requested)
     reason = "host-down" if answer in (hang, 500, 503) else "host-refuses"
     skipped = [each for each in read.report.documents if each.reason == reason]
     assert {each.status for each in skipped} == {Status.SKIPPED}
     failed = [each for each in read.report.documents if each.status is Status.FAILED]
     assert len(skipped) + len(failed) == 150
-    assert read.value(reason).startswith(f"{len(skipped)} sitemaps not read: ")
+    said = "timeout: nothing for 0." if answer is hang else f"http-status: {answer} "
+    assert read.value(reason).startswith(f"{len(skipped)} sitemaps not read ({said}")
+    assert read.report.outcome.requests == requests
+    assert read.report.outcome.http_status == (None if answer is hang else answer)
     assert not read.report.complete
 
 
