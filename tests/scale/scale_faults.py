@@ -64,11 +64,11 @@ class ClusterFaults:
         options = options or web.make_options()
         self._run = begin_run(str(output), sites, options, partitions=partitions)
 
-    def start(self, workers: int = 2, bomb: str = "") -> subprocess.Popen[bytes]:
-        """Start the client with its cluster."""
+    def start(self, workers: int = 2, **faults: str) -> subprocess.Popen[bytes]:
+        """Start the client with its cluster, in which some hosts are faults."""
         return subprocess.Popen(
             [sys.executable, "-W", "ignore", "-c", DRIVER, str(self.output), str(workers)],
-            env=make_environment(bomb=bomb),
+            env=make_environment(**faults),
             stderr=subprocess.DEVNULL,  # Dask tells of every worker that dies
         )
 

@@ -20,28 +20,24 @@ HOOKS = HERE / "scale_hooks"
 """Folder whose `sitecustomize` calls `install` in every process that has it on its PYTHONPATH."""
 
 
-def make_environment(*, bomb: str = "", trap: str = "", deadly_write: int = 0) -> dict[str, str]:
+def make_environment(*, bomb: str = "", trap: str = "") -> dict[str, str]:
     """Return the environment of a process that has these faults, and so have its children."""
     return os.environ | {
         "PYTHONPATH": f"{HOOKS}{os.pathsep}{HERE}",
         "SCALE_BOMB": bomb,
         "SCALE_TRAP": trap,
-        "SCALE_DEADLY_WRITE": str(deadly_write),
     }
 
 
 def install() -> None:
     """Change what this process does, as its environment says."""
     replace_request(os.environ.get("SCALE_BOMB", ""), os.environ.get("SCALE_TRAP", ""))
-    deadly = int(os.environ.get("SCALE_DEADLY_WRITE") or 0)
-    if deadly:
-        die_at_write(deadly)
 
 
 def replace_request(bomb: str = "", trap: str = "", replace: Callable[..., None] = setattr) -> None:
     """Let each request say which process and event loop makes it.
 
-    Die at a host that is a bomb. Stop at one that is a trap, until comes what was to come then.
+    Die at a host that is a bomb. Stop at one that is a trap, where something is to come then.
     """
     request, arm, armed = ClientSession._request, faulthandler.dump_traceback_later, {}
 
@@ -55,9 +51,8 @@ def replace_request(bomb: str = "", trap: str = "", replace: Callable[..., None]
     async def send(self: ClientSession, method: str, url: Any, **given: Any) -> Any:
         if bomb and bomb in str(url):
             os.kill(os.getpid(), signal.SIGKILL)
-        if trap and trap in str(url):
-            if armed:  # a minute passes
-                arm(0.01, **armed)
+        if armed and trap in str(url):
+            arm(0.01, **armed)  # a minute passes
             time.sleep(10)  # noqa: ASYNC251 (what stops the loop is tested)
         headers = given.get("headers") or {}
         loop = id(asyncio.get_running_loop())

@@ -28,28 +28,35 @@ def web() -> Iterator[WebServer]:
         yield server
 
 
+@pytest.mark.long
 def test_whatever_dies_loses_nothing(web: WebServer, tmp_path: Path) -> None:
     """The client dies with its scheduler, then a worker: the same call reads what is missing.
 
-    The host that kills the worker ends as one row, and harms no other; each had one reader. The
-    output has a relative path, and workers are in another folder.
+    A host that kills the worker ends as one row, and so does one at which its event loop stands
+    still; they harm no other, and each had one reader. The output has a relative path, and workers
+    are in another folder.
     """
-    killer = 418
-    assert scale_web.find_kind(killer) == "hang"  # the client dies while it is waited for
-    good = [0, 1, 2, 3, 5]
+    good, trap, bomb = [0, 1, 2, 3, 5], 4, 418
+    assert scale_web.find_kind(bomb) == "hang"  # the client dies while it is waited for
     patient = ScaleOptions(fetch=FetchOptions(proxy=web.make_options().fetch.proxy))
-    faults = ClusterFaults(web, tmp_path, [*good, killer], partitions=4, options=patient)
+    faults = ClusterFaults(web, tmp_path, [*good, trap, bomb], partitions=4, options=patient)
     client = faults.start(workers=1)
     wait_until(lambda: status(str(tmp_path)).committed == 3)
     wait_until(lambda: "d418.com" in web.ask("/")["asked"])
     faults.kill(client)
     asked = Counter(web.ask("/")["asked"])
-    bomb = scale_web.name_host(killer)
-    assert faults.start(workers=1, bomb=bomb).wait(SECONDS) == 0
-    assert {*(Counter(web.ask("/")["asked"]) - asked)} == {"d5.com"}  # its partition
+    deadly = {"trap": scale_web.name_host(trap), "bomb": scale_web.name_host(bomb)}
+    assert faults.start(workers=1, **deadly).wait(SECONDS) == 0
+    again = {*(Counter(web.ask("/")["asked"]) - asked)}
+    assert again - {"d4.com"} == {"d5.com"}  # of its partition
     assert web.ask("/")["clashes"] == {}
     rows = read_statuses(tmp_path, "runs/0001", 4)
-    ends = {row["entries"]: row["status"] for row in rows.values()}
-    assert ends == dict.fromkeys(map(scale_web.count_urls, good), "complete") | {0: "error"}
-    assert len(rows) == len(good) + 1
+    for number in (trap, bomb):
+        row = rows.pop(scale_web.name_site(number))
+        ends = (row["status"], row["reason"], row["failures"])
+        assert ends == ("error", "killed its process", 1)
+    assert {site: row["entries"] for site, row in rows.items()} == {
+        scale_web.name_site(number): scale_web.count_urls(number) for number in good
+    }
+    assert {row["status"] for row in rows.values()} == {"complete"}
     assert status(str(tmp_path)).urls == sum(map(scale_web.count_urls, good))

@@ -19,7 +19,7 @@ import scale_web
 from aiohttp.web import Request, Response
 from clock import DAY, SetClock
 from commands import NAMESPACE, run_code, serving, urlset
-from scale_processes import HERE, make_environment
+from scale_processes import HERE
 from scale_runs import (
     WebServer,
     check_first_day,
@@ -298,29 +298,6 @@ def test_a_process_killed_at_any_write_loses_nothing(
     assert find_missing(str(tmp_path), run) == [0]
     read_all(tmp_path, run)
     check_first_day(tmp_path, run.folder, 1, hosts)
-
-
-def test_hosts_that_kill_or_stop_their_process_are_named(
-    web: WebServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """After two dead attempts hosts are isolated: killers get the status error, alone.
-
-    A child whose event loop stands still is killed, too.
-    """
-    good, trap, bomb = hosts = range(3)
-    environment = make_environment(trap=scale_web.name_host(trap), bomb=scale_web.name_host(bomb))
-    for name, value in environment.items():
-        monkeypatch.setenv(name, value)
-    run = begin(web, tmp_path, hosts, partitions=1)
-    begin_tries(tmp_path, run)
-    read_all(tmp_path, run)
-    rows = read_statuses(tmp_path, run.folder, 1)
-    assert rows.pop(scale_web.name_site(good))["status"] == "complete"
-    assert read_rows(tmp_path, run.folder).num_rows == scale_web.count_urls(good)
-    assert rows.keys() == {scale_web.name_site(trap), scale_web.name_site(bomb)}
-    for row in rows.values():
-        ends = (row["status"], row["reason"], row["failures"])
-        assert ends == ("error", "killed its process", 1)
 
 
 @pytest.mark.parametrize("damage", ["lost", "flipped"])
