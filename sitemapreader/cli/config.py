@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
 STANDARD_OUTPUT = "-"
 _FORMATS = (*FORMATS, *FILE_FORMATS)
-_KNOWN_SUFFIXES = {*_FORMATS, "gz", "html", "json", "ndjson", "ods", "xls", "xml", "zip", "zst"}
-"""Suffixes that name a format, whether it can be written or not."""
 _MOST_PAGES = 1_000
 """Pages of a site that one run asks whether they are gone."""
 
@@ -183,7 +181,7 @@ def get_output_path(arguments: argparse.Namespace) -> str | None:
 def find_output_format(arguments: argparse.Namespace, formats: Sequence[str] = _FORMATS) -> str:
     """Return the format of `--format` or of the file's suffix, else the first one.
 
-    Raises UsageError for the suffix of another format; .txt may have any.
+    Raises UsageError for any other suffix; .txt may have any format.
     """
     chosen: str | None = arguments.format
     name = (arguments.output or "").lower()
@@ -200,11 +198,9 @@ def find_output_format(arguments: argparse.Namespace, formats: Sequence[str] = _
         return chosen
     if form in formats or suffix in ("", "txt"):
         return form if form in formats else formats[0]
-    hint = "" if suffix in _KNOWN_SUFFIXES else suggest(suffix, formats[1:])
-    if hint or suffix in _KNOWN_SUFFIXES:
-        fit = [each for each in formats[1:] if each != "atom" or arguments.changes]
-        raise UsageError(
-            f"-o: .{suffix} cannot be written:{f'{hint} Or' * bool(hint)} end the name with "
-            f".{', .'.join(fit)} or .txt, or choose a format with --format"
-        )
-    return formats[0]
+    hint = "" if suffix in {*_FORMATS, "ndjson"} else suggest(suffix, formats[1:])
+    fit = [each for each in formats[1:] if each != "atom" or arguments.changes]
+    raise UsageError(
+        f"-o: .{suffix} cannot be written:{f'{hint} Or' * bool(hint)} end the name with "
+        f".{', .'.join(fit)} or .txt, or choose a format with --format"
+    )

@@ -89,7 +89,7 @@ class Output:
         self.descriptor = -1
         """Of the open file; below 0 if none is open."""
         self._end = end
-        self._path = None if path is None else Path(path).resolve()  # a link stays one
+        self._path = None if path is None else Path(path)
         self._temporary: Path | None = None
         self._encoder = encoder
         self._is_ended = False
@@ -214,6 +214,7 @@ class Output:
 
     def _open_temporary(self, path: Path, mode: int = 0o666) -> None:
         """Open a new file beside `path`, with the rights of `mode` less the umask."""
+        self._path = path = path.resolve()  # a link stays one; that of a pipe leads nowhere
         name = os.fsdecode(os.fsencode(path.name)[:_NAME_BYTES])
         temporary = path.with_name(f"{name}{_PART}")
         if os.path.lexists(temporary):

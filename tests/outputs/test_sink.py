@@ -133,6 +133,17 @@ def test_a_pipe_is_written_to(tmp_path: Path, format: str) -> None:  # noqa: A00
     assert read == [file.read_bytes()]
 
 
+@pytest.mark.skipif(not Path("/dev/fd").exists(), reason="no /dev/fd: run it on Linux")
+def test_a_pipe_without_a_name_is_written_to() -> None:
+    """So is `/dev/fd/63`, which a shell gives for `>(wc -l)`, and `/dev/stdout` into a pipe."""
+    reader, writer = os.pipe()
+    with open_output(f"/dev/fd/{writer}", "urls") as output:
+        output.write(ENTRIES[:1])
+    assert os.read(reader, 4_096).decode() == f"{ENTRIES[0].loc}\n"
+    os.close(reader)
+    os.close(writer)
+
+
 def test_each_write_to_a_pipe_ends_with_a_record(monkeypatch: pytest.MonkeyPatch) -> None:
     """No write ends inside a record; one that a pipe may not take at once has a single record."""
     writes: list[bytes] = []

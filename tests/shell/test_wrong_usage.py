@@ -137,7 +137,7 @@ WRONG = [
         "-o: .cvs cannot be written: did you mean csv? Or end the name with .jsonl",
     ),
     ("tree site -o tree.jso", "-o: .jso cannot be written: did you mean json? Or end the name"),
-    ("site -o urls.csv.zst", "-o: .zst cannot be written"),
+    *[(f"site -o urls.{end}", "cannot be written: end the") for end in ("csv.bz2", "foo", "zst")],
     ("tree site -o tree.ndjson", "-o: .ndjson cannot be written"),
     ("discover site -o a.csv", "-o: .csv cannot be written: end the name with .jsonl or .txt"),
     ("site --report sites.txt", "--report: the name of a report ends with .jsonl, .csv, .parquet"),
