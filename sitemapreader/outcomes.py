@@ -326,8 +326,8 @@ class SiteOutcome:
     Attributes:
         site: its URL, as it was given.
         status: how the walk ended.
-        reason: why it is not complete: the code of the gravest Issue, or the reason of a document
-            that was lost; "" if nothing was.
+        reason: why it is not complete: the code of the first Issue that is an error and follows
+            from no other, or the reason of a document that was lost; "" if nothing was.
         http_status: status of the first answer that cost something, where there was one.
         entries: how many URLs were delivered.
         changed: how many of them were known with another record; `None` without `changes`.

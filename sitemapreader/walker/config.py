@@ -38,6 +38,10 @@ _NO_WAIT = 0.01
 _LEAST_SECONDS = 1e-6
 """A limit is above zero; nothing is fetched in so short a time."""
 
+_FLAGS = ("feeds", "respect_robots", "trusted", "prune", "unique", "changes", "unlisted")
+_KINDS: dict[str, type] = {**dict.fromkeys(_FLAGS, bool), "limits": Limits, "options": FetchOptions}
+"""Arguments -> their type, where another one would be taken for something, or fail late."""
+
 Undated: TypeAlias = Literal["keep", "drop"]
 """What `since` and `until` do with entries that have no date."""
 Scope: TypeAlias = Literal["keep", "drop"]
@@ -265,6 +269,9 @@ class WalkConfig(Search):
     options: FetchOptions = attrs.field(factory=FetchOptions)
 
     def __attrs_post_init__(self) -> None:
+        for name, kind in _KINDS.items():
+            if not isinstance(value := getattr(self, name), kind):
+                raise TypeError(f"{name} must be of {kind.__name__}, not {value!r}")
         check_function("follow", self.follow, "a SitemapEntry that returns a bool")
         check_function("on_document", self.on_document, "a Document")
         for name, least in (("sample", 1), ("gone", 0), ("revisit", 1), ("max_urls", 1)):

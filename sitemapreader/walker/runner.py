@@ -201,7 +201,7 @@ class WalkRunner:
                 first = urls[0] if urls else None
                 _, cause = self.context.breaker.find_reason(first or "")
                 why = f" ({cause})" if cause else ""
-                what = f"{number} sitemap{'s' * (number > 1)} not read{why}"
+                what = f"{number} sitemap{'s' * (number > 1)} not begun{why}"
                 said = f"{what}: {' '.join(urls[:3])}"
                 await self.context.report_issue(make_issue(code, url=first, value=said))
 

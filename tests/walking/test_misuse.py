@@ -40,6 +40,18 @@ def test_follow_is_no_coroutine(start: Callable[..., Any], follow: object) -> No
         start(SITE, follow=follow)
 
 
+@walks
+@for_each(
+    "given",
+    [{"limits": 3}, {"options": "fast"}, {"unique": "no"}, {"changes": 1}, {"feeds": None}],
+)
+def test_values_of_another_type(start: Callable[..., Any], given: dict[str, object]) -> None:
+    """Settings that are none raise here, not in the walk; and "no" is not taken for True."""
+    (name,) = given
+    with pytest.raises(TypeError, match=f"{name} must be of (bool|Limits|FetchOptions), not"):
+        start(SITE, **given)
+
+
 def test_on_site_is_no_coroutine() -> None:
     """Nor would anybody wait for a coroutine that hears of a site."""
     with pytest.raises(TypeError, match="on_site must be a function"):
