@@ -55,6 +55,12 @@ def test_what_is_hidden_is_passed_once(shape: Flood) -> None:
     assert is_linear(read_once, shape.write(16 * KIB), shape.write(64 * KIB))
 
 
+def test_a_long_record_is_searched_a_few_times() -> None:
+    """The end of a record is looked for when twice as much of it has come, not in each block."""
+    less_than = next(shape for shape in SHAPES if shape.name == "loc: less-than signs")
+    assert is_linear(read_once, less_than.write(240 * KIB), less_than.write(960 * KIB))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
 def test_time_is_linear_in_size(shape: Flood) -> None:
