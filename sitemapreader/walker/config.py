@@ -271,7 +271,7 @@ class WalkConfig(Search):
     def __attrs_post_init__(self) -> None:
         for name, kind in _KINDS.items():
             if not isinstance(value := getattr(self, name), kind):
-                raise TypeError(f"{name} must be of {kind.__name__}, not {value!r}")
+                raise TypeError(f"{name} must be of type {kind.__name__}, not {value!r}")
         check_function("follow", self.follow, "a SitemapEntry that returns a bool")
         check_function("on_document", self.on_document, "a Document")
         for name, least in (("sample", 1), ("gone", 0), ("revisit", 1), ("max_urls", 1)):
