@@ -141,7 +141,7 @@ class IssueCode(StrEnum):
     HOST_REFUSES = ("host-refuses", ERROR, "a host refused several requests in a row; the rest of its sitemaps was skipped", "walk again later (with a state, the walk resumes); if the host still refuses, ask its owner")
     HOST_DOWN = ("host-down", ERROR, "several requests in a row to a host failed; the rest of its sitemaps was skipped", "walk again later (with a state, the walk resumes)")
     # -- robots.txt
-    ROBOTS_UNREACHABLE = ("robots-unreachable", WARNING, "robots.txt could not be fetched; well-known paths were not probed", "make the server answer for robots.txt with status 200 or 404")
+    ROBOTS_UNREACHABLE = ("robots-unreachable", WARNING, "robots.txt could not be fetched; nothing of its host is asked for that nobody has named", "make the server answer for robots.txt with status 200 or 404")
     ROBOTS_DISALLOWED = ("robots-disallowed", WARNING, "robots.txt disallows the URL; it was not fetched", "allow it, or pass `respect_robots=False`")
     ROBOTS_NOT_TEXT = ("robots-not-text", WARNING, "there is a page, JSON or another text in place of robots.txt; it was read as a file without rules", "serve a robots.txt, or answer with status 404")
     ROBOTS_TOO_LARGE = ("robots-too-large", WARNING, "robots.txt is too long; the rest was ignored", "shorten it to 500 KiB")

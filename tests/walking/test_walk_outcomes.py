@@ -186,6 +186,7 @@ async def test_robots_that_fails_is_no_loss_where_sitemaps_are_given() -> None:
     walked = await walk_maps(pages)
     assert walked.locs == ["https://example.org/a"]
     assert walked.codes == ["robots-unreachable"]
+    assert "probed" not in walked.report.issues[0].message  # nothing was to be
     assert walked.outcome(ROBOTS) == ("failed", "http-status")
     assert walked.report.complete
 
