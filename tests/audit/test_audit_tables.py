@@ -167,6 +167,7 @@ HOSTS = {
     **dict.fromkeys(("www.example.org", "dev.example", "example.org"), ""),
     **dict.fromkeys(("localhost", "intranet", "shop.local"), "not a public name"),
     **dict.fromkeys(("10.0.0.1", "[::1]"), "literal address"),
+    "[bad": "is no host",
     **dict.fromkeys(("staging.example.org", "uat.shop.example.org"), "not a production host"),
 }
 

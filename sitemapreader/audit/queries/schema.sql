@@ -91,7 +91,8 @@ CREATE MACRO is_login(loc) AS
 CREATE MACRO is_staging(name) AS len(string_split(rtrim(name, '.'), '.')) > 2
     AND split_part(name, '.', 1) IN ('staging', 'stage', 'dev', 'test', 'uat', 'preprod');
 CREATE MACRO why_hidden(name) AS CASE
-    WHEN regexp_matches(name, '^(\[|[0-9.]+$)') THEN name || ' is a literal address'
+    WHEN regexp_matches(name, '^(\[.*\]|[0-9.]+)$') THEN name || ' is a literal address'
+    WHEN contains(name, '[') THEN name || ' is no host'
     WHEN NOT contains(rtrim(name, '.'), '.') OR split_part(rtrim(name, '.'), '.', -1) IN (
         'local', 'test', 'internal', 'localhost', 'localdomain', 'lan', 'home', 'corp', 'invalid'
     ) THEN name || ' is not a public name'
