@@ -166,13 +166,18 @@ def test_exact_coverage(size: int, judged: int) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("share", [0.001, 0.14])
-@pytest.mark.parametrize("where", ["all", "first"])
-@pytest.mark.parametrize("number", [400])
-@pytest.mark.parametrize("sizes", [[2_000], [1_500, *[20] * 50], [400, 300, 200] * 4])
-def test_coverage(sizes: list[int], share: float, where: str, number: int) -> None:
+@pytest.mark.parametrize(
+    ("sizes", "where"),
+    [
+        ([2_000], "first"),
+        *(([1_500, *[20] * 50], where) for where in ("all", "first")),
+        *(([400, 300, 200] * 4, where) for where in ("all", "first")),
+    ],
+)
+def test_coverage(sizes: list[int], share: float, where: str) -> None:
     """The truth is in the 95 % interval of most samples, however the faults lie.
 
-    Of 1,000 samples (`TEST_SCALE=50`) in 92 % at least; of fewer in some less, by chance.
+    Of 1,000 samples (`TEST_SCALE=170`) in 92 % at least; of fewer in some less, by chance.
     """
-    bad, draws = choose_bad(sizes, share, where=where), 12 * SCALE
-    assert measure_coverage(sizes, bad, number, draws) >= (0.92 if draws >= 1_000 else 0.8)
+    bad, draws = choose_bad(sizes, share, where=where), 6 * SCALE
+    assert measure_coverage(sizes, bad, 400, draws) >= (0.92 if draws >= 1_000 else 0.8)
