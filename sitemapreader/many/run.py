@@ -249,7 +249,6 @@ class SiteRun(TaskStream[SiteBatch]):
             has_state = output.is_replaced and await self.hold_state()
             async for pair in self.rows():
                 output.write(SiteRows([pair]))
-            await self.leave()
             if has_state:  # else leaving the outputs renames them
                 files = outcomes.prepare() if outcomes else ()
                 await self.commit_state([*output.prepare(), *files])

@@ -67,6 +67,7 @@ def test_the_same_list_is_written_once(tmp_path: Path) -> None:
     """The order of a list makes no difference to where it lies; a host more does."""
     hosts = [f"www.d{number}.com" for number in range(50)]
     first = begin_run(str(tmp_path), hosts)
+    assert first.previous is None
     assert begin_run(str(tmp_path), hosts[::-1]) == first
     with pytest.raises(OutputError, match="has another list"):
         begin_run(str(tmp_path), [*hosts, "one.more"])
