@@ -99,7 +99,7 @@ class FetchError(SitemapReaderError):
     ) -> None:
         self.code = code
         self.url = url
-        self.detail = excerpt(detail)
+        self.detail = excerpt(" ".join(detail.split()))
         self.http_status = http_status
         self.retry_after_seconds = retry_after_seconds
         self.tries = 1

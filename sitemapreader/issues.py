@@ -131,7 +131,7 @@ class IssueCode(StrEnum):
     BODY_CUT = ("body-cut", ERROR, "the connection was cut in the middle of the body", "try again later")
     BAD_HTTP = ("bad-http", ERROR, "the answer is not valid HTTP", "check the server")
     SURPLUS_BYTES = ("surplus-bytes", WARNING, "the server sent bytes that belong to none of its answers, such as a body longer than its Content-Length; they were dropped", "check the server: the length that it states must be that of the body")
-    HTTP_STATUS = ("http-status", ERROR, "the server answered with an error status", "check the address and the server")
+    HTTP_STATUS = ("http-status", ERROR, "the status of the answer is not 200", "check the address and the server")
     BLOCKED_BY_SITE = ("blocked-by-site", ERROR, "the site's bot protection refused the request", "ask the owner to allow your User-Agent, or pass a `fetcher` that the site accepts")
     LOGIN_REQUIRED = ("login-required", ERROR, "the server (status 401) or the proxy (407) requires a login; none was given, or it was refused", "give user and password: for a site in its URL or with `headers`; for a proxy in the proxy's URL")
     RETRY_LATER = ("retry-later", ERROR, "the server asks for a longer wait than is allowed", "try again when that time has passed")

@@ -79,17 +79,17 @@ def _describe(error: Exception) -> str:
     if isinstance(error, aiohttp.ClientHttpProxyError):
         return f"the proxy answered {error.status} {error.message}".rstrip()
     cause = getattr(error, "certificate_error", None) or getattr(error, "os_error", None) or error
-    if isinstance(cause, ssl.SSLCertVerificationError):
-        return cause.verify_message
     if isinstance(cause, ssl.SSLError):
-        return (cause.reason or "").replace("_", " ").lower() or "the handshake failed"
+        reason = (cause.reason or "").replace("_", " ").lower() or "the handshake failed"
+        return str(getattr(cause, "verify_message", reason))
     if isinstance(cause, OSError):
         is_of_resolver = isinstance(cause, socket.gaierror)  # which has its own numbers
         if cause.errno is not None and cause.errno in errno.errorcode and not is_of_resolver:
             return os.strerror(cause.errno).lower()
         if cause.strerror:
             return cause.strerror.lower()
-    return str(cause) or type(cause).__name__
+    said = str(getattr(cause.__cause__ or cause, "message", "") or cause)
+    return said.removeprefix("400, message:") or type(cause).__name__  # which no server has sent
 
 
 class Answer(aiohttp.ClientResponse):

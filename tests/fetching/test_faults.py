@@ -167,13 +167,17 @@ async def test_every_fault_is_typed_and_follows_what_arrived(
         "reset": "connection reset by peer",
         "silence": "nothing for 0.2 s",
         "status/999": "999 Said So",
+        "garbage": "Bad status line: Expected",
+        "bursts?end=bad-chunk": "Invalid character in chunk size",
+        "length-short": "Not enough data",
     }.items(),
 )
 async def test_what_a_fault_says(path: str, detail: str, server: FaultServer) -> None:
     """Beside its code stands what the system, the library or the server said."""
     _, error = await read(server.url(path), HASTY)
     assert error is not None
-    assert error.detail == detail
+    assert error.detail.startswith(detail)
+    assert "400" not in error.detail
 
 
 def test_every_route_of_the_fault_server_has_a_case() -> None:
