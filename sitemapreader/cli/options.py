@@ -151,7 +151,7 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                "print only the URLs that no sitemap lists any more, one a line"),
         Option("--gone", "state",
                "print only the URLs whose page was asked and is gone, one a line"),
-        Option("--plan", "state", "print N sitemaps that --revisit asks for next, when, and why",
+        Option("--plan", "state", "print the next N sitemaps of --revisit, when and why",
                **_COUNT),
         Option("folder", "mcp", "folder for what is remembered from call to call; made if missing",
                metavar="FOLDER"),

@@ -180,16 +180,15 @@ def check_files(command: str, arguments: argparse.Namespace) -> None:
                 what = other if other.startswith("-") else "what is read"
                 said = f"{option.name} {path}: {what} is the same file; name another one"
                 raise UsageError(said)
-            is_state = option.key in ("state", "state_file")
             folder = Path(path).parent
-            if option.file == "written" and not is_state and not folder.exists():
+            if option.file == "written" and not folder.exists():
                 said = f"there is no folder {folder}: make it first"
                 raise UsageError(f"{option.name} {path}: {said}")
             if option.file == "written" and _is_document(Path(path), known.keys()):
                 what = "it is a document of the folder that is read"
                 raise UsageError(f"{option.name} {path}: {what}; name a file outside of it")
             known[file] = option.name
-            if is_state:
+            if option.key in ("state", "state_file"):
                 known |= {_identify(f"{path}{end}"): option.name for end in _BESIDE_A_STATE}
 
 

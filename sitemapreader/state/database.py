@@ -301,7 +301,7 @@ def _refuse_foreign(path: Path) -> None:
             header = file.read(100)
         is_ours = int.from_bytes(header[68:72], "big") == _APPLICATION_ID
         if header and not is_ours and not _name_lock(path).exists():
-            raise StateError(path, "this is no state of walks: name another file, or remove it")
+            raise StateError(path, "this is no state of walks: name another file")
 
 
 def _name_lock(path: Path) -> Path:

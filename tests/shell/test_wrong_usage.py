@@ -87,6 +87,7 @@ WRONG = [
         (f"{way} new/x.csv", "new/x.csv: there is no folder new: make it first")
         for way in (
             "site -o",
+            "site --state",
             "site --report",
             "audit site -o r.html --hits",
             "audit site --write-baseline",
