@@ -15,7 +15,7 @@ from scale_runs import WebServer, check_first_day, serve_web
 
 from sitemapreader.cli.commands.scale import describe_totals, show_progress
 from sitemapreader.cli.parser import PARTIAL
-from sitemapreader.distributed import ScaleOptions, Totals, begin_run, run_partition
+from sitemapreader.distributed import Totals, begin_run, find_missing, run_partition
 from sitemapreader.distributed.planning import load_run
 from sitemapreader.distributed.storage import Storage
 from sitemapreader.issues import IssueCode
@@ -43,24 +43,27 @@ def hosts(tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_a_list_is_read_on_this_machine(web: WebServer, hosts: Path, tmp_path: Path) -> None:
-    """Jobs of an array need no engine: the last one finishes the run, and status tells of it."""
+def test_a_shard_goes_on_with_a_run(web: WebServer, hosts: Path, tmp_path: Path) -> None:
+    """Jobs of an array need no engine: each says what is left, and reads its own part of that.
+
+    The options are those that the run began with, and status tells what the job told.
+    """
     output = tmp_path / "out"
-    proxy = ("-x", f"http://127.0.0.1:{web.port}", "-m", "3")
-    given = ("--revisit", "999", "--gone-pages", "9", "--parallel", "99")
-    last = run("scale", str(hosts), "-o", str(output), "--shard", "1/2", *given, *proxy)
-    assert last.returncode == 3, last.stderr  # hosts without a sitemap are there
-    assert "continuing" not in last.stderr
-    assert "dashboard: http://127.0.0.1:" in last.stderr
-    assert "1 of 1 partitions, finished" in last.stderr
-    check_first_day(output, "runs/0001", 1, HOSTS)
-    options = load_run(Storage(str(output)), "runs/0001").options
-    assert (options.revisit, options.gone, options.hosts_at_once) == (999, 9, 99)
-    shown = run("scale", "status", "-o", str(output))
-    assert shown.stdout in last.stderr.replace("sitemapreader: ", "")
-    assert shown.returncode == 3
-    failed = run("scale", "status", "-o", str(output), "--failed").stdout.splitlines()
-    assert {line.split("\t")[0] for line in failed} == {
+    sites = [scale_web.name_site(number) for number in HOSTS]
+    begun = begin_run(str(output), sites, web.make_options(), partitions=4)
+    run_partition(str(output), begun.folder, 0)
+    said = run("scale", str(hosts), "-o", str(output), "--revisit", "5", "--shard", "2/2").stderr
+    assert "continuing runs/0001 with its options: 3 of 4 partitions are missing" in said
+    assert "dashboard: http://127.0.0.1:" in said
+    assert "3 of 4 partitions, not finished" in said
+    assert find_missing(str(output), begun) == [2]
+    assert load_run(Storage(str(output)), "runs/0001").options == begun.options
+    assert run("scale", "status", "-o", str(output)).stdout in said.replace("sitemapreader: ", "")
+    run_partition(str(output), begun.folder, 2)
+    check_first_day(output, begun.folder, 4, HOSTS)
+    failed = run("scale", "status", "-o", str(output), "--failed")
+    assert failed.returncode == PARTIAL  # hosts without a sitemap are there
+    assert {line.split("\t")[0] for line in failed.stdout.splitlines()} == {
         scale_web.name_site(number) for number in HOSTS if scale_web.find_kind(number) != "good"
     }
 
@@ -110,24 +113,13 @@ def test_the_summary_says_why_hosts_were_not_read() -> None:
     assert last == "and 1 more partitions"
 
 
-def test_a_run_that_goes_on_says_so(tmp_path: Path) -> None:
-    """A shard says how much is left, reads its own, and leaves the options that the run has.
-
-    Nothing begins where no scheduler is found.
-    """
-    hosts, output = tmp_path / "hosts.txt", tmp_path / "out"
-    hosts.write_text("".join(f"http://127.0.{number}.1/\n" for number in range(256)))
-    words = ("scale", str(hosts), "-o", str(output))
-    first = run(*words, "--scheduler", "none://there")
-    assert first.returncode == 2
-    assert "no scheduler at none://there: unknown address scheme" in first.stderr
+def test_nothing_begins_without_its_scheduler(hosts: Path, tmp_path: Path) -> None:
+    """Where no scheduler is found, that is an error, and no run has begun."""
+    output = tmp_path / "out"
+    done = run("scale", str(hosts), "-o", str(output), "--scheduler", "none://there")
+    assert done.returncode == 2
+    assert "no scheduler at none://there: unknown address scheme" in done.stderr
     assert not output.exists()
-    begin_run(str(output), hosts, ScaleOptions(revisit=9))
-    run_partition(str(output), "runs/0001", 0)
-    second = run(*words, "--revisit", "5", "--shard", "2/2").stderr
-    assert load_run(Storage(str(output)), "runs/0001").options.revisit == 9
-    assert "continuing runs/0001 with its options: 3 of 4 partitions are missing" in second
-    assert "3 of 4 partitions, not finished" in second
 
 
 def test_hosts_that_failed_are_listed(tmp_path: Path) -> None:
