@@ -172,8 +172,8 @@ class Document:
         parts = [
             self.role if self.role is not Role.SITEMAP else self.format,
             f"{self.status}{reason}",
-            f"{self.entries} URLs" if self.entries else "",
-            f"{self.children} sitemaps" if self.children else "",
+            f"{self.entries} {inflect(self.entries, 'URLs')}" if self.entries else "",
+            f"{self.children} {inflect(self.children, 'sitemaps')}" if self.children else "",
             f"{self.filtered} left out" if self.filtered else "",
             f"{self.known} known" if self.known else "",
             f"{self.tries} tries" if self.tries > 1 else "",
@@ -265,6 +265,11 @@ def show_bytes(count: float) -> str:
             return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
         count /= 1024
     return f"{count:.1f} {_UNITS[-1]}"
+
+
+def inflect(count: int, units: str) -> str:
+    """Return the noun that fits a number; it is given in the plural."""
+    return units if count != 1 else units.removesuffix("s")
 
 
 def make_document(entry: SitemapEntry) -> Document:

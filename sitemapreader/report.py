@@ -21,6 +21,7 @@ from sitemapreader.outcomes import (
     SiteOutcome,
     SiteStatus,
     Status,
+    inflect,
     is_known,
 )
 from sitemapreader.rows import get_column
@@ -131,7 +132,7 @@ class Report:
         statuses = [f"{self.statuses[each]} {each}" for each in _WORST_FIRST if self.statuses[each]]
         parts = [
             "not complete" if not self.complete else "under way" if is_running else "complete",
-            f"{self.entries} URLs",
+            f"{self.entries} {inflect(self.entries, 'URLs')}",
             f"documents: {', '.join(statuses) or 'none'}",
         ]
         parts += [
@@ -162,7 +163,7 @@ class Report:
         shown: list[tuple[object, Tree]] = [*roots]
         probes = sum(each.via is Via.WELL_KNOWN and _is_missed(each) for each in self.documents)
         if probes and not any(each.format is not None or below for each, below in roots):
-            paths = "path" if probes == 1 else "paths"
+            paths = inflect(probes, "paths")
             shown.append((f"{probes} well-known {paths} tried, and no sitemap", []))
         forks = _ASCII_FORKS if in_ascii else _FORKS
         lines = [show_url(origin_of(first) or first), *_draw(shown, forks)]

@@ -28,6 +28,7 @@ from sitemapreader.outcomes import (
     NOTHING_LOST,
     Role,
     Status,
+    inflect,
     is_known,
     show_bytes,
 )
@@ -315,7 +316,8 @@ class RunSummary:
             urls = f"{', '.join(named)}{others}" if named else "too many to name"
             yield f"{how}: {number} {reason}: {urls}"
         if waiting := self.sums["waiting"]:
-            yield f"not unlisted yet: {waiting} URLs, which wait for another day or a sitemap"
+            urls = inflect(waiting, "URLs")
+            yield f"not unlisted yet: {waiting} {urls}, until another day, or a sitemap can be read"
         if self.is_cut:
             yield "not read: further sources of the list, because --max-time was over"
         if self.repeated:
@@ -326,7 +328,7 @@ class RunSummary:
     def _format_count(self) -> str:
         sampled = self.sums["sampled_from"]
         line = f"{self.printed:,} of {sampled:,}" if sampled else f"{self.printed}"
-        line += f" {self.what if self.printed != 1 else self.what.removesuffix('s')}"
+        line += f" {inflect(self.printed, self.what)}"
         line += f" ({_count_each(self.told)})" if self.told else ""
         if self.done > 1:
             line += f" from {self.done} sources"

@@ -14,7 +14,7 @@ from sitemapreader.discovery.robots_rules import RobotsRules
 from sitemapreader.errors import FetchError
 from sitemapreader.event_loop import contain
 from sitemapreader.issues import IssueCode, make_issue
-from sitemapreader.outcomes import LEFT_EARLY, Role, Status, make_document
+from sitemapreader.outcomes import LEFT_EARLY, Role, Status, inflect, make_document
 from sitemapreader.urls import host_of
 from sitemapreader.walker.filters import EntryFilter
 from sitemapreader.walker.frontier import Frontier
@@ -201,7 +201,7 @@ class WalkRunner:
                 first = urls[0] if urls else None
                 _, cause = self.context.breaker.find_reason(first or "")
                 why = f" ({cause})" if cause else ""
-                what = f"{number} sitemap{'s' * (number > 1)} not begun{why}"
+                what = f"{number} {inflect(number, 'sitemaps')} not begun{why}"
                 said = f"{what}: {' '.join(urls[:3])}"
                 await self.context.report_issue(make_issue(code, url=first, value=said))
 

@@ -51,7 +51,7 @@ async def test_requests_and_documents(caplog: pytest.LogCaptureFixture) -> None:
     assert sum(bool(re.match(rf"GET {base}/gone.xml: 404", line)) for line in requests) == 1
     documents = lines(caplog, logging.INFO)
     assert len(documents) == len(entries.report.documents) == 5
-    assert f"{served.base}/a.xml  urlset, complete, 1 URLs" in "\n".join(documents)
+    assert f"{served.base}/a.xml  urlset, complete, 1 URL" in "\n".join(documents)
     assert f"{served.base}/gone.xml  failed (http-status 404)" in "\n".join(documents)
     assert {record.name for record in caplog.records} == {"sitemapreader"}
 

@@ -288,13 +288,13 @@ async def test_the_shell(site: Web, db: Path) -> None:
     site.publish("b", "c")
     code, printed, said = await submit(site, db, "--dry-run")
     assert (code, printed.split()) == (0, [f"{site.base}/c"])
-    assert "would be submitted: 1 new or changed URLs, 0 gone ones" in said
+    assert "would be submitted: 1 new or changed URL, 0 gone" in said
     assert site.requests == []
     site.answers = [202]
     code, printed, said = await submit(site, db)
     assert (code, printed, site.accepted) == (0, "", [f"{site.base}/c"])
-    assert "\nsitemapreader: submitted: 1 new or changed URLs, 0 gone ones\n" in said
-    assert "1 requests were answered with 202: accepted; the service still checks the key" in said
+    assert "\nsitemapreader: submitted: 1 new or changed URL, 0 gone\n" in said
+    assert "1 request answered with 202: accepted; the service still checks the key" in said
     await asyncio.to_thread(db.unlink)
     code, printed, said = await submit(site, db, "--dry-run")
     assert "first run: 2 URLs would be recorded" in said

@@ -95,7 +95,7 @@ def test_the_summary_says_why_hosts_were_not_read() -> None:
     state = "8 of 8 partitions, not finished: run the same again"
     given = {"reasons": Counter(reasons | {"no-sitemap": 90}), "put_off": 99, "unlisted": 5}
     assert [*describe_totals(make_totals(8, **given))] == [
-        f"runs/0001: 48,000 URLs and 5 unlisted ones of 800 hosts ({hosts}); {state}",
+        f"runs/0001: 48,000 URLs and 5 unlisted of 800 hosts ({hosts}); {state}",
         f"not read: 2,000 blocked-port: {meaning}: allow it with --allow-port if you trust it",
         "not read: 90 no-sitemap: no sitemap was found",
         "not read: 4 dns: the host name could not be resolved",

@@ -62,11 +62,11 @@ def test_changes_and_what_is_unlisted(site: Path) -> None:
     ran = run(site, *words)
     rows = [json.loads(line) for line in ran.lines]
     assert [(row["loc"][-1], row["change"]) for row in rows] == [("3", "new")]
-    assert (ran.code, "not unlisted yet: 1 URLs" in ran.said) == (0, True)
+    assert (ran.code, "not unlisted yet: 1 URL," in ran.said) == (0, True)
     told = run(site, "state", "site.db", "--unlisted")
     assert (told.code, told.lines) == (0, [])
     assert "1 more URLs wait for another day" in told.said
-    assert "0 URLs unlisted, 1 waiting" in run(site, "state", "site.db").lines[1]
+    assert "0 unlisted, 1 waiting" in run(site, "state", "site.db").lines[1]
 
 
 def test_what_is_unlisted_is_counted(site: Path) -> None:
@@ -83,7 +83,7 @@ def test_what_is_unlisted_is_counted(site: Path) -> None:
     assert "1 URL (1 unlisted); documents" in run(site, *words).said
     assert "0 URLs; documents" in run(site, *words).said
     assert run(site, "state", "site.db", "--unlisted").lines == ["https://example.org/1"]
-    assert "complete, 1 URLs unlisted" in run(site, "state", "site.db").lines[1]
+    assert "complete, 1 unlisted" in run(site, "state", "site.db").lines[1]
     (line,) = run(site, "state", "site.db", "--unlisted", "--format", "jsonl").lines
     row = json.loads(line)
     assert row.pop("since").endswith("+00:00")
@@ -130,7 +130,7 @@ def test_what_a_state_holds(site: Path) -> None:
     ran = run(site, "state", "site.db")
     assert ran.code == 0
     assert ran.lines[0] == "https://example.org/"
-    assert "complete, 0 URLs unlisted" in ran.lines[1]
+    assert "complete, 0 unlisted" in ran.lines[1]
     assert "2 URLs to compare with" in ran.lines[2]
     assert any("https://example.org/a.xml: 2 URLs, complete" in line for line in ran.lines)
     run(site, "site", "--state", "plain.db")
@@ -160,10 +160,10 @@ def test_what_cannot_be_meant(site: Path, words: list[str], said: str) -> None:
 
 
 def test_a_state_that_cannot_be_written(site: Path) -> None:
-    """A place that is none ends with 1 and one line, without a traceback."""
-    ran = run(site, "site", "--state", "missing/site.db")
+    """A place in a file ends with 1 and one line, without a traceback."""
+    ran = run(site, "site", "--state", "site/robots.txt/site.db")
     assert ran.code == 1
-    assert "state file missing/site.db" in ran.said
+    assert "state file site/robots.txt/site.db" in ran.said
     assert "Traceback" not in ran.said
 
 

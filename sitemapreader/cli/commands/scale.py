@@ -26,6 +26,7 @@ from sitemapreader.distributed import cluster
 from sitemapreader.event_loop import repeat_in_thread
 from sitemapreader.issues import IssueCode, excerpt
 from sitemapreader.many.sources import STANDARD_INPUT
+from sitemapreader.outcomes import inflect
 
 if TYPE_CHECKING:
     import argparse
@@ -145,7 +146,7 @@ def show_progress(totals: Totals) -> str:
     failed = totals.statuses["failed"] + totals.statuses["error"]
     return (
         f"{totals.committed}/{totals.partitions} partitions, {totals.hosts:,} hosts "
-        f"({failed:,} failed), {totals.urls:,} URLs"
+        f"({failed:,} failed), {totals.urls:,} {inflect(totals.urls, 'URLs')}"
     )
 
 
@@ -153,10 +154,11 @@ def describe_totals(totals: Totals) -> Iterator[str]:
     """Yield the lines that sum up a run."""
     hosts = ", ".join(f"{number:,} {status}" for status, number in sorted(totals.statuses.items()))
     state = "finished" if totals.finished else "not finished: run the same again"
-    others = {"unlisted ones": totals.unlisted, "gone ones": totals.gone}
+    others = {"unlisted": totals.unlisted, "gone": totals.gone}
     more = "".join(f" and {number:,} {what}" for what, number in others.items() if number)
     yield (
-        f"{totals.run}: {totals.urls:,} URLs{more} of {totals.hosts:,} hosts "
+        f"{totals.run}: {totals.urls:,} {inflect(totals.urls, 'URLs')}{more} of "
+        f"{totals.hosts:,} {inflect(totals.hosts, 'hosts')} "
         f"({hosts or 'none yet'}); {totals.committed} of {totals.partitions} partitions, {state}"
     )
     reasons = sorted(totals.reasons.items(), key=lambda each: (-each[1], each[0]))

@@ -10,6 +10,7 @@ from sitemapreader.cli.console import Console
 from sitemapreader.cli.parser import ALL_READ, PARTIAL, UsageError
 from sitemapreader.cli.process import LineWriter, opened, run_process, write_to
 from sitemapreader.issues import excerpt
+from sitemapreader.outcomes import inflect
 from sitemapreader.output.text import escape_urls, to_json
 from sitemapreader.state import DocumentState, SiteState, State
 from sitemapreader.state.rows import as_moment
@@ -103,16 +104,17 @@ def _format_site(site: SiteState) -> Iterator[str]:
     if site.walked is not None:
         how = "complete" if site.complete else "not complete"
         how = how if site.finished else "interrupted, will be resumed"
-        unlisted = "" if site.unlisted is None else f", {site.unlisted} URLs unlisted"
+        unlisted = "" if site.unlisted is None else f", {site.unlisted} unlisted"
         waiting = f", {site.waiting} waiting" if site.waiting else ""
         yield f"  walked {site.walked:%Y-%m-%d %H:%M} UTC, {how}{unlisted}{waiting}\n"
-    urls = f", {site.urls} URLs to compare with" if site.urls else ""
-    yield f"  {site.documents} documents{urls}\n"
+    urls = f", {site.urls} {inflect(site.urls, 'URLs')} to compare with" if site.urls else ""
+    yield f"  {site.documents} {inflect(site.documents, 'documents')}{urls}\n"
 
 
 def _format_document(document: DocumentState) -> str:
     status = document.status or "being read"
     reason = f" ({document.reason})" if document.reason else ""
-    count = f"{document.children} sitemaps" if document.children else f"{document.listed} URLs"
+    number = document.children or document.listed
+    count = f"{number} {inflect(number, 'sitemaps' if document.children else 'URLs')}"
     read = f", {document.read_at:%Y-%m-%d %H:%M}" if document.read_at else ""
     return f"    {escape_urls([document.url])[0]}: {count}, {status}{excerpt(reason)}{read}\n"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from sitemapreader.cli.parser import NO_URL, NOTHING_FETCHED, UsageError
 from sitemapreader.cli.process import LineWriter, opened, run_process
 from sitemapreader.cli.run import SourceRun, find_rooted
+from sitemapreader.outcomes import inflect
 from sitemapreader.output.text import escape_urls
 from sitemapreader.recipes.indexnow import ENDPOINT, WORDS, IndexNowError, submit_changes
 
@@ -69,8 +70,8 @@ def _describe(done: Submission, would_be: str) -> Iterator[str]:
         )
         return
     new = count["new"] + count["changed"]
-    yield f"{would_be}submitted: {new} new or changed URLs, {count['gone']} gone ones"
+    yield f"{would_be}submitted: {new} new or changed {inflect(new, 'URLs')}, {count['gone']} gone"
     for status, number in sorted(done.requests.items()):
-        yield f"{number} requests were answered with {status}: {WORDS[status]}"
+        yield f"{number} {inflect(number, 'requests')} answered with {status}: {WORDS[status]}"
     if count["unusable"]:
         yield f"not submitted: {count['unusable']} that are no URLs of the web"
