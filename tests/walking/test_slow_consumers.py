@@ -187,7 +187,7 @@ async def read_slowly(response: StoredResponse, **arguments: Any) -> tuple[list[
             async for batch in entries.batches():
                 locs += [entry.loc for entry in batch]
                 if len(locs) // 6_000 > (len(locs) - len(batch)) // 6_000:
-                    for _ in range(99):  # until the walk waits
+                    for _ in range(999):  # until the walk waits, on a busy machine too
                         await asyncio.sleep(0)
                     passed += 0.6
     return locs, entries.report.documents[0]
