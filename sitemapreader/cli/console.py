@@ -332,7 +332,7 @@ class RunSummary:
         line += f" ({_count_each(self.told)})" if self.told else ""
         if self.done > 1:
             line += f" from {self.done} sources"
-            line += f", {self._failed} of which gave none" if self._failed else ""
+            line += f", {self._failed} of which failed" if self._failed else ""
         return line + (f"; documents: {_count_each(self.statuses)}" if self.statuses else "")
 
 

@@ -89,7 +89,7 @@ class Output:
         self.descriptor = -1
         """Of the open file; below 0 if none is open."""
         self._end = end
-        self._path = None if path is None else Path(path)
+        self._path = None if path is None else Path(path).absolute()
         self._temporary: Path | None = None
         self._encoder = encoder
         self._is_ended = False

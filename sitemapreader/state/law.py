@@ -142,11 +142,7 @@ def _execute(db: sqlite3.Connection, name: str, values: Mapping[str, Any]) -> in
 
 
 def judge(
-    db: sqlite3.Connection,
-    run: Run,
-    listed: Mapping[str, bool],
-    *,
-    knows_all: bool,
+    db: sqlite3.Connection, run: Run, listed: Mapping[str, bool], *, knows_all: bool
 ) -> Findings | None:
     """Judge what is missing, with `changes`; forget what nothing names.
 
@@ -155,7 +151,6 @@ def judge(
     `knows_all` says that the site has no documents but these and those below them.
     """
     values: dict[str, Any] = {
-        "drops": knows_all,
         "site": run.site,
         "run": run.id,
         "now": run.stamp,
@@ -167,6 +162,12 @@ def judge(
     db.execute("DELETE FROM reachable")
     db.executemany("INSERT INTO reachable VALUES (?, ?)", listed.items())
     db.execute(_NAMED_BEFORE, values)
+    # A document that failed and was never read may name any other.
+    unknown = (
+        "SELECT 1 FROM document WHERE site = :site AND seen_run = :run AND status = 'failed'"
+        f" AND read_run IS NULL AND ifnull(http_status, 0) NOT IN (404, 410) AND NOT {_IS_GIVEN_UP}"
+    )
+    values["drops"] = knows_all and not db.execute(unknown, values).fetchone()
     _execute(db, "name.sql", values)
     # In a round, what was not asked was left for another time.
     unwanted = "(SELECT url FROM reachable WHERE NOT is_wanted)"

@@ -199,10 +199,9 @@ class WalkRunner:
             urls = left.get(code, [])
             if number := len(urls) + self.frontier.skipped_unnamed[code]:
                 first = urls[0] if urls else None
-                _, cause = self.context.breaker.find_reason(first or "")
-                why = f" ({cause})" if cause else ""
-                what = f"{number} {inflect(number, 'sitemaps')} not begun{why}"
-                said = f"{what}: {' '.join(urls[:3])}"
+                why = self.context.breaker.find_reason(first or "")[1]
+                what = f"{inflect(number, 'sitemaps')} skipped" + f" ({why})" * bool(why)
+                said = f"{number} {what}: {' '.join(urls[:3])}"
                 await self.context.report_issue(make_issue(code, url=first, value=said))
 
     async def _report_other_site(self) -> None:

@@ -55,6 +55,19 @@ def test_the_name_says_the_format(
     assert NAMES[name] in FORMATS
 
 
+def test_a_relative_name_is_of_the_folder_where_it_was_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A program that changes its folder before it writes writes no other file."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a").mkdir()
+    output = open_output("x.csv")
+    monkeypatch.chdir(tmp_path / "a")
+    with output:
+        output.write(ENTRIES)
+    assert len(content(tmp_path / "x.csv").splitlines()) == 6
+
+
 @pytest.mark.parametrize("name", ["x", "x.json", "x.gz", "csv", ".csv", "x.csv.zst", "x.csv/y"])
 def test_a_name_that_says_nothing(name: str, tmp_path: Path) -> None:
     """No format is guessed: the message lists the ends of names, and the formats."""

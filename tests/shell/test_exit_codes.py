@@ -178,7 +178,7 @@ def test_each_failed_site_is_named() -> None:
         done = run("-m", "2", *urls, dead)
     assert done.returncode == 3
     lines = done.stderr.splitlines()
-    assert any("1 URL from 6 sources, 5 of which gave none" in line for line in lines)
+    assert any("1 URL from 6 sources, 5 of which failed" in line for line in lines)
     assert "no sitemap was found" not in "".join(line for line in lines if urls[4] in line)
     failed = re.findall(r"^sitemapreader: failed: \d (\S+): (.+)$", done.stderr, re.MULTILINE)
     assert {reason: set(named.split(", ")) for reason, named in failed} == {

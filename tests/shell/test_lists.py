@@ -207,5 +207,5 @@ def test_a_source_that_is_named_twice_is_read_once(tmp_path: Path) -> None:
     words = ["site", "site", "-i", "list", "--base-url", "https://example.org/"]
     done = run(*words, cwd=tmp_path)
     assert done.stdout.splitlines() == ["https://example.org/0"]
-    assert "from 2 sources, 1 of which gave none" in done.stderr
+    assert "from 2 sources, 1 of which failed" in done.stderr
     assert "duplicate sources skipped: 3" in done.stderr

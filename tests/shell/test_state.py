@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import commands
 import pytest
+from clock import DAY, SetClock
 from walking import index, urlset
 
 from sitemapreader.state.database import StateFile
@@ -93,6 +94,25 @@ def test_what_is_unlisted_is_counted(site: Path) -> None:
         "why": "missing",
         "site": "https://example.org/",
     }
+
+
+def test_what_is_lost_by_several(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With --unique a page of one of two sites is unlisted, and gone as well."""
+    clock = SetClock(monkeypatch)
+    for name in ("org", "net"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "2").write_text("<!DOCTYPE html><title>2</title>")
+    words = ["org", "net", "--state", "site.db", "--changes", "--unlisted", "--gone", "--unique"]
+    told = []
+    for pages in ("12", "2", "2"):
+        for name in ("org", "net"):
+            lists = urlset(*(f"https://example.{name}/{page}" for page in pages))
+            (tmp_path / name / "sitemap.xml").write_bytes(lists)
+        ran = run(tmp_path / "org", *words, "--format", "jsonl")
+        told = sorted((row["loc"][8:], row["change"]) for row in map(json.loads, ran.lines))
+        clock.now += DAY
+    lost = ("gone", "unlisted")
+    assert told == [(f"example.{name}/1", why) for name in ("net", "org") for why in lost]
 
 
 def test_a_run_that_did_not_compare(site: Path) -> None:

@@ -230,6 +230,17 @@ STORIES: dict[str, list[tuple[Any, ...]]] = {
         *[(listing(deep=fault(IssueCode.DNS, f"{SITE}deep.xml"), two=[8]), "")] * 3,
         (listing(deep=index(ONE), two=[8]) | {ONE: urlset(*pages(1))}, ""),
     ],
+    "each day another new document fails, and the last one has it": [
+        (listing(one=[1], two=[8]), ""),
+        *[(listing(two=[8], **{name: status(503, f"{SITE}{name}.xml")}), "") for name in "abcdef"],
+        (listing(two=[8], g=[1]), ""),
+    ],
+    "a new document that fails is an index at last, of one that fails": [
+        (listing(one=[1], two=[8]), ""),
+        *[(listing(deep=status(503, f"{SITE}deep.xml"), two=[8]), "")] * 2,
+        *[(listing(deep=index(THREE), two=[8]) | {THREE: status(503, THREE)}, "")] * 2,
+        (listing(deep=index(THREE), two=[8]) | {THREE: urlset(*pages(1))}, ""),
+    ],
 }
 
 
@@ -238,15 +249,6 @@ async def test_stories(told: Told, story: str) -> None:
     """Only what no document lists becomes unlisted, and on the second day."""
     for day, (served, unlisted, *later) in enumerate(STORIES[story]):
         assert await told.walk(served, *later) == unlisted.split(), f"on day {day}"
-
-
-async def test_what_waits_is_counted(told: Told) -> None:
-    """What nothing names waits from its first day on, also for a new document that fails."""
-    failing = listing(two=[8], three=status(503, THREE))
-    await told.walk(listing(one=[1, 2], two=[8]))
-    for unlisted, waiting in (*[([], 2)] * 8, (["1", "2"], 0)):
-        assert await told.walk(failing) == unlisted
-        assert told.walked.report.waiting == waiting
 
 
 DEEP = f"{SITE}deep.xml"

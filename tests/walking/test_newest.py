@@ -262,6 +262,10 @@ def test_a_site_without_dates(tmp_path: Path) -> None:
     assert (done.returncode, file.read_text()) == (1, "yesterday")
     reason = "URLs without a date may be newer (1 sitemaps read; URLs left out: 2 without a date)"
     assert f"not proven to be the newest: {reason}" in done.stderr
+    (tmp_path / "sitemap.xml").rename(tmp_path / "a.xml")
+    (tmp_path / "sitemap.xml").write_bytes(index(page("a.xml"), page("missing.xml")))
+    assert run("newest", str(tmp_path), "-o", str(file)).returncode == 3  # not everything was read
+    assert file.read_text() == "yesterday"
 
 
 STAMP = [(page(f"a/{n}"), "2024-05-01") for n in range(12)]

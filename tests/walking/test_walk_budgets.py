@@ -61,7 +61,7 @@ async def test_documents() -> None:
     assert issue.url is not None
     assert issue.url in CHILDREN[4:]
     assert issue.value is not None
-    assert issue.value.startswith("6 sitemaps not begun: ")
+    assert issue.value.startswith("6 sitemaps skipped: ")
     assert walked.report.statuses == {Status.COMPLETE: 5, Status.SKIPPED: 7}
     assert walked.events[-1] is issue
     assert not walked.report.complete
@@ -150,7 +150,7 @@ async def test_nested_children_past_the_documents_are_not_held() -> None:
     many = [f"https://example.org/{n}.xml" for n in range(60)]
     walked = await walk_top({TOP: index(inner), inner: index(*many)}, Limits(documents=8))
     (issue,) = [each for each in walked.report.issues if each.code == "budget-documents"]
-    assert str(issue.value).startswith("55 sitemaps not begun: ")  # which come first is chance
+    assert str(issue.value).startswith("55 sitemaps skipped: ")  # which come first is chance
     assert sum(walked.report.statuses.values()) == 63
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import tomllib
 from argparse import ArgumentTypeError
 from datetime import UTC, datetime
@@ -308,9 +307,6 @@ def run_compare(arguments: argparse.Namespace) -> int:
         differences = compare_audits(arguments.before, arguments.after)
     except AuditInputError as error:
         raise UsageError(str(error)) from None
-    texts = (Path(each).read_text("utf-8") for each in (arguments.before, arguments.after))
-    if len(sources := {json.loads(text)["facts"].get("source") for text in texts}) > 1:
-        Console().print_line(f"of two sources: {' and '.join(map(str, sorted(sources, key=str)))}")
     code = print_text(format_differences(arguments.format, differences))
     if code != ALL_READ or arguments.fail_on == "never":
         return code

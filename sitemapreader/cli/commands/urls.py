@@ -148,8 +148,12 @@ class _UrlPrinter:
 
     async def _print_rows(self, site: str, rows: Rows) -> None:
         if self._seen is not None:
-            add = self._seen.add
-            rows = select_rows(rows, [add(url_key(loc)) for loc in get_column(rows, "loc")])
+            add, locs, changes = self._seen.add, get_column(rows, "loc"), get_column(rows, "change")
+            # What is lost is told of each source, and twice: as unlisted, and as gone.
+            marks = [
+                old in _LOST or add(url_key(loc)) for loc, old in zip(locs, changes, strict=True)
+            ]
+            rows = select_rows(rows, marks)
         if self._limit is not None:
             rows = rows[: self._limit - self._summary.printed]
         if self._counts:
@@ -201,8 +205,8 @@ def run_newest(arguments: argparse.Namespace) -> int:
             code = run.finish_alone(found.report)
             if code == ALL_READ and not found.proven:
                 code = PARTIAL if found.entries else NO_URL
-            if not found.entries:
-                run.keep_file(output, code)
+            if not found.entries and code != ALL_READ:
+                run.keep_file(output, NO_URL)
         if found.entries or found.undated or found.future:
             run.console.print_line(_judge(found))
         return code
