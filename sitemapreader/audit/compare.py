@@ -62,7 +62,7 @@ def _read_report(content: Any) -> Row:
     for need, name in _SAMPLES.items():
         tally = facts.get(name)
         if tally is not None and not tally["exact"]:
-            rate = estimate_rate([(int(tally["listed"]), int(tally["judged"]), 0)])
+            rate = estimate_rate([(int(tally["population"]), int(tally["judged"]), 0)])
             most[str(need)] = rate.high if rate else 1.0
     for each in content["findings"]:
         rate, count = each.get("rate"), int(each["count"])

@@ -63,22 +63,23 @@ def count_pages(database: AuditDatabase, kind: str = "listed") -> Row | None:
     """Return how many "listed" or "old" pages were visited; `None` if none was to be.
 
     Not all that were visited were judged; `not_judged` says why, and `exact` whether all pages
-    were. `bound` is the share of all pages that a fault may have at most which none of them has.
+    were. `bound` is the share that a fault may have at most which none of them has, of `population`
+    pages: all but those of folders and sitemaps in which none could be judged.
     """
     query = _QUERIES["tally"].format(f"is_{kind}")
     wanted, visited, judged, reasons = database.ask(query)[0]
     if not wanted:
         return None
     (total,) = database.ask(_QUERIES[kind])[0]
-    rate = estimate_rate([(int(total), judged, 0)])
-    is_exact = judged == total
+    rate = estimate_rate(database.ask(_QUERIES["drawn"], is_old=kind == "old"))
     return Row(
         listed=int(total),
         visited=visited,
         judged=judged,
         not_judged=reasons or {},
-        exact=is_exact,
-        bound=None if rate is None or is_exact else rate.high,
+        exact=judged == total,
+        bound=rate.high if rate and rate.high else None,
+        population=rate.population if rate else 0,
     )
 
 

@@ -103,7 +103,13 @@ def make_month(month: str, urls: int, alike: int = 0, future: int = 0) -> Row:
 
 def make_tally(listed: int, visited: int, judged: int, **more: Any) -> Row:
     """Make what the facts say of visited pages."""
-    fields = {"not_judged": {}, "exact": judged == listed, "bound": None, **more}
+    fields = {
+        "not_judged": {},
+        "exact": judged == listed,
+        "bound": None,
+        "population": listed,
+        **more,
+    }
     return Row(listed=listed, visited=visited, judged=judged, **fields)
 
 

@@ -192,6 +192,21 @@ async def test_no_page_is_visited_without_being_asked() -> None:
         assert "/page" not in server.times
 
 
+async def test_a_folder_that_is_disallowed_is_not_spoken_for() -> None:
+    """What the other pages show holds for the others only."""
+    names = [f"{folder}/{number}" for folder in ("open", "private") for number in range(30)]
+    async with serve_pages(**dict.fromkeys(names, page())) as server:
+        publish(server, *names, robots="User-agent: *\nDisallow: /private/")
+        with await judge(server.base, "all") as result:
+            pages = result.facts.pages
+            assert (pages.listed, pages.judged, pages.population) == (60, 30, 30)
+            assert (pages.exact, pages.bound, "none in" in result.format("text")) == (
+                False,
+                None,
+                False,
+            )
+
+
 async def test_what_is_not_visited_says_nothing(tmp_path: Path) -> None:
     """A disallowed page gets no request; nor does any when the time is over: no rule is run.
 

@@ -201,7 +201,7 @@ def test_trends(tmp_path: Path) -> None:
 
 def test_a_sample_without_a_hit(tmp_path: Path) -> None:
     """A sample that has no hit may have missed some, as another sample of the same site shows."""
-    tally = {"listed": 91, "visited": 20, "judged": 20, "exact": False}
+    tally = {"population": 91, "visited": 20, "judged": 20, "exact": False}
     few, many = rate(0.05, 0.01, 0.2), rate(0.6, 0.4, 0.75)
     findings: list[list[dict[str, Any]]] = [
         [],

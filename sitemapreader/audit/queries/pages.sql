@@ -208,6 +208,10 @@ SELECT count(DISTINCT key) FROM url
 -- old: as many as there were
 SELECT count(*) FROM old
 
+-- drawn: strata of the sample, of which no page has a fault
+SELECT s.size, count(*) FILTER (not_judged IS NULL), 0
+FROM page JOIN sample s USING (loc) WHERE s.is_old = $is_old GROUP BY s.stratum, s.size
+
 -- strata: of the sample, and the hits of a rule in them; {} is its code
 SELECT s.size, count(*) FILTER (not_judged IS NULL),
        count(*) FILTER (not_judged IS NULL AND loc IN (SELECT url FROM rule."{}"))

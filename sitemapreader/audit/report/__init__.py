@@ -106,7 +106,7 @@ def find_bounds(facts: Row) -> Iterator[tuple[str, str, int]]:
     for unit, name in _TALLIES.items():
         tally, passed = facts[name], sum(rule.unit == unit for rule in facts.passed)
         if passed and tally and tally.bound is not None:
-            most = f"at most {show_percent(tally.bound)}% of {tally.listed:,}"
+            most = f"at most {show_percent(tally.bound)}% of {tally.population:,}"
             yield unit, f"none in {tally.judged:,}, so {most}", passed
 
 
