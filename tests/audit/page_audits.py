@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 WORDS = " ".join(f"word{number}" for number in range(40))
 OPTIONS = FetchOptions(max_attempts=1, host_pause_seconds=0.05)
-FIGURES = AuditOptions(slow_page_seconds=0.1, page_seconds=60)
+FIGURES = AuditOptions(slow_page_seconds=1, page_seconds=60)
 
 
 def page(head: str = "", text: str = WORDS) -> str:

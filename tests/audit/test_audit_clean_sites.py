@@ -125,7 +125,7 @@ async def test_what_is_slow_or_fails_once() -> None:
         if request.method == "HEAD":
             return web.Response(status=405)
         if is_first and request.path.startswith("/slow"):
-            await asyncio.sleep(0.2)
+            await asyncio.sleep(1.1)
             return page()
         return web.Response(status=500) if is_first else page()
 
