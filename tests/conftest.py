@@ -118,11 +118,10 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
     """Run a few named files without workers: those take longer to start than the tests.
 
-    Otherwise there is one worker more than cores, because some tests wait, or two for slow ones.
+    Otherwise there are two workers more than cores, because a quarter of the time tests wait.
     """
     is_few = len(config.args) < FEW and all(".py" in argument for argument in config.args)
-    more = 1 if config.option.markexpr == "not slow" else 2
-    return 0 if is_few else (os.cpu_count() or 1) + more
+    return 0 if is_few else (os.cpu_count() or 1) + 2
 
 
 def find_folder(item: pytest.Item) -> str:
