@@ -231,7 +231,8 @@ class Document:
     def add_error(self, error: FetchError) -> None:
         """Add what a failed request has shown."""
         self.http_status = error.http_status or self.http_status
-        self.tries += 0 if self.final_url else error.tries  # else those of its answer
+        if not self.final_url:  # otherwise the tries of its answer were added
+            self.tries += error.tries
         self.retry_after_seconds = error.retry_after_seconds
 
     def end(self, status: Status, reason: str) -> bool:

@@ -183,7 +183,7 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                **_COUNT),
         Option("--seed", _ROWS, "with --sample: draw another sample (default: 0)", metavar="N",
                type=int),
-        Option("--unique", _ROWS, "print each URL once; /#a is /"),
+        Option("--unique", _ROWS, "print each URL once (/#a counts as /)"),
     ),
     "rules": (
         Option("--select", "audit",
@@ -355,8 +355,8 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
         Option("-x --proxy", f"{_WEB} scale", "HTTP proxy; the environment is not consulted",
                metavar="URL", type=parse_proxy),
         Option("-A --user-agent", f"{_WEB} scale mcp",
-               "header User-Agent of all requests, and the name whose rules in robots.txt are "
-               "obeyed; recommended: your crawler and a page about it, "
+               "the User-Agent header of all requests, and the name whose rules in robots.txt "
+               "are obeyed; recommended: your crawler and a page about it, "
                f"'NewsBot/2.1 (+https://...)' (default: {_FETCH.user_agent})", metavar="NAME"),
         Option("-H --header", _WEB,
                "header for the sites named here, and no others (may be repeated)", "header_lines",

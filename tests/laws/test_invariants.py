@@ -72,7 +72,7 @@ def read_long_document() -> golden.Reading:
 
 @pytest.fixture(autouse=True, scope="module")
 def known_feeds() -> Iterator[None]:
-    """Have feedparser read each feed beyond repair once, whatever it is cut into."""
+    """Let feedparser read each broken feed once, however it is cut."""
     with read_with(run_feedparser=cache(run_feedparser)):
         yield
 
