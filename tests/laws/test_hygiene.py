@@ -192,19 +192,6 @@ def test_the_core_uses_what_it_is_built_on() -> None:
     assert needed & used >= GIVEN
 
 
-def test_first_lines_are_short() -> None:
-    """The first line of each docstring of the package has at most 80 characters."""
-    kinds = ast.Module | ast.ClassDef | Function
-    found = {
-        f"{name}: {line}"
-        for name in package.paths()
-        for node in ast.walk(package.parse(name))
-        if isinstance(node, kinds)
-        and len(line := (ast.get_docstring(node) or "").partition("\n")[0]) > 80
-    }
-    assert found == set()
-
-
 def test_every_test_says_what_it_proves() -> None:
     """Each test function has a docstring that begins with a sentence."""
     for path in TESTS:

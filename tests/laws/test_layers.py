@@ -125,14 +125,6 @@ def test_no_import_circle() -> None:
     TopologicalSorter(graph).prepare()
 
 
-def test_a_folder_can_be_looked_through() -> None:
-    """No folder has more than 16 modules, and no module more than 450 lines."""
-    folders = Counter(path.parent for path in package.paths().values())
-    assert {folder.name: count for folder, count in folders.items() if count > 16} == {}
-    lines = {name: len(path.read_text().splitlines()) for name, path in package.paths().items()}
-    assert {name: count for name, count in lines.items() if count > 450} == {}
-
-
 def test_class_names_are_unique() -> None:
     """No public class has the name of another one."""
     names = Counter(
