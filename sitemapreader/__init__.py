@@ -32,7 +32,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.3.0"
+__version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from sitemapreader.errors import FetchError, SitemapReaderError, StateError
