@@ -167,8 +167,8 @@ PUBLIC = {
     """,
     "Limits, options, fetchers and pages": "Limits FetchOptions HttpFetcher fetch pages",
     "State": """
-        State state.SiteState state.DocumentState state.UnlistedUrl state.GonePage
-        state.name_of_sitemaps state.PlannedDocument
+        State changes.SiteState changes.DocumentState changes.UnlistedUrl changes.GonePage
+        changes.name_of_sitemaps changes.PlannedDocument
     """,
     "Outputs and tables": """
         open_output to_dataframe read_batches IncompleteWarning output output.columns

@@ -32,9 +32,10 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+from sitemapreader._version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from sitemapreader.changes import State
     from sitemapreader.errors import FetchError, SitemapReaderError, StateError
     from sitemapreader.fetch.http import HttpFetcher
     from sitemapreader.issues import Issue, IssueCode, Severity
@@ -65,8 +66,6 @@ if TYPE_CHECKING:
     from sitemapreader.output import open_output
     from sitemapreader.readers import SitemapReader, read
     from sitemapreader.readers.robots import Robots, parse_robots
-    from sitemapreader.report import Report
-    from sitemapreader.state import State
     from sitemapreader.tables import IncompleteWarning, read_batches, to_dataframe
     from sitemapreader.walker import (
         Discovery,
@@ -78,6 +77,7 @@ if TYPE_CHECKING:
         walk_sync,
     )
     from sitemapreader.walker.newest import Newest, newest, newest_sync
+    from sitemapreader.walker.report import Report
 
 
 __all__ = [
@@ -150,8 +150,8 @@ _EXPORTS_BY_MODULE = {
     "readers": "SitemapReader read",
     "readers.robots": "Robots parse_robots",
     "outcomes": "Document Role SiteOutcome SiteStatus Status",
-    "report": "Report",
-    "state": "State",
+    "walker.report": "Report",
+    "changes": "State",
     "walker": "Discovery Walk WalkArguments discover discover_sync walk walk_sync",
     "walker.newest": "Newest newest newest_sync",
 }

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import attrs
 
-from sitemapreader import __version__
+from sitemapreader._version import __version__
 from sitemapreader.models import Format
 
 if TYPE_CHECKING:

@@ -19,10 +19,10 @@ from sitemapreader.issues import Issue, Severity, show_url
 from sitemapreader.models import Event, SitemapEntry, UrlEntry
 from sitemapreader.outcomes import Status
 from sitemapreader.output.columns import COLUMNS
-from sitemapreader.report import Report
 from sitemapreader.rows import BATCH_ROWS
 from sitemapreader.urls import has_web_scheme, path_of
 from sitemapreader.walker import walk_sync
+from sitemapreader.walker.report import Report
 from sitemapreader.walker.walks import Walk
 
 if TYPE_CHECKING:

@@ -47,8 +47,8 @@ if TYPE_CHECKING:
     from sitemapreader.issues import Severity
     from sitemapreader.many.sources import SiteTask
     from sitemapreader.pages import PageVisit
-    from sitemapreader.report import Report
     from sitemapreader.walker.config import WalkArguments
+    from sitemapreader.walker.report import Report
 
 
 @attrs.define

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from sitemapreader.fetch import Fetcher
     from sitemapreader.readers.robots import Robots
-    from sitemapreader.report import Report
+    from sitemapreader.walker.report import Report
     from sitemapreader.walker.walks import Walk
 
 _QUERIES, _PREPARING, _ROBOTS = (read_queries(name) for name in ("loading", "preparing", "robots"))

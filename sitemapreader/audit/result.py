@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     import duckdb
 
-    from sitemapreader.report import Report
+    from sitemapreader.walker.report import Report
 
 _ROWS_AT_ONCE = 20_000
 

@@ -24,7 +24,7 @@ from sitemapreader.issues import IssueCode
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
-    from sitemapreader.report import Report
+    from sitemapreader.walker.report import Report
 
 _QUERIES, _PAGES, _FACTS = (read_queries(name) for name in ("runner", "pages", "facts"))
 _SAMPLED = {"pages": False, "old URLs": True}

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from sitemapreader.cli.parser import UsageError
-from sitemapreader.discovery.context import UrlAllowance
 from sitemapreader.errors import suggest
 from sitemapreader.fetch.client import Trust
 from sitemapreader.options import FetchOptions, Limits
 from sitemapreader.output import FILE_FORMATS, FORMATS, SUFFIXES, open_output
 from sitemapreader.walker.config import SharedArguments, WalkConfig
+from sitemapreader.walker.context import UrlAllowance
 
 if TYPE_CHECKING:
     import argparse

@@ -32,7 +32,7 @@ from sitemapreader.outcomes import (
     is_known,
     show_bytes,
 )
-from sitemapreader.report import Report
+from sitemapreader.walker.report import Report
 
 if TYPE_CHECKING:
     import argparse

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from sitemapreader.many.run import OnSite, SiteRun
     from sitemapreader.output.sink import Output
-    from sitemapreader.report import Report
+    from sitemapreader.walker.report import Report
 
     OnEnd: TypeAlias = Callable[[SiteWalk], Awaitable[None]]
     Find: TypeAlias = Callable[[str, argparse.Namespace], SiteTask]

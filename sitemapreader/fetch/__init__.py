@@ -6,11 +6,11 @@ bytes, an archive. Nothing is parsed here.
 
 from __future__ import annotations
 
+from sitemapreader.bytes.charset import charset_of
 from sitemapreader.fetch.answers import read_body
 from sitemapreader.fetch.client import Fetcher, Response
 from sitemapreader.fetch.http import HttpFetcher
 from sitemapreader.fetch.local import FolderFetcher, MemoryFetcher, StoredResponse
-from sitemapreader.readers.charset import charset_of
 
 __all__ = [
     "Fetcher",

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, TypeVar
 
 import attrs
 
+from sitemapreader.bytes.codings import DecompressionError, Decompressor, fill, read_codings
 from sitemapreader.errors import LOGIN_STATUSES, FetchError
 from sitemapreader.fetch.urls import parse_date
 from sitemapreader.issues import IssueCode, make_issue
 from sitemapreader.options import FetchOptions, Limits
-from sitemapreader.readers.codings import DecompressionError, Decompressor, fill, read_codings
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Mapping

@@ -27,8 +27,8 @@ import attrs
 
 from sitemapreader.errors import LOGIN_STATUSES, FetchError
 from sitemapreader.issues import IssueCode, show_url
+from sitemapreader.log import LOGGER
 from sitemapreader.options import ROBOTS_MAX_CRAWL_DELAY_SECONDS
-from sitemapreader.report import LOGGER
 from sitemapreader.urls import host_of, origin_of
 
 if TYPE_CHECKING:

@@ -33,8 +33,8 @@ from sitemapreader.fetch.urls import (
     parse_request_url,
 )
 from sitemapreader.issues import IssueCode, make_issue, show_url
+from sitemapreader.log import LOGGER
 from sitemapreader.options import ROBOTS_MAX_CRAWL_DELAY_SECONDS, FetchOptions, Limits
-from sitemapreader.report import LOGGER
 from sitemapreader.urls import host_of
 
 if TYPE_CHECKING:

@@ -15,10 +15,10 @@ from urllib.parse import unquote_to_bytes
 
 import attrs
 
+from sitemapreader.bytes.codings import decode_start
 from sitemapreader.errors import FetchError
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import ROBOTS_MAX_BYTES
-from sitemapreader.readers.codings import decode_start
 from sitemapreader.urls import origin_of, parse_url
 
 if TYPE_CHECKING:

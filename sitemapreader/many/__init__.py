@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import attrs
 
-from sitemapreader.discovery.context import UrlAllowance
 from sitemapreader.many.run import AT_ONCE, OnSite, SiteBatch, SiteRun
 from sitemapreader.many.sources import (
     FileFetcher,
@@ -21,16 +20,17 @@ from sitemapreader.models import Change
 from sitemapreader.options import SITE_SECONDS
 from sitemapreader.urls import url_key
 from sitemapreader.walker.config import SharedArguments, refuse_unknown
+from sitemapreader.walker.context import UrlAllowance
 from sitemapreader.walker.stream import View
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Collection, Iterator
     from pathlib import Path
 
+    from sitemapreader.changes import State
     from sitemapreader.models import UrlEntry
     from sitemapreader.outcomes import SiteOutcome
     from sitemapreader.rows import Rows
-    from sitemapreader.state import State
 
 __all__ = ["SiteRun", "SiteTask", "Watch", "name_site", "walk_many", "walk_many_sync", "watch"]
 

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 
 import attrs
 
-from sitemapreader.discovery.context import UrlAllowance, borrow_fetcher
 from sitemapreader.errors import StateError
 from sitemapreader.event_loop import contain, get_result
 from sitemapreader.issues import IssueCode
+from sitemapreader.log import LOGGER
 from sitemapreader.many.sources import (
     CheckedTask,
     FileFetcher,
@@ -32,7 +32,6 @@ from sitemapreader.options import SITE_SECONDS
 from sitemapreader.outcomes import NOT_DUE, NOT_READ, SiteOutcome, SiteStatus
 from sitemapreader.output import open_output, open_report
 from sitemapreader.output.columns import SITE_COLUMNS
-from sitemapreader.report import LOGGER
 from sitemapreader.rows import Rows, SiteRows
 from sitemapreader.urls import url_key
 from sitemapreader.walker.config import (
@@ -42,6 +41,7 @@ from sitemapreader.walker.config import (
     make_config,
     shorten,
 )
+from sitemapreader.walker.context import UrlAllowance, borrow_fetcher
 from sitemapreader.walker.filters import SeenKeys
 from sitemapreader.walker.stream import Channel, Loop, TaskStream, View, view_records
 from sitemapreader.walker.walks import BUFFERED_EVENTS, Walk
@@ -270,7 +270,7 @@ class SiteRun(TaskStream[SiteBatch]):
     def _open(self) -> None:
         """Open the state for the whole run, so that not each walk has to."""
         if (state := self._config.state) is not None:
-            from sitemapreader.state.database import StateFile  # noqa: PLC0415 (few runs have one)
+            from sitemapreader.changes.database import StateFile  # noqa: PLC0415 (few runs have one)
 
             self._file = StateFile.share(state.path, self._user)
 
@@ -317,7 +317,7 @@ class SiteRun(TaskStream[SiteBatch]):
 
     async def _ask(self, function: str, *values: Any, **names: Any) -> Any:
         """Return what a function of the schedule finds in the state now."""
-        from sitemapreader.state import schedule  # noqa: PLC0415 (few runs have a state)
+        from sitemapreader.changes import schedule  # noqa: PLC0415 (few runs have a state)
 
         file, state = self._file, self._config.state
         assert file is not None and state is not None  # noqa: S101, PT018 (`revisit` needs one)

@@ -25,9 +25,9 @@ from sitemapreader.many.sources import check_task
 from sitemapreader.models import UrlEntry
 from sitemapreader.options import Limits
 from sitemapreader.outcomes import Document
-from sitemapreader.report import Report
 from sitemapreader.urls import host_of, url_key
 from sitemapreader.walker import Discovery, discover, walk
+from sitemapreader.walker.report import Report
 
 PATIENCE_SECONDS = 20.0
 """Time of a call that reads a site; clients give up after 60 seconds, and some earlier."""

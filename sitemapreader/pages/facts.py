@@ -13,8 +13,8 @@ from urllib.parse import unquote, urlsplit
 
 import attrs
 
+from sitemapreader.bytes.charset import charset_of, media_type_of
 from sitemapreader.dates import parse_lastmod
-from sitemapreader.readers.charset import charset_of, media_type_of
 from sitemapreader.readers.html import (
     MAX_PAGE_BYTES,
     Token,

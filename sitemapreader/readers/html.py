@@ -17,10 +17,10 @@ from html import unescape
 from html.entities import html5
 from typing import TYPE_CHECKING, NamedTuple
 
+from sitemapreader.bytes.charset import charset_of, media_type_of, start_transcoder
 from sitemapreader.issues import IssueCode, without_userinfo
 from sitemapreader.models import Event, Format, SitemapEntry, UrlEntry, Via
 from sitemapreader.options import PROTOCOL_MAX_LOC_CHARS
-from sitemapreader.readers.charset import charset_of, media_type_of, start_transcoder
 from sitemapreader.readers.stats import ReadStats
 from sitemapreader.urls import (
     find_url_error,

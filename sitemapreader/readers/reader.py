@@ -14,6 +14,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, TypeAlias
 
+from sitemapreader.bytes.charset import Transcoder, start_transcoder
+from sitemapreader.bytes.codings import DecompressionError, Decompressor
 from sitemapreader.issues import Issue, IssueCode
 from sitemapreader.models import Event, Format
 from sitemapreader.options import (
@@ -24,8 +26,6 @@ from sitemapreader.options import (
     Limits,
     check_formats,
 )
-from sitemapreader.readers.charset import Transcoder, start_transcoder
-from sitemapreader.readers.codings import DecompressionError, Decompressor
 from sitemapreader.readers.feedparser import run_feedparser
 from sitemapreader.readers.html import HtmlReader
 from sitemapreader.readers.stats import ReadStats

@@ -9,9 +9,9 @@ from xml.etree.ElementTree import Element, ProcessingInstruction
 
 import attrs
 
+from sitemapreader.bytes.charset import media_type_of
 from sitemapreader.issues import MAX_ISSUES_PER_DOCUMENT, IssueCode
 from sitemapreader.models import Event, Extra, SitemapEntry, UrlEntry
-from sitemapreader.readers.charset import media_type_of
 from sitemapreader.readers.vocabulary import RECORDS, Names
 from sitemapreader.readers.xml.markup import unescape
 from sitemapreader.urls import PLAIN_URL, find_url_error, has_web_scheme, read_loc, resolve

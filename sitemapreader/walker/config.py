@@ -17,8 +17,6 @@ import attrs
 from attrs.converters import optional
 
 from sitemapreader.dates import as_since, as_until
-from sitemapreader.discovery import Search
-from sitemapreader.discovery.context import UrlAllowance
 from sitemapreader.errors import suggest
 from sitemapreader.fetch.client import Fetcher, find_settings
 from sitemapreader.fetch.urls import HostMap
@@ -27,12 +25,14 @@ from sitemapreader.models import SitemapEntry, Via
 from sitemapreader.options import ExtraFormats, FetchOptions, Limits, one_of
 from sitemapreader.outcomes import Document
 from sitemapreader.urls import Hosts, check_url
+from sitemapreader.walker.context import UrlAllowance
+from sitemapreader.walker.search import Search
 
 if TYPE_CHECKING:
+    from sitemapreader.changes import State
     from sitemapreader.dates import When
-    from sitemapreader.discovery import Probe
     from sitemapreader.fetch.urls import HostPairs
-    from sitemapreader.state import State
+    from sitemapreader.walker.search import Probe
 
 _NO_WAIT = 0.01
 _LEAST_SECONDS = 1e-6
@@ -197,7 +197,7 @@ def refuse_unknown(function: str, names: Iterable[str]) -> None:
 def _state(value: str | Path | State | None) -> State | None:
     if value is None:
         return None
-    from sitemapreader.state import State  # noqa: PLC0415 (few walks have one; sqlite3 takes time)
+    from sitemapreader.changes import State  # noqa: PLC0415 (few walks have one; sqlite3 takes time)
 
     return value if isinstance(value, State) else State(value)
 

@@ -20,12 +20,12 @@ from sitemapreader.urls import may_climb, url_key
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from sitemapreader.discovery.context import WalkContext
+    from sitemapreader.changes.tracker import DocumentTracker
     from sitemapreader.models import UrlEntry
     from sitemapreader.outcomes import Document
-    from sitemapreader.report import Report
     from sitemapreader.walker.config import WalkConfig
-    from sitemapreader.walker.tracker import DocumentTracker
+    from sitemapreader.walker.context import WalkContext
+    from sitemapreader.walker.report import Report
 
 
 class EntryFilter:

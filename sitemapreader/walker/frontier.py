@@ -24,8 +24,8 @@ from sitemapreader.urls import origin_of, url_key
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from sitemapreader.discovery.context import WalkContext
     from sitemapreader.walker.config import WalkConfig
+    from sitemapreader.walker.context import WalkContext
 
 
 # Ten thousand of these wait where an index is large, and Python's garbage collector goes through

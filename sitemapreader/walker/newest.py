@@ -17,7 +17,7 @@ from sitemapreader.walker.config import WalkArguments, check_count, make_config,
 from sitemapreader.walker.walks import Walk
 
 if TYPE_CHECKING:
-    from sitemapreader.report import Report
+    from sitemapreader.walker.report import Report
 
 _OWN = ("state", "changes", "unlisted", "gone", "max_urls", "order", "sample", "seed", "revisit")
 """Arguments of a walk by which this one would not see every URL in its own order."""

@@ -9,8 +9,6 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from sitemapreader.discovery import ProbeResult, SiteSearch, judge_failures
-from sitemapreader.discovery.robots_rules import RobotsRules
 from sitemapreader.errors import FetchError
 from sitemapreader.event_loop import contain
 from sitemapreader.issues import IssueCode, make_issue
@@ -18,18 +16,20 @@ from sitemapreader.outcomes import LEFT_EARLY, Role, Status, inflect, make_docum
 from sitemapreader.urls import host_of
 from sitemapreader.walker.filters import EntryFilter
 from sitemapreader.walker.frontier import Frontier
+from sitemapreader.walker.robots_rules import RobotsRules
+from sitemapreader.walker.search import ProbeResult, SiteSearch, judge_failures
 from sitemapreader.walker.visit import Visit, WalkParts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from sitemapreader.discovery.context import WalkContext
+    from sitemapreader.changes.state_writer import StateWriter
+    from sitemapreader.changes.tracker import DocumentTracker
     from sitemapreader.models import SitemapEntry
     from sitemapreader.outcomes import Document
     from sitemapreader.walker.config import WalkConfig
+    from sitemapreader.walker.context import WalkContext
     from sitemapreader.walker.frontier import Job
-    from sitemapreader.walker.state_writer import StateWriter
-    from sitemapreader.walker.tracker import DocumentTracker
 
 
 _HIDES_SITEMAPS = frozenset(
@@ -157,7 +157,7 @@ class WalkRunner:
     async def _open_tracker(self, job: Job) -> DocumentTracker | None:
         if (writer := self._writer) is None:
             return None
-        from sitemapreader.walker.tracker import (  # noqa: PLC0415 (few walks have a state)
+        from sitemapreader.changes.tracker import (  # noqa: PLC0415 (few walks have a state)
             DocumentTracker,
         )
 

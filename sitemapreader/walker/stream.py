@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from sitemapreader.discovery.context import Batch
+    from sitemapreader.changes.database import StateFile
     from sitemapreader.models import Event, UrlEntry
     from sitemapreader.output.columns import Column
-    from sitemapreader.state.database import StateFile
+    from sitemapreader.walker.context import Batch
 
 _BYTES_PER_EVENT = 256
 """Markup of an ordinary event; a larger one counts as several, as it takes more memory."""

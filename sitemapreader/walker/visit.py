@@ -11,16 +11,8 @@ from urllib.parse import urlsplit
 
 import attrs
 
-from sitemapreader.discovery.download import (
-    PriorVersion,
-    find_blocking_page,
-    next_step,
-    open_changed,
-    open_document,
-    read_events,
-    read_patiently,
-    record_answer,
-)
+from sitemapreader.bytes.charset import charset_of
+from sitemapreader.bytes.codings import read_codings
 from sitemapreader.errors import LOGIN_STATUSES, FetchError
 from sitemapreader.fetch.hosts import HOST_CODES
 from sitemapreader.fetch.urls import read_etag
@@ -38,22 +30,30 @@ from sitemapreader.outcomes import (
     judge_counts,
     make_document,
 )
-from sitemapreader.readers.charset import charset_of
-from sitemapreader.readers.codings import read_codings
 from sitemapreader.readers.reader import SitemapReader
 from sitemapreader.rows import EntryColumns, Events
 from sitemapreader.urls import folder_of, has_suffixes, load_suffixes
+from sitemapreader.walker.download import (
+    PriorVersion,
+    find_blocking_page,
+    next_step,
+    open_changed,
+    open_document,
+    read_events,
+    read_patiently,
+    record_answer,
+)
 from sitemapreader.walker.filters import DocumentEntries
 from sitemapreader.walker.frontier import Children
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator, Mapping
 
-    from sitemapreader.discovery.robots_rules import RobotsRules
+    from sitemapreader.changes.tracker import DocumentTracker
     from sitemapreader.fetch.client import Response
     from sitemapreader.walker.filters import EntryFilter
     from sitemapreader.walker.frontier import Frontier, Job
-    from sitemapreader.walker.tracker import DocumentTracker
+    from sitemapreader.walker.robots_rules import RobotsRules
 
 _CUT_SHORT = {IssueCode.TRUNCATED, IssueCode.COMPRESSION_TRUNCATED}
 _CONSEQUENCES = frozenset(_CUT_SHORT | {IssueCode.EMPTY, IssueCode.NOT_A_SITEMAP})

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
 
-from sitemapreader.discovery.context import Batch, Budget, UrlAllowance, WalkContext, borrow_fetcher
 from sitemapreader.event_loop import contain
 from sitemapreader.fetch.client import make_client
 from sitemapreader.issues import IssueCode, make_issue, show_url
 from sitemapreader.models import Change, Event, UrlEntry
-from sitemapreader.report import Report
 from sitemapreader.urls import host_of
 from sitemapreader.walker.config import check_count
+from sitemapreader.walker.context import Batch, Budget, UrlAllowance, WalkContext, borrow_fetcher
+from sitemapreader.walker.report import Report
 from sitemapreader.walker.runner import WalkRunner
 from sitemapreader.walker.stream import (
     ENTRIES,
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from sitemapreader.changes import GonePage, Told, UnlistedUrl
+    from sitemapreader.changes.state_writer import StateWriter
     from sitemapreader.readers.robots import Robots
     from sitemapreader.rows import Rows
-    from sitemapreader.state import GonePage, Told, UnlistedUrl
     from sitemapreader.walker.config import WalkConfig
-    from sitemapreader.walker.state_writer import StateWriter
 
 Found: TypeAlias = "list[tuple[bytes, Any]]"
 """Rows of URLs that became unlisted or gone, by their keys in the state."""
@@ -171,7 +171,7 @@ class Walk(TaskStream[Batch]):
 
     async def _find_gone(self, limit: int | UrlAllowance) -> AsyncGenerator[Found, None]:
         """Ask pages; yield those that are gone, again and again until they are told."""
-        from sitemapreader.walker.asking import PageAsker  # noqa: PLC0415 (few walks ask)
+        from sitemapreader.changes.asking import PageAsker  # noqa: PLC0415 (few walks ask)
 
         writer, runner = self._writer, self._runner
         assert writer is not None and runner is not None  # noqa: S101, PT018 (the walk has ended)
@@ -292,7 +292,7 @@ class Walk(TaskStream[Batch]):
 
     def _open(self) -> None:
         if self._config.state is not None:
-            from sitemapreader.walker.state_writer import (  # noqa: PLC0415 (few walks have one)
+            from sitemapreader.changes.state_writer import (  # noqa: PLC0415 (few walks have one)
                 StateWriter,
             )
 

@@ -10,8 +10,8 @@ import package
 from each_case import for_each
 
 from sitemapreader import UrlEntry, urls
+from sitemapreader.changes.rows import hash_record
 from sitemapreader.options import MAX_URL_CHARS
-from sitemapreader.state.rows import hash_record
 from sitemapreader.walker.config import WalkConfig
 from sitemapreader.walker.filters import EntryFilter
 
@@ -31,8 +31,8 @@ SHORT_KEYS = {
     "urls._parse": "only URLs of ordinary length, see `parse_url`",
     "readers.html.write_opening": "names of elements that we look for",
     "walker.stream.view_records": "one of a walk, one of a run",
-    "state.database.read_script": "names of our files",
-    "state.rows._hash_plain": "dates of up to 64 characters",
+    "changes.database.read_script": "names of our files",
+    "changes.rows._hash_plain": "dates of up to 64 characters",
     "readers.xml.prolog._read_common": "heads of documents of up to 2,000 characters",
     "readers.xml.patterns._learn_words": "namespaces of 4,096 characters in all",
     "readers.xml.tree._write_start_tag": "namespaces of 4,096 characters in all",

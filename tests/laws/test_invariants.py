@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 from reading import read_with, without_feedparser
 from scale import SCALE
 
+from sitemapreader.bytes import codings as inflate_module
+from sitemapreader.bytes.codings import DecompressionError, Decompressor
 from sitemapreader.issues import MAX_ISSUES_PER_DOCUMENT, Issue, IssueCode
 from sitemapreader.options import Limits
-from sitemapreader.readers import codings as inflate_module
-from sitemapreader.readers.codings import DecompressionError, Decompressor
 from sitemapreader.readers.feedparser import run_feedparser
 
 if TYPE_CHECKING:

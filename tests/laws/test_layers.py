@@ -11,20 +11,19 @@ import pytest
 from each_case import for_each
 
 LAYERS = (
-    {"models", "issues", "errors", "event_loop", "options"},
+    {"_version", "log", "models", "issues", "errors", "event_loop", "options"},
     {
         "dates",
         "urls",
         "rows",
         "outcomes",
-        "report",
     },
     {"output"},
+    {"bytes"},
     {"readers"},
     {"fetch"},
-    {"discovery"},
     {"pages"},
-    {"walker", "state"},
+    {"walker", "changes"},
     {"many"},
     {"tables"},
     {"audit", "distributed"},
@@ -43,8 +42,7 @@ CONFINED = {
         "distributed",
         "event_loop",
         "fetch",
-        "discovery",
-        "state",
+        "changes",
         "walker",
         "many",
         "mcp",
@@ -60,11 +58,11 @@ CONFINED = {
     "mcp": {"mcp"},
     "protego": {"readers"},
     "scrapy": {"recipes"},
-    "sqlite3": {"state"},
+    "sqlite3": {"changes"},
     "argparse": {"cli"},
     "pyarrow": {"audit", "distributed", "many", "output", "tables", "walker"},
     "xlsxwriter": {"output"},
-    "pandas": {"audit", "report", "tables"},
+    "pandas": {"audit", "tables", "walker"},
 }
 """Foreign modules, and the only rooms that import them."""
 

@@ -15,8 +15,8 @@ from html.entities import html5
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin
 
+from sitemapreader.bytes.codings import DecompressionError, Decompressor
 from sitemapreader.options import Limits
-from sitemapreader.readers.codings import DecompressionError, Decompressor
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from sitemapreader.report import Report
     from sitemapreader.walker import Walk
+    from sitemapreader.walker.report import Report
 
 SITE = "https://site.example/"
 NS = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from sitemapreader.report import Report
+    from sitemapreader.walker.report import Report
 
 HEAD = b"<channel><title>T</title>"
 ITEM = b"<item><link>https://example.org/1</link></item>"

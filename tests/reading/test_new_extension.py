@@ -20,7 +20,7 @@ from sitemapreader import read
 from sitemapreader.models import UrlEntry
 from sitemapreader.output.columns import COLUMNS
 from sitemapreader.rows import get_column
-from sitemapreader.state.rows import hash_record
+from sitemapreader.changes.rows import hash_record
 
 def entries(price, number=1):
     record = f"""<url><loc>https://a.b/</loc><shop:offer><shop:price>{price}</shop:price>

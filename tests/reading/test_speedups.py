@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import pytest
 from each_case import for_each
 
+from sitemapreader.bytes import codings as gunzip
+from sitemapreader.bytes.codings import DecompressionError, Decompressor
 from sitemapreader.options import Limits
-from sitemapreader.readers import codings as gunzip
-from sitemapreader.readers.codings import DecompressionError, Decompressor
 
 if TYPE_CHECKING:
     from collections.abc import Callable

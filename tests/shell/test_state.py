@@ -13,7 +13,7 @@ import pytest
 from clock import DAY, SetClock
 from walking import index, urlset
 
-from sitemapreader.state.database import StateFile
+from sitemapreader.changes.database import StateFile
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -219,7 +219,7 @@ kill = lambda: [os.kill(os.getpid(), getattr(signal, "{number}")) for _ in range
 sys.exit(main(["site", "--state", "site.db", "-o", "urls.txt"]))
 """
 """The command, with signals at one of its steps."""
-COMMIT = ("sitemapreader.state.database", "StateFile", "commit_held")
+COMMIT = ("sitemapreader.changes.database", "StateFile", "commit_held")
 PREPARE = ("sitemapreader.output.sink", "Output", "prepare")
 
 

@@ -15,10 +15,10 @@ from histories import HOUR, START, Site
 from scale import SCALE
 from walking import SITE
 
+from sitemapreader.changes import State
 from sitemapreader.fetch.local import MemoryFetcher
 from sitemapreader.models import Change
 from sitemapreader.options import FetchOptions
-from sitemapreader.state import State
 from sitemapreader.walker import walk_sync
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from walking import Pages, Walked, at_once, index, urlset, walk_all
 
+from sitemapreader.changes import State
 from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
 from sitemapreader.models import UrlEntry
-from sitemapreader.state import State
 from sitemapreader.walker import walk, walk_sync
 
 if TYPE_CHECKING:

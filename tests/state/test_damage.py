@@ -13,10 +13,10 @@ import pytest
 from scale import SCALE
 from walking import Pages, Walked, index, urlset, walk_all
 
+from sitemapreader.changes import State
 from sitemapreader.errors import StateError
 from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
 from sitemapreader.options import FetchOptions
-from sitemapreader.state import State
 from sitemapreader.walker import walk
 
 if TYPE_CHECKING:

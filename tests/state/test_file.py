@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from walking import Pages, Walked, index, urlset, walk_all
 
+from sitemapreader.changes import State
+from sitemapreader.changes.database import VERSION, StateFile
 from sitemapreader.errors import StateError
 from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
 from sitemapreader.many import walk_many
-from sitemapreader.state import State
-from sitemapreader.state.database import VERSION, StateFile
 from sitemapreader.walker import walk, walk_sync
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def test_the_lock_ends_with_the_process(db: Path) -> None:
     """A process that is killed leaves no lock behind."""
     code = (
         "import sys, time, pathlib\n"
-        "from sitemapreader.state.database import StateFile\n"
+        "from sitemapreader.changes.database import StateFile\n"
         "file = StateFile(pathlib.Path(sys.argv[1]))\n"
         "print('open', flush=True)\n"
         "time.sleep(60)\n"

@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 from scale import SCALE
 from walking import Pages, Walked, at_once, index, urlset, walk_all
 
+from sitemapreader.changes import State
 from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
 from sitemapreader.models import UrlEntry
 from sitemapreader.outcomes import FINISHED_BEFORE
-from sitemapreader.state import State
 from sitemapreader.walker import filters as delivery
 from sitemapreader.walker import walk
 

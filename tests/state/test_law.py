@@ -9,10 +9,10 @@ import pytest
 from clock import DAY, SetClock
 from walking import ROBOTS, SITE, Pages, Walked, fault, index, status, urlset, walk_all
 
+from sitemapreader.changes import State
 from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import Limits
-from sitemapreader.state import State
 from sitemapreader.walker import walk
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from sitemapreader.state import State
+    from sitemapreader.changes import State
 
 
 IMPATIENT = FetchOptions(max_attempts=1)

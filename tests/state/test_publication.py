@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, NoReturn
 import pytest
 from walking import urlset
 
+from sitemapreader.changes import database
+from sitemapreader.changes.database import StateFile
 from sitemapreader.errors import StateError
 from sitemapreader.fetch.local import MemoryFetcher
 from sitemapreader.many import walk_many_sync
-from sitemapreader.state import database
-from sitemapreader.state.database import StateFile
 from sitemapreader.walker import walk
 
 if TYPE_CHECKING:

@@ -16,9 +16,9 @@ from commands import start
 from scale import SCALE
 from walking import Pages, at_once, index, urlset
 
+from sitemapreader.changes import State
 from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
 from sitemapreader.options import FetchOptions
-from sitemapreader.state import State
 from sitemapreader.walker import walk, walk_sync
 from sitemapreader.walker.filters import ACK_ENTRIES
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from sitemapreader.report import Report
+    from sitemapreader.walker.report import Report
 
 TOP = "https://example.org/top.xml"
 MAPS = [f"https://example.org/{number}.xml" for number in range(3)]

@@ -10,9 +10,9 @@ import pytest
 from clock import DAY, SetClock
 from walking import SITE, Pages, Walked, fault, index, moved, urlset, walk_all
 
+from sitemapreader.changes import State
 from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
 from sitemapreader.issues import IssueCode
-from sitemapreader.state import State
 from sitemapreader.walker import walk
 
 if TYPE_CHECKING:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from sitemapreader.changes import State
 from sitemapreader.errors import FetchError
 from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
 from sitemapreader.issues import IssueCode
 from sitemapreader.models import UrlEntry
-from sitemapreader.state import State
 from sitemapreader.walker import walk
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from sitemapreader.models import Event
     from sitemapreader.outcomes import Document
-    from sitemapreader.report import Report
+    from sitemapreader.walker.report import Report
 
 SITE = "https://example.org/"
 ROBOTS = "https://example.org/robots.txt"

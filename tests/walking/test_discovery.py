@@ -9,11 +9,11 @@ import pytest
 from walking import ROBOTS, SITE, Pages, Walked, fault, index, status, urlset, walk_all
 
 from sitemapreader import discover, discover_sync
-from sitemapreader.discovery import WELL_KNOWN_PATHS
 from sitemapreader.errors import FetchError
 from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import FetchOptions, Limits
+from sitemapreader.walker.search import WELL_KNOWN_PATHS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

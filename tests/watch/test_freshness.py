@@ -11,16 +11,16 @@ import package
 import pytest
 from scale import SCALE
 
-from sitemapreader.state import law, schedule
-from sitemapreader.state.database import read_script
-from sitemapreader.state.rows import (
+from sitemapreader.changes import law, schedule
+from sitemapreader.changes.database import read_script
+from sitemapreader.changes.rows import (
     DocumentRow,
     Run,
     insert_document,
     load_document,
     update_document,
 )
-from sitemapreader.state.schedule import Asking
+from sitemapreader.changes.schedule import Asking
 
 pytestmark = [pytest.mark.slow, pytest.mark.long]
 

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sitemapreader import State
-from sitemapreader.state import schedule
-from sitemapreader.state.database import StateFile
-from sitemapreader.state.rows import DocumentRow, Run, insert_document
-from sitemapreader.state.schedule import DAY, HOUR, Asking
+from sitemapreader.changes import schedule
+from sitemapreader.changes.database import StateFile
+from sitemapreader.changes.rows import DocumentRow, Run, insert_document
+from sitemapreader.changes.schedule import DAY, HOUR, Asking
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from sitemapreader.state import PlannedDocument
+    from sitemapreader.changes import PlannedDocument
 
 NOW = 1_790_000_000.0
 

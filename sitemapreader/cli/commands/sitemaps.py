@@ -11,7 +11,7 @@ from sitemapreader.cli.process import LineWriter
 from sitemapreader.cli.run import SourceRun, find_rooted, print_lines
 from sitemapreader.issues import show_url
 from sitemapreader.output.text import escape_urls
-from sitemapreader.report import Tree, build_tree
+from sitemapreader.walker.report import Tree, build_tree
 
 if TYPE_CHECKING:
     import argparse

@@ -6,22 +6,22 @@ from functools import partial
 from itertools import groupby, islice
 from typing import TYPE_CHECKING
 
+from sitemapreader.changes import DocumentState, SiteState, State
+from sitemapreader.changes.rows import as_moment
 from sitemapreader.cli.console import Console
 from sitemapreader.cli.parser import ALL_READ, PARTIAL, UsageError
 from sitemapreader.cli.process import LineWriter, opened, run_process, write_to
 from sitemapreader.issues import excerpt
 from sitemapreader.outcomes import inflect
 from sitemapreader.output.text import escape_urls, to_json
-from sitemapreader.state import DocumentState, SiteState, State
-from sitemapreader.state.rows import as_moment
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Iterator
     from datetime import datetime
 
-    from sitemapreader.state import GonePage, UnlistedUrl
-    from sitemapreader.state.schedule import PlannedDocument
+    from sitemapreader.changes import GonePage, UnlistedUrl
+    from sitemapreader.changes.schedule import PlannedDocument
 
 _LINES_AT_ONCE = 500
 _MAX_NAME = 500

@@ -11,8 +11,21 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from sitemapreader.changes.law import has_pending, prove
+from sitemapreader.changes.rows import (
+    as_moment,
+    find_records,
+    hash_record,
+    hash_url,
+    load_batches,
+    load_document,
+    log_entries,
+    pack,
+    save_batch,
+    update_document,
+)
+from sitemapreader.changes.schedule import Asking, is_ready
 from sitemapreader.dates import is_since, parse_lastmod
-from sitemapreader.discovery.download import PriorVersion
 from sitemapreader.fetch.local import StoredResponse
 from sitemapreader.fetch.urls import parse_date
 from sitemapreader.issues import without_userinfo
@@ -26,30 +39,17 @@ from sitemapreader.outcomes import (
     Status,
 )
 from sitemapreader.rows import get_column, select_rows
-from sitemapreader.state.law import has_pending, prove
-from sitemapreader.state.rows import (
-    as_moment,
-    find_records,
-    hash_record,
-    hash_url,
-    load_batches,
-    load_document,
-    log_entries,
-    pack,
-    save_batch,
-    update_document,
-)
-from sitemapreader.state.schedule import Asking, is_ready
 from sitemapreader.urls import folder_of, url_key
 from sitemapreader.walker.config import covers
+from sitemapreader.walker.download import PriorVersion
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from sitemapreader.changes.database import Connection
+    from sitemapreader.changes.state_writer import StateWriter
     from sitemapreader.rows import Rows
-    from sitemapreader.state.database import Connection
     from sitemapreader.walker.frontier import Job
-    from sitemapreader.walker.state_writer import StateWriter
 
 _READ = frozenset({Status.COMPLETE, Status.PARTIAL})
 _FINISHED = _READ | {Status.UNCHANGED}

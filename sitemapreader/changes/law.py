@@ -26,17 +26,17 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
+from sitemapreader.changes.database import read_script
+from sitemapreader.changes.rows import Findings, Run, nanoseconds
 from sitemapreader.models import Format
 from sitemapreader.outcomes import ALREADY_READ, SAME_BODY, SAME_LASTMOD, Status
-from sitemapreader.state.database import read_script
-from sitemapreader.state.rows import Findings, Run, nanoseconds
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Mapping
 
+    from sitemapreader.changes.rows import DocumentRow
     from sitemapreader.outcomes import Document
-    from sitemapreader.state.rows import DocumentRow
 
 _PATIENCE, _PATIENCE_RUNS = timedelta(days=7), 7
 """A document that cannot be read for so long, in so many runs, is not waited for any more: else one

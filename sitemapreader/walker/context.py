@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from sitemapreader.fetch.local import StoredResponse
     from sitemapreader.options import FetchOptions, Limits
     from sitemapreader.outcomes import Document
-    from sitemapreader.report import Report
+    from sitemapreader.walker.report import Report
 
 T = TypeVar("T")
 

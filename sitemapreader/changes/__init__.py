@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 import attrs
 
-from sitemapreader.state.database import open_reader
-from sitemapreader.state.rows import as_moment, read_clock
-from sitemapreader.state.schedule import PlannedDocument, plan_documents
+from sitemapreader.changes.database import open_reader
+from sitemapreader.changes.rows import as_moment, read_clock
+from sitemapreader.changes.schedule import PlannedDocument, plan_documents
 from sitemapreader.urls import url_key
 
 if TYPE_CHECKING:

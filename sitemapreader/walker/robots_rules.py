@@ -6,7 +6,6 @@ import asyncio
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
-from sitemapreader.discovery.download import SmallBody, fetch_body
 from sitemapreader.errors import FetchError
 from sitemapreader.issues import Issue, IssueCode, make_issue
 from sitemapreader.models import SitemapEntry, Via
@@ -14,11 +13,12 @@ from sitemapreader.options import ROBOTS_MAX_BYTES
 from sitemapreader.outcomes import Document, Role, Status, issue_from_error, judge_counts
 from sitemapreader.readers.robots import Robots, parse_robots
 from sitemapreader.urls import Hosts, has_suffixes, load_suffixes, origin_of, same_hosts
+from sitemapreader.walker.download import SmallBody, fetch_body
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sitemapreader.discovery.context import WalkContext
+    from sitemapreader.walker.context import WalkContext
 
 MAX_REMEMBERED_BYTES = 2 * ROBOTS_MAX_BYTES
 """How many bytes of robots.txt files are kept; an evicted one is fetched again."""

@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from sitemapreader.state.database import read_script
-from sitemapreader.state.law import IS_INDEX, has_pending
-from sitemapreader.state.rows import DocumentRow, Run, as_moment, load_document, update_document
+from sitemapreader.changes.database import read_script
+from sitemapreader.changes.law import IS_INDEX, has_pending
+from sitemapreader.changes.rows import DocumentRow, Run, as_moment, load_document, update_document
 
 if TYPE_CHECKING:
     import sqlite3

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections import Counter, deque
 from contextlib import contextmanager
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import attrs
 
 from sitemapreader.issues import MAX_ISSUES_PER_DOCUMENT, Issue, IssueCode, list_errors, show_url
+from sitemapreader.log import LOGGER
 from sitemapreader.models import Change, Via
 from sitemapreader.outcomes import (
     FILTERED,
@@ -31,10 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from sitemapreader.rows import Rows
-
-LOGGER = logging.getLogger("sitemapreader")
-"""For services, and silent unless it is configured: the report holds all of it, at the end."""
-LOGGER.addHandler(logging.NullHandler())
 
 MAX_ISSUES_PER_WALK = 1_000
 """Issues of one code that are kept for a walk, so that no code takes all the room."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import codecs
 import re
 from encodings.aliases import aliases
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import attrs
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sitemapreader.models import Event
-    from sitemapreader.readers.stats import ReadStats
 
 UTF8 = "utf-8"
 _BOMS = {
@@ -76,6 +75,15 @@ ever asked for, so a crawler would grow, and it tries to import a module of that
 """
 
 
+class IssueSink(Protocol):
+    """Receiver of Issues about a whole document; the readers pass their `ReadStats`."""
+
+    def add_issue_once(
+        self, events: list[Event], code: IssueCode, *, value: str | None = None
+    ) -> None:
+        """Append an Issue to `events` the first time only."""
+
+
 @attrs.define
 class Transcoder:
     """Incremental transcoder of a document from any encoding to UTF-8.
@@ -85,7 +93,7 @@ class Transcoder:
     """
 
     _decoder: codecs.IncrementalDecoder | None
-    _stats: ReadStats
+    _stats: IssueSink
 
     def feed(self, events: list[Event], data: bytes, *, final: bool = False) -> bytes:
         """Return `data` in UTF-8; half a character waits for the next piece."""
@@ -98,7 +106,7 @@ class Transcoder:
 
 
 def start_transcoder(
-    events: list[Event], stats: ReadStats, first: bytes, charset: str | None
+    events: list[Event], stats: IssueSink, first: bytes, charset: str | None
 ) -> tuple[Transcoder, bytes] | None:
     """Choose the encoding by the first bytes and the charset of the HTTP header.
 

@@ -16,8 +16,6 @@ from urllib.parse import urlsplit
 
 import attrs
 
-from sitemapreader.discovery.download import SmallBody, fetch_body
-from sitemapreader.discovery.robots_rules import RobotsRules, belongs_to_any
 from sitemapreader.errors import LOGIN_STATUSES, FetchError
 from sitemapreader.issues import IssueCode, make_issue
 from sitemapreader.models import Format, SitemapEntry, Via
@@ -31,11 +29,13 @@ from sitemapreader.urls import (
     origin_of,
     parse_url,
 )
+from sitemapreader.walker.download import SmallBody, fetch_body
+from sitemapreader.walker.robots_rules import RobotsRules, belongs_to_any
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 
-    from sitemapreader.discovery.context import WalkContext
+    from sitemapreader.walker.context import WalkContext
 
 Probe: TypeAlias = Literal["auto", "few", "always", "never"]
 """When well-known paths are tried: if nothing else answers ("auto"), the same with two paths

@@ -19,10 +19,10 @@ from sitemapreader.issues import IssueCode
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Collection, Sequence
 
-    from sitemapreader.discovery.context import UrlAllowance, WalkContext
-    from sitemapreader.discovery.robots_rules import RobotsRules
-    from sitemapreader.state.database import Connection
-    from sitemapreader.walker.state_writer import StateWriter
+    from sitemapreader.changes.database import Connection
+    from sitemapreader.changes.state_writer import StateWriter
+    from sitemapreader.walker.context import UrlAllowance, WalkContext
+    from sitemapreader.walker.robots_rules import RobotsRules
 
 _AT_ONCE = 50
 """Pages that are asked between two looks at a control page."""

@@ -13,18 +13,18 @@ from zlib import crc32
 
 import attrs
 
+from sitemapreader.bytes.codings import (
+    DecompressionError,
+    Decompressor,
+    fill,
+    read_codings,
+)
 from sitemapreader.errors import FetchError
 from sitemapreader.event_loop import run_in_thread
 from sitemapreader.fetch.answers import find_protection
 from sitemapreader.fetch.local import StoredResponse
 from sitemapreader.issues import IssueCode
 from sitemapreader.outcomes import BodyDigest, BodyHasher, Document
-from sitemapreader.readers.codings import (
-    DecompressionError,
-    Decompressor,
-    fill,
-    read_codings,
-)
 from sitemapreader.readers.feedparser import FeedparserAnswer, ask_feedparser, start_feedparser
 from sitemapreader.rows import Events, join_rows
 
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
     from contextlib import AbstractAsyncContextManager
 
-    from sitemapreader.discovery.context import Budget, LoopShare, WalkContext
     from sitemapreader.fetch.client import Opening, Response
     from sitemapreader.fetch.urls import CheckRedirect
     from sitemapreader.readers.reader import SitemapReader
+    from sitemapreader.walker.context import Budget, LoopShare, WalkContext
 
 T = TypeVar("T")
 

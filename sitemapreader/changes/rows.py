@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from sitemapreader.changes.database import DamageError
 from sitemapreader.dates import parse_lastmod
 from sitemapreader.models import PARTS, Format
-from sitemapreader.state.database import DamageError
 
 if TYPE_CHECKING:
     import sqlite3

@@ -14,20 +14,20 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from sitemapreader.changes import TELLING, State, Told, law, name_of_sitemaps, schedule
+from sitemapreader.changes.database import StateFile
+from sitemapreader.changes.rows import Findings, Run, nanoseconds
 from sitemapreader.errors import FetchError
 from sitemapreader.fetch.local import StoredResponse
 from sitemapreader.issues import IssueCode
-from sitemapreader.state import TELLING, State, Told, law, name_of_sitemaps, schedule
-from sitemapreader.state.database import StateFile
-from sitemapreader.state.rows import Findings, Run, nanoseconds
 from sitemapreader.urls import url_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
 
-    from sitemapreader.discovery.context import Batch
-    from sitemapreader.state.database import Connection
+    from sitemapreader.changes.database import Connection
     from sitemapreader.walker.config import WalkConfig
+    from sitemapreader.walker.context import Batch
     from sitemapreader.walker.stream import Channel
 
 _RESUMABLE_SECONDS = 24 * 3600
