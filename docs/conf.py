@@ -165,7 +165,7 @@ PUBLIC = {
         Report Document Status Role Issue IssueCode Severity SitemapReaderError FetchError
         StateError
     """,
-    "Limits, options, fetchers and pages": "Limits FetchOptions HttpFetcher fetch pages",
+    "Limits, options, fetchers and pages": "Limits FetchOptions Identity HttpFetcher fetch pages",
     "State": """
         State changes.SiteState changes.DocumentState changes.UnlistedUrl changes.GonePage
         changes.name_of_sitemaps changes.PlannedDocument

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from sitemapreader.changes import State
     from sitemapreader.errors import FetchError, SitemapReaderError, StateError
     from sitemapreader.fetch.http import HttpFetcher
+    from sitemapreader.identity import Identity
     from sitemapreader.issues import Issue, IssueCode, Severity
     from sitemapreader.many import (
         SiteRun,
@@ -92,6 +93,7 @@ __all__ = [
     "FetchOptions",
     "Format",
     "HttpFetcher",
+    "Identity",
     "Image",
     "IncompleteWarning",
     "Issue",
@@ -142,6 +144,7 @@ _EXPORTS_BY_MODULE = {
     "fetch.http": "HttpFetcher",
     "tables": "IncompleteWarning read_batches to_dataframe",
     "many": "SiteRun SiteTask Watch walk_many walk_many_sync watch",
+    "identity": "Identity",
     "issues": "Issue IssueCode Severity",
     "models": "Alternate Change DateSource Event Extra Format Image News SitemapEntry UrlEntry Via "
     "Video",

@@ -18,6 +18,8 @@ from sitemapreader.models import Format
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from sitemapreader.identity import Identity
+
 
 MIB = 1024 * 1024
 
@@ -169,6 +171,19 @@ def _user_agent(_: object, field: attrs.Attribute[str], value: str) -> None:
         raise ValueError(f"`{field.name}` must be a line of text, not {value!r}")
 
 
+def _identity(_: object, field: attrs.Attribute[Identity | None], value: object) -> None:
+    if value is None:
+        return
+    from sitemapreader.identity import Identity  # noqa: PLC0415 (few callers have one)
+
+    if not isinstance(value, Identity):
+        raise TypeError(f"`{field.name}` must be an Identity, got {type(value).__name__}")
+
+
+_SET_BY_IDENTITY = frozenset({"host", "signature", "signature-agent", "signature-input"})
+"""Headers that a signature consists of or covers."""
+
+
 @attrs.frozen(kw_only=True, repr=False)
 class FetchOptions:
     """Options of fetching: time limits, throttling, retries and allowed addresses."""
@@ -178,6 +193,8 @@ class FetchOptions:
     default, a site's owner cannot find out who you are, nor allow your crawler."""
     headers: dict[str, str] = attrs.field(factory=dict, validator=_headers)
     """Sent only to origins that you name; never across a redirect to another origin."""
+    identity: Identity | None = attrs.field(default=None, validator=_identity)
+    """Signs each https request, so that sites can verify who sent it."""
     proxy: str | None = attrs.field(default=None, validator=_proxy)
     """URL of an HTTP proxy. It resolves names itself, so addresses are not checked behind it."""
     # time
@@ -225,6 +242,12 @@ class FetchOptions:
     """Networks that are not public and may be connected to, such as "10.0.0.0/8"."""
     allow_ports: tuple[int, ...] = ()
     """Ports besides 80, 443 and that of the start URL."""
+
+    def __attrs_post_init__(self) -> None:
+        names = {name.lower() for name in self.headers}
+        if self.identity is not None and names & _SET_BY_IDENTITY:
+            name = min(names & _SET_BY_IDENTITY)
+            raise ValueError(f"the header {name} is set by `identity`: remove it from `headers`")
 
     __repr__ = _show_changed
 

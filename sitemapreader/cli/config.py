@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
+    from sitemapreader.identity import Identity
     from sitemapreader.models import SitemapEntry
     from sitemapreader.output.counts import UrlCounts
     from sitemapreader.output.sink import Output
@@ -108,10 +109,30 @@ def _make_options(given: dict[str, Any]) -> FetchOptions:
         for name in ("connect_seconds", "idle_seconds"):
             values[name] = min(seconds, getattr(FetchOptions(), name))
     Trust(values.get("allow_networks", ()))  # raises ValueError if one is not a network
+    values["identity"] = _make_identity(given)
     headers = dict(given.get("header_lines", ()))
     if user := given.get("user"):
         headers |= _basic_auth_header(_ask_password(user))
     return FetchOptions(**values, headers=headers)
+
+
+def _make_identity(given: dict[str, Any]) -> Identity | None:
+    """Return the identity that signs requests; raise UsageError if only a part is given."""
+    parts = {"sign_key", "sign_as"} & given.keys()
+    if not parts:
+        if "sign_form" in given:
+            raise UsageError("--sign-form requires --sign-key FILE and --sign-as URL")
+        return None
+    if "sign_key" not in parts:
+        raise UsageError("--sign-as requires --sign-key FILE")
+    if "sign_as" not in parts:
+        raise UsageError("--sign-key requires --sign-as URL, such as https://crawler.example")
+    from sitemapreader.identity import Identity  # noqa: PLC0415 (few runs sign)
+
+    try:
+        return Identity(given["sign_key"], given["sign_as"], form=given.get("sign_form", "string"))
+    except ModuleNotFoundError as error:
+        raise UsageError(str(error)) from None
 
 
 def _ask_password(user: str) -> str:

@@ -88,7 +88,7 @@ _WEB = "urls tree audit discover newest submit watch"
 _ROWS = "urls read"
 _ENTRIES = "urls read newest"
 _NOT_STATE = "urls discover newest tree read audit submit scale watch"
-_ALL = f"{_NOT_STATE} compare mcp state completion"
+_ALL = f"{_NOT_STATE} compare mcp state identity completion"
 _FILE: dict[str, Any] = {"metavar": "FILE", "type": parse_file}
 _READ: dict[str, Any] = {**_FILE, "file": "read"}
 _WRITTEN: dict[str, Any] = {**_FILE, "file": "written"}
@@ -158,6 +158,10 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
         Option("before", "compare", "report of an audit, made by -o report.json",
                **_READ | {"metavar": "BEFORE"}),
         Option("after", "compare", "report of a later one", **_READ | {"metavar": "AFTER"}),
+        Option("key_file", "identity", "file with an Ed25519 key; made if missing",
+               metavar="KEY_FILE"),
+        Option("--headers", "identity", "print headers for a static server, valid for N days",
+               metavar="N", type=parse_count),
         Option("shell", "completion", f"one of {', '.join(SHELLS)}", metavar="SHELL",
                choices=SHELLS),
     ),
@@ -358,6 +362,16 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                "the User-Agent header of all requests, and the name whose rules in robots.txt "
                "are obeyed; recommended: your crawler and a page about it, "
                f"'NewsBot/2.1 (+https://...)' (default: {_FETCH.user_agent})", metavar="NAME"),
+        Option("--sign-key", f"{_WEB} scale mcp",
+               "sign each https request with the Ed25519 key in FILE, "
+               "so that sites can verify who asks; requires --sign-as", "sign_key", **_READ),
+        Option("--sign-as", f"{_WEB} scale mcp identity",
+               "name URL as the place of the public key, in signed requests",
+               "sign_as", metavar="URL"),
+        Option("--sign-form", f"{_WEB} scale mcp",
+               "write the name as a string (the default, which Cloudflare requires) or as a "
+               "dictionary (drafts since 2025-10)", "sign_form",
+               choices=("string", "dictionary")),
         Option("-H --header", _WEB,
                "header for the sites named here, and no others (may be repeated)", "header_lines",
                metavar="'NAME: VALUE'", type=parse_header, action="append"),

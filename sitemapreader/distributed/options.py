@@ -10,6 +10,7 @@ from typing import Any
 import attrs
 from attrs.validators import ge, le, optional
 
+from sitemapreader.identity import Identity
 from sitemapreader.options import FetchOptions, Limits
 
 
@@ -47,13 +48,20 @@ class ScaleOptions:
     limits: Limits = attrs.field(factory=Limits)
 
     def to_json(self) -> dict[str, Any]:
-        """Return what `from_json` reads: the fields that differ from the defaults."""
-        return attrs.asdict(self, filter=lambda field, value: value not in (field.default, {}))
+        """Return what `from_json` reads: the fields that differ from the defaults.
+
+        Of an identity that is the path of the key file: each worker reads its own file.
+        """
+        return attrs.asdict(
+            self, filter=lambda field, value: field.init and value not in (field.default, {})
+        )
 
     @classmethod
     def from_json(cls, content: dict[str, Any]) -> ScaleOptions:
         """Make options of what `to_json` returned; raise as a call does for anything else."""
         given = content["fetch"].items()  # JSON has lists in the place of tuples
         fetch: Any = {name: tuple(x) if isinstance(x, list) else x for name, x in given}
+        if identity := fetch.get("identity"):
+            fetch["identity"] = Identity(**identity)
         limits = Limits(**content["limits"])
         return cls(**content | {"fetch": FetchOptions(**fetch), "limits": limits})

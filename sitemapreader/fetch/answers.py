@@ -16,7 +16,7 @@ import attrs
 from sitemapreader.bytes.codings import DecompressionError, Decompressor, fill, read_codings
 from sitemapreader.errors import LOGIN_STATUSES, FetchError
 from sitemapreader.fetch.urls import parse_date
-from sitemapreader.issues import IssueCode, make_issue
+from sitemapreader.issues import IssueCode, excerpt, make_issue
 from sitemapreader.options import FetchOptions, Limits
 
 if TYPE_CHECKING:
@@ -229,6 +229,14 @@ RETRY_AFTER_STATUSES = frozenset({429, 503})
 """The statuses whose Retry-After is an order (RFC 6585, section 4; RFC 9110, section 15.6.4)."""
 
 
+SIGNATURE_STATUSES = frozenset({400, 401, 403, 429})
+"""The statuses with which sites refuse unsigned requests and signatures (Web Bot Auth)."""
+_MAX_CLOCK_SKEW_SECONDS = 5
+"""Verifiers accept signatures of the future by 0 to 5 s."""
+_MAX_SIGNATURE_ERROR = 120
+"""Characters of a Signature-Error that are shown."""
+
+
 def find_protection(status: int, headers: Mapping[str, str]) -> str:
     """Return the bot protection that refused a request, with the evidence, or ""."""
     for name, value, vendor, statuses in _PROTECTIONS:
@@ -238,20 +246,54 @@ def find_protection(status: int, headers: Mapping[str, str]) -> str:
     return ""
 
 
-def make_refusal(answer: Answer, url: str, max_wait_seconds: float) -> FetchError:
+def make_refusal(answer: Answer, url: str, options: FetchOptions) -> FetchError:
     """Return the error for an answer; RETRY_LATER if its Retry-After is too long."""
     status, headers = answer.status, answer.fields
-    detail, wait = f"{status} {answer.reason}".rstrip(), None
+    detail = f"{status} {answer.reason}".rstrip()
+    wait = None
+    if status in SIGNATURE_STATUSES:
+        detail += _explain_signature(answer, options)
     if status in RETRY_AFTER_STATUSES and "retry-after" in headers:
         wait = parse_retry_after(headers["retry-after"], datetime.now(UTC))
     code = IssueCode.HTTP_STATUS
-    if status in LOGIN_STATUSES:
+    if status in SIGNATURE_STATUSES and "accept-signature" in headers:
+        code = IssueCode.BLOCKED_BY_SITE
+    elif status in LOGIN_STATUSES:
         code = IssueCode.LOGIN_REQUIRED
     elif vendor := find_protection(status, headers):
         code, detail = IssueCode.BLOCKED_BY_SITE, f"{detail}, {vendor}"
-    elif wait is not None and wait > max_wait_seconds:
+    elif wait is not None and wait > options.retry_after_seconds:
         code = IssueCode.RETRY_LATER
     return FetchError(code, url, detail, http_status=status, retry_after_seconds=wait)
+
+
+def _explain_signature(answer: Answer, options: FetchOptions) -> str:
+    """Explain what a refusal may have to do with signed requests (Web Bot Auth); "" if nothing."""
+    headers = answer.fields
+    explanation = ""
+    agent = answer.request_info.headers.get("Signature-Agent")
+    if agent is not None:
+        explanation = f", though signed as {agent}"
+        explanation += _explain_clock(headers.get("date", ""))
+    elif options.identity is not None:
+        explanation = ", not signed because it is http"
+    elif "accept-signature" in headers:
+        explanation = ", asks for a signed request (Accept-Signature)"
+    if problem := headers.get("signature-error"):  # draft-hardt-httpbis-signature-key
+        explanation += f"; Signature-Error: {excerpt(problem, _MAX_SIGNATURE_ERROR)}"
+    return explanation
+
+
+def _explain_clock(date: str) -> str:
+    """Explain how far this clock is from the server's, if that makes signatures invalid."""
+    moment = parse_date(date)
+    if moment is None:
+        return ""
+    ahead_seconds = (datetime.now(UTC) - moment).total_seconds()
+    if abs(ahead_seconds) <= _MAX_CLOCK_SKEW_SECONDS:
+        return ""
+    relation = "ahead of" if ahead_seconds > 0 else "behind"
+    return f"; this clock is {abs(ahead_seconds):.0f} s {relation} the server's"
 
 
 def parse_retry_after(text: str, now: datetime) -> float | None:

@@ -355,7 +355,7 @@ class Exchange:
             host.slow_down()
         if status in REDIRECTS and "location" in headers:
             return headers["location"]
-        error = make_refusal(answer, str(chain.name), options.retry_after_seconds)
+        error = make_refusal(answer, str(chain.name), options)
         wait = error.retry_after_seconds
         if wait is not None and wait <= options.retry_after_seconds:
             host.defer(wait)

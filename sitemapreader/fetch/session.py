@@ -210,7 +210,10 @@ class HttpSession:
 
         No redirect is followed. Nothing is connected to but what the route says, or a proxy.
         """
+        identity = self._options.identity
         while True:
+            if identity is not None:  # in the loop, because a nonce may be sent only once
+                headers.update(identity.sign(route.target.url))
             try:
                 response = await self._open().get(
                     route.target.url,

@@ -11,7 +11,7 @@ import pytest
 from each_case import for_each
 
 LAYERS = (
-    {"_version", "log", "models", "issues", "errors", "event_loop", "options"},
+    {"_version", "log", "models", "identity", "issues", "errors", "event_loop", "options"},
     {
         "dates",
         "urls",

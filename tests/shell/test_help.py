@@ -14,6 +14,7 @@ import package
 import pytest
 from commands import allow, run, serving, urlset, write_program
 from each_case import for_each
+from signatures import PEM
 
 from sitemapreader import FetchOptions
 from sitemapreader.cli.commands import COMMANDS, Command
@@ -116,6 +117,7 @@ def workplace(tmp_path: Path) -> Path:
     (tmp_path / "public" / "sitemap.xml").write_bytes(urlset(3))
     (tmp_path / "gsc.csv").write_text("Top pages,Clicks\nhttps://example.org/,3\n")
     (tmp_path / "key.txt").write_text("2f5c0a9be1d84c37")
+    (tmp_path / "key.pem").write_text(PEM)
     return tmp_path
 
 

@@ -111,6 +111,7 @@ OPERANDS = {
     "mcp": "folder",
     "state": "site.db",
     "compare": "before.json after.json",
+    "identity": "crawler.pem",
 }
 NEEDED = {
     "submit": "--state site.db --key-file key.txt",

@@ -98,6 +98,12 @@ state FILE
       each site and each of its sitemaps
   sitemapreader state site.db --unlisted
       the URLs that no sitemap lists any more
+identity KEY_FILE
+  make the key of your crawler's signed requests, and print its directory
+  sitemapreader identity key.pem --sign-as https://bot.example
+      make the key if there is none, and print what to serve there
+  sitemapreader example.org --sign-key key.pem --sign-as https://bot.example
+      sign each request with it
 mcp FOLDER
   serve agents, over standard input and output, by the protocol MCP
   sitemapreader mcp ~/.sitemapreader
@@ -118,7 +124,13 @@ _MODULES = {
     "compare": "audit",
 }
 """Name of a command -> the module of its function, where that is called otherwise."""
-EXTRAS = {"audit": "audit", "compare": "audit", "mcp": "mcp", "scale": "distributed"}
+EXTRAS = {
+    "audit": "audit",
+    "compare": "audit",
+    "identity": "signing",
+    "mcp": "mcp",
+    "scale": "distributed",
+}
 """Name of a command -> the extra that it needs."""
 
 
