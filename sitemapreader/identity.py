@@ -299,7 +299,8 @@ def _read_key(path: Path) -> Ed25519PrivateKey:
 def _parse_pem(data: bytes, path: Path) -> Ed25519PrivateKey:
     """Parse an unencrypted PKCS#8 key (RFC 8410, section 7)."""
     key_type = _load_key_type()
-    from cryptography.hazmat.primitives.serialization import (  # noqa: PLC0415 (an extra)
+    from cryptography.exceptions import UnsupportedAlgorithm  # noqa: PLC0415 (an extra)
+    from cryptography.hazmat.primitives.serialization import (  # noqa: PLC0415 (the same)
         load_pem_private_key,
     )
 
@@ -308,7 +309,7 @@ def _parse_pem(data: bytes, path: Path) -> Ed25519PrivateKey:
             raise ValueError(f"{path} {problem}")
     try:
         key = load_pem_private_key(data, None)
-    except Exception:  # cryptography documents no common base of what it raises
+    except (TypeError, ValueError, UnsupportedAlgorithm):
         raise ValueError(f"{path} is neither PEM nor a private JWK: {_NEW_KEY}") from None
     if not isinstance(key, key_type):
         raise ValueError(  # noqa: TRY004 (the argument is a path)

@@ -363,14 +363,14 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                "are obeyed; recommended: your crawler and a page about it, "
                f"'NewsBot/2.1 (+https://...)' (default: {_FETCH.user_agent})", metavar="NAME"),
         Option("--sign-key", f"{_WEB} scale mcp",
-               "sign each https request with the Ed25519 key in FILE, "
-               "so that sites can verify who asks; requires --sign-as", "sign_key", **_READ),
+               "sign https requests with the Ed25519 key in FILE; "
+               "requires --sign-as", "sign_key", **_READ),
         Option("--sign-as", f"{_WEB} scale mcp identity",
                "name URL as the place of the public key, in signed requests",
                "sign_as", metavar="URL"),
         Option("--sign-form", f"{_WEB} scale mcp",
-               "write the name as a string (the default, which Cloudflare requires) or as a "
-               "dictionary (drafts since 2025-10)", "sign_form",
+               "write the name as a string or as a dictionary; "
+               "Cloudflare requires string, the default", "sign_form",
                choices=("string", "dictionary")),
         Option("-H --header", _WEB,
                "header for the sites named here, and no others (may be repeated)", "header_lines",

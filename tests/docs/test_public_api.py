@@ -71,6 +71,7 @@ API = (
     "Limits",
     # fetching
     "HttpFetcher",
+    "Identity",
     # helpers of crawlers
     "Robots",
     "parse_robots",
