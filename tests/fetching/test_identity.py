@@ -28,7 +28,8 @@ from hypothesis import strategies as st
 from signatures import AGENT, KEYID, PEM, SEED, Verifier, write_key
 from yarl import URL
 
-from sitemapreader import FetchError, FetchOptions, HttpFetcher, Identity, walk
+from sitemapreader import FetchError, FetchOptions, HttpFetcher, Identity, walk, walk_many
+from sitemapreader.audit import audit
 from sitemapreader.identity import SignatureForm, SignatureParameters
 
 if TYPE_CHECKING:
@@ -279,6 +280,55 @@ async def test_a_request_is_signed_when_its_turn_has_come(
         for request in server.requests
     ]
     assert created[-1] > created[0]
+
+
+async def test_a_mapped_host_is_signed_for_where_it_is_asked(
+    server: FaultServer, key_file: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A staging site verifies its own name, not that of production."""
+    body = b"Sitemap: https://www.acme.example/ok\n"
+    monkeypatch.setitem(ROUTES, "robots.txt", always(*answered(body)))
+    options = FetchOptions(identity=Identity(key_file, AGENT), max_attempts=1)
+    hosts = {"https://www.acme.example": server.base}
+    async with walk("https://www.acme.example/", map_hosts=hosts, options=options) as entries:
+        assert len([entry async for entry in entries]) == 200
+    Verifier().verify_all(server.requests)
+    assert len(server.requests) >= 2
+
+
+async def test_visits_of_an_audit_are_signed(
+    server: FaultServer, key_file: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A site that checks its visitors sees the same crawler at its pages."""
+    locs = "".join(f"<url><loc>{server.base}/page/{number}</loc></url>" for number in range(3))
+    sitemap = f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{locs}</urlset>'
+    robots = f"Sitemap: {server.base}/map.xml\n".encode()
+    page = answered(b"<!doctype html><title>A page</title>", "200 OK")
+    monkeypatch.setitem(ROUTES, "robots.txt", always(*answered(robots)))
+    monkeypatch.setitem(ROUTES, "map.xml", always(*answered(sitemap.encode())))
+    monkeypatch.setitem(ROUTES, "page", always(*page))
+    options = FetchOptions(identity=Identity(key_file, AGENT))
+    with await audit(server.base, options=options, pages="all"):
+        pass
+    Verifier().verify_all(server.requests)
+    assert {request.path for request in server.requests} >= {f"/page/{n}" for n in range(3)}
+
+
+async def test_all_sites_of_a_run_are_signed(
+    server: FaultServer, key_file: str, certificate: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sites that are read at once share the key, and no nonce."""
+    monkeypatch.setitem(ROUTES, "robots.txt", always(*answered(b"Sitemap: /ok\n")))
+    async with FaultServer("localhost", tls=make_server_context(certificate)) as other:
+        options = FetchOptions(
+            identity=Identity(key_file, AGENT),
+            allow_networks=("127.0.0.0/8", "::1/128"),
+            allow_ports=(server.port, other.port),
+        )
+        sites = [server.base, other.base]
+        async with walk_many(sites, options=options) as run:
+            assert sum([len(entries) async for _, entries in run.batches()]) == 400
+        Verifier().verify_all([*server.requests, *other.requests])
 
 
 # -- what a refusal says
