@@ -58,7 +58,11 @@ _CLIMBING = ("..", "%2e", "%2E", "\t", "\r", "\n")
 _PARTS = re.compile(
     r"([A-Za-z][A-Za-z0-9+.-]*+:)?(//[^/?#]*+)?([^?#]*+)(\?[^#]*+)?(#.*+)?", re.DOTALL
 )
+_NOT_IN_A_REQUEST = re.compile(r"%(?![0-9A-Fa-f]{2})|[^!$-;=?-Z_a-z~]")
+"""All but the characters of a path and a query (RFC 3986, sections 3.3 and 3.4)."""
 _BLANKS = "".join(map(chr, range(33)))
+_INVISIBLE = re.compile(r"[\s\xad\u061c\u180e\u200b-\u200f\u2060-\u2064\ufeff]")
+"""Blanks, and what has no width, such as byte order marks, which editors and databases leave."""
 _NO_BREAKS = dict.fromkeys(map(ord, "\t\r\n"))
 """Removes what parsers of URLs remove, as the blanks before them."""
 
@@ -71,6 +75,47 @@ def has_web_scheme(url: str) -> bool:
 def begins_as_url(data: bytes) -> bool:
     """Return whether a text, in UTF-8, begins with an absolute http or https URL."""
     return has_web_scheme(data[:8].decode("latin-1"))
+
+
+def trim(text: str) -> str:
+    """Remove invisible characters, blanks among them, from both ends of a URL."""
+    if text.isascii() and text.isprintable():
+        return text.strip()
+    start, end = 0, len(text)
+    while start < end and _INVISIBLE.match(text[start]):
+        start += 1
+    while start < end and _INVISIBLE.match(text[end - 1]):
+        end -= 1
+    return text[start:end]
+
+
+def write_target(url: str) -> str:
+    """Return path and query of a URL as they are requested; "" if it has neither.
+
+    They stay byte for byte as they are written, because servers compare them so: signatures of
+    object stores cover the escapes too. Only what no request may contain is percent-encoded
+    (RFC 9112, section 3.2.1).
+    """
+    _, _, path, query, _ = _split(url)
+    return _NOT_IN_A_REQUEST.sub(_percent_encode, path + query)
+
+
+def _percent_encode(match: re.Match[str]) -> str:
+    return "".join(f"%{byte:02X}" for byte in match[0].encode("utf-8", "surrogatepass"))
+
+
+def remove_login(url: str) -> str:
+    """Remove user and password from an absolute URL; the rest stays as it is written."""
+    scheme, host, *rest = _split(url)
+    return "".join([scheme, "//", host[2:].rpartition("@")[2], *rest])
+
+
+def move_to_origin(url: str, origin: str) -> str:
+    """Return a URL with another scheme, host and port; its login stays."""
+    _, host, path, query, _ = _split(url)
+    login, at, _ = host[2:].rpartition("@")
+    scheme, slashes, place = origin.partition("://")
+    return f"{scheme}{slashes}{login}{at}{place}{path}{query}"
 
 
 def name_as_site(url: str) -> str:

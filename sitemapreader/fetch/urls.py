@@ -17,7 +17,15 @@ from sitemapreader.errors import FetchError, Redirect
 from sitemapreader.fetch.addresses import read_address
 from sitemapreader.issues import Issue, IssueCode, make_issue
 from sitemapreader.options import MAX_URL_CHARS, FetchOptions
-from sitemapreader.urls import has_web_scheme, origin_of, parse_url, resolve, url_key
+from sitemapreader.urls import (
+    has_web_scheme,
+    move_to_origin,
+    parse_url,
+    resolve,
+    trim,
+    url_warnings,
+    write_target,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
@@ -33,10 +41,11 @@ PERMANENT = frozenset({301, 308})
 """The statuses of redirects that will not change."""
 
 
-# Blanks, C0, DEL and C1, marks of text direction (UAX 9), and halves of surrogate pairs
+# C0, DEL and C1, ends of lines, marks of text direction (UAX 9), and halves of surrogate pairs
 _UNFIT = re.compile(
-    r"[\s\x00-\x20\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+    r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 )
+_BLANK_HOST = re.compile(r"[^/?#]*//[^/?#\s]*(\s)")
 # A name in ASCII (with the underscore, which no host should have and many do), or an IPv6 address
 _HOST = re.compile(r"[a-z0-9_.-]*[a-z0-9_-]\.*|[0-9a-f:.]*:[0-9a-f:.]*", re.ASCII | re.IGNORECASE)
 _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*", re.ASCII | re.IGNORECASE)
@@ -45,7 +54,12 @@ _USERINFO = re.compile(r"//[^/?#]*@")
 
 @attrs.frozen
 class RequestUrl:
-    """A URL without fragment and userinfo, and its userinfo apart."""
+    """A URL without fragment and userinfo, and its userinfo apart.
+
+    Attributes:
+        url: what the client requests. Path and query are one, which it sends as it is.
+        text: the same as text.
+    """
 
     url: URL
     text: str
@@ -64,18 +78,23 @@ class RequestUrl:
 
 def parse_request_url(url: str) -> RequestUrl:
     """Check and parse a URL; raise FetchError, INVALID_URL, with the reason."""
+    url = trim(url)
     check_text(url)
     if not has_web_scheme(url):
         raise _invalid(url, "not an absolute http or https URL")
+    if blank := _BLANK_HOST.match(url):
+        raise _invalid(url, f"U+{ord(blank[1]):04X} in its host")
     parsed = parse_url(url)
     if parsed is None:
         raise _invalid(url, "no host, or not one that can be read")
     host = parsed.raw_host or ""
     _check_host(url, host)
     userinfo = f"{parsed.user or ''}:{parsed.password or ''}"
-    plain = parsed.with_fragment(None).with_user(None)
-    text, host = str(plain), host.lower().rstrip(".")
-    return RequestUrl(plain, text, host, origin_of(text), "" if userinfo == ":" else userinfo)
+    target, origin = write_target(url), parsed.origin()
+    # The client would drop the mark of an empty query, but for one in the path.
+    requested = origin.with_path(target if target[:1] == "/" else f"/{target}", encoded=True)
+    text, host = f"{origin}{target}", host.lower().rstrip(".")
+    return RequestUrl(requested, text, host, str(origin), "" if userinfo == ":" else userinfo)
 
 
 def check_text(url: str) -> None:
@@ -143,8 +162,7 @@ class HostMap:
         target = None if parsed is None else self._targets.get(_key_of(parsed))
         if parsed is None or target is None:
             return ""
-        moved = parsed.with_scheme(target.scheme).with_host(target.raw_host or "")
-        return str(moved.with_port(target.explicit_port))
+        return move_to_origin(url, str(target.origin()))
 
 
 def _key_of(url: URL) -> tuple[str, int | None]:
@@ -187,7 +205,7 @@ class RedirectChain:
         place = self._find_place(self.name)
         self.start = self.place = place or self.name
         self._has_strayed = place is None
-        self._seen = {url_key(self.place.text)}
+        self._seen = {self.place.text}
 
     def follow(self, location: str, *, status: int = 301, sets_cookie: bool = False) -> None:
         """Make the `Location` of a redirect the target, or raise FetchError."""
@@ -198,7 +216,8 @@ class RedirectChain:
             target = str(self.name)
         finally:
             self.redirects.append(Redirect(str(source), target, status, sets_cookie))
-        if (key := url_key(self.place.text)) in self._seen:
+        # As written: servers redirect from one spelling of a URL to another.
+        if self.place.text in self._seen:
             raise FetchError(IssueCode.REDIRECT_LOOP, str(source), f"to {target}")
         if len(self._seen) > (self._options.max_redirects if self._most is None else self._most):
             raise FetchError(IssueCode.TOO_MANY_REDIRECTS, str(source), f"to {target}")
@@ -207,7 +226,7 @@ class RedirectChain:
             raise FetchError(IssueCode.DOWNGRADE, str(source), f"to {target}")
         if self.place.userinfo:
             self.issues.append(make_issue(IssueCode.USERINFO_REMOVED, url=target))
-        self._seen.add(key)
+        self._seen.add(self.place.text)
         self.is_permanent = self.is_permanent and status in PERMANENT
         # Never true again: another origin has chosen the URL, even one of the first origin.
         self.same_origin = self.same_origin and self.place.origin == self.start.origin
@@ -219,7 +238,8 @@ class RedirectChain:
     def _go_to(self, url: RequestUrl) -> None:
         """Go to the URL of a redirect, which may be at the place of a mapped host."""
         if not self._has_strayed and url.origin == self.place.origin:
-            self.name, self.place = parse_request_url(self.name.origin + url.url.raw_path_qs), url
+            target = url.text.removeprefix(url.origin)
+            self.name, self.place = parse_request_url(self.name.origin + target), url
             return
         place = self._find_place(url)
         if place is not None and self._has_strayed:
@@ -233,7 +253,9 @@ class RedirectChain:
         return attrs.evolve(parse_request_url(place), userinfo=name.userinfo) if place else None
 
     def _read(self, location: str) -> RequestUrl:
-        location = location.strip(" \t")
+        location = "\n".join(dict.fromkeys(map(trim, location.split("\n"))))
+        if IssueCode.URL_CHARACTERS in url_warnings(location):
+            self.issues.append(make_issue(IssueCode.URL_CHARACTERS, url=location))
         try:
             check_text(location)  # first: resolving drops a tab in the middle
             if not has_web_scheme(location):
@@ -256,9 +278,9 @@ redirects lead from http to https, or to `www`."""
 SAFE_CROSS_ORIGIN = VALIDATORS | {"user-agent", "accept", "accept-language", "accept-charset"}
 """The headers that may be sent to another origin; any other may be a secret."""
 
-APART = frozenset({"set-cookie", "x-robots-tag"})
+APART = frozenset({"location", "set-cookie", "x-robots-tag"})
 """Headers whose lines would say something else as one: a crawler's name in `X-Robots-Tag` holds up
-to the end of its line."""
+to the end of its line, and two `Location` make no URL."""
 
 _ENTITY_TAG = re.compile(r'(?:W/)?"[^\x00-\x20"\x7f]*"')
 

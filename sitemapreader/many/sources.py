@@ -28,6 +28,7 @@ from sitemapreader.urls import (
     name_as_site,
     parse_url,
     path_of,
+    remove_login,
     site_of,
     url_key,
 )
@@ -143,7 +144,7 @@ def check_task(given: object) -> CheckedTask:
     if parsed is None or ("://" not in text and not _looks_like_host(parsed)):
         raise InvalidSiteError(hide_login(text))
     login = "" if parsed.raw_user is None and parsed.raw_password is None else url
-    url = str(parsed.with_user(None)) if login else url
+    url = remove_login(url) if login else url
     name = task.name or (hide_login(text) if login else text)
     key = task.name or url_key(url)
     return CheckedTask(url, task.kind, task.trusted, task.fetcher, name, key, login)

@@ -16,6 +16,7 @@ from collections import Counter
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import aiohttp
 import attrs
@@ -42,6 +43,9 @@ WORDS = {
 }
 """What a status of the service means, or what to do about it."""
 _PUT = "put a file there that holds the key and nothing else, and run it again"
+_ORIGIN = re.compile(r"\s*https?://[^/?#]*", re.IGNORECASE)
+_URL_CHARACTERS = "!$%&'()*+,/:;=?@"
+"""What is submitted as it is listed; other characters are escaped."""
 _KEY = re.compile(r"[A-Za-z0-9-]{8,128}")
 
 
@@ -84,7 +88,9 @@ class Submission:
     def add(self, batch: list[UrlEntry]) -> None:
         """Let URLs wait, escaped, without users and fragments."""
         for entry in batch:
-            if origin := origin_of(url := url_key(entry.loc)):
+            if origin := origin_of(entry.loc):
+                target = _ORIGIN.sub("", entry.loc.partition("#")[0])
+                url = f"{origin}{quote(target, safe=_URL_CHARACTERS) or '/'}"
                 self._waiting.setdefault(origin, []).append((url, str(entry.change)))
             else:
                 self.counts["unusable"] += 1

@@ -27,7 +27,7 @@ from sitemapreader.urls import (
     has_web_scheme,
     name_as_site,
     origin_of,
-    parse_url,
+    write_target,
 )
 from sitemapreader.walker.download import SmallBody, fetch_body
 from sitemapreader.walker.robots_rules import RobotsRules, belongs_to_any
@@ -296,15 +296,14 @@ class SiteSearch:
 
 def list_probes(site: str, paths: Sequence[str]) -> Iterator[list[str]]:
     """Yield lists of URLs to try: below the site's own path first, then at the root."""
-    if (parsed := parse_url(site)) is None:
+    if not (origin := origin_of(site)):
         return
-    own, _, last = parsed.raw_path.rpartition("/")
+    own, _, last = write_target(site).partition("?")[0].rpartition("/")
     if last and "." not in last:  # `/blog` is a folder, like `/blog/`; `/index.html` is none
         own = f"{own}/{last}"
     listed: set[str] = set()
     for path in dict.fromkeys((f"{own}/", "/")):
-        folder = str(parsed.with_path(path, encoded=True))
-        urls = dict.fromkeys(folder + each for each in paths)
+        urls = dict.fromkeys(f"{origin}{path}{each}" for each in paths)
         yield [url for url in urls if url not in listed]
         listed |= urls.keys()
 

@@ -169,6 +169,8 @@ def test_https_stays_https() -> None:
         ("HTTP://OTHER.example/x", "http://other.example/x"),
         ("http://b\xfccher.example/", "http://xn--bcher-kva.example/"),
         ("/caf\xe9", "http://site.example/caf%C3%A9"),
+        ("/a, b", "http://site.example/a,%20b"),
+        ("/same\n/same", "http://site.example/same"),
     ],
 )
 def test_locations_are_resolved(location: str, target: str) -> None:
@@ -192,7 +194,7 @@ def test_locations_are_resolved(location: str, target: str) -> None:
         "/a\tb",
         "/\u202e",
         "/\udcff",
-        "/a, /b",
+        "/a\n/b",
     ],
 )
 def test_locations_that_are_not_followed(location: str) -> None:
