@@ -1,20 +1,18 @@
 """robots.txt (RFC 9309): bytes in, a `Robots` out.
 
-The parser finds the lines of each group; protego judges those of one robot, unless they have more
-wildcards than it can match in bounded time.
+The parser finds the lines of each group. `robots_matcher` judges URLs by those of one robot, and
+protego reads its Crawl-delay, which is no part of the RFC.
 """
 
 # protego could parse a file as well. But it takes text, not bytes, trusts what `str.splitlines`
 # calls a line, finds names inside of others, and copies every rule for every robot that the group
-# names. So it gets the lines for one robot.
+# names.
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from functools import cached_property
-from typing import TYPE_CHECKING
-from urllib.parse import quote, unquote, urlsplit
 
 import attrs
 
@@ -28,50 +26,32 @@ from sitemapreader.options import (
     ROBOTS_MAX_SITEMAPS,
 )
 from sitemapreader.readers.html import decode_page
+from sitemapreader.readers.robots_matcher import RuleMatcher, normalize_url
 from sitemapreader.readers.stats import ReadStats
 from sitemapreader.readers.text import split_line
 from sitemapreader.urls import read_loc, url_key
 
-if TYPE_CHECKING:
-    from protego import Protego
-
-_MOST_WORK = 5_000_000
-"""Nanoseconds that wildcards may take for one URL; the event loop waits for them."""
+_RULES = ("allow", "disallow")
 _PRODUCT_TOKEN = re.compile(r"[\w-]+", re.ASCII)
 _ADDRESS = re.compile(r"\+?https?://[^\s;)]*", re.ASCII | re.IGNORECASE)
 _NOT_LITERAL = re.compile(r"\*|%[0-9A-Fa-f]{2}|%|[^\x21-\x7e]+")
 """What a path may write in another way than the URLs that it matches."""
-_STARS = re.compile(r"\*{2,}")
 _AGENT = "us"
 """The name that protego knows our robot by."""
+_ALWAYS_ALLOWED = ("/robots.txt$", "/robots.txt?")
+"""RFC 9309, section 2.2.2: "The /robots.txt URI is implicitly allowed"."""
 
 
 class _AgentLines:
-    """The lines for one robot, fields and values, and what protego makes of them."""
+    """The lines for one robot: fields and values."""
 
     def __init__(self, lines: list[tuple[str, str]]) -> None:
-        self.lines = lines
-        self.has_rules = any(field != "crawl-delay" for field, _ in lines)
-        # protego takes some stars in a row for one, and makes two rules of one with a `$`.
-        wild = [_STARS.sub("*", path) * (1 + ("$" in path)) for _, path in lines if "*" in path]
-        self._stars = sum(path.count("*") for path in wild)
-        self._chars = sum(map(len, wild))
-
-    def estimate_work(self, length: int) -> float:
-        """Return the nanoseconds that wildcards take at worst for a URL."""
-        # 500 KB may hold 90,000 stars, each of which protego looks for from where the last one was
-        # found: hostile files took it 70 to 640 ms for a URL of 8 KiB. Other rules cost 0.1 us
-        # each. The worst text for `str.find` almost matches everywhere, as `aaab` in `aaaa...`:
-        # 3 ns a character, and 0.25 ns more for each character looked for. The largest files at
-        # hand have 4 stars.
-        return 1_000 * self._stars + length * (3 * self._stars + self._chars / 4)
+        self.delays = [value for field, value in lines if field == "crawl-delay"]
+        self.rules = [line for line in lines if line[0] in _RULES]
 
     @cached_property
-    def protego(self) -> Protego:
-        from protego import Protego  # noqa: PLC0415 (many runs read no robots.txt)
-
-        lines = [f"{field}: {value}" for field, value in self.lines]
-        return Protego.parse("\n".join([f"user-agent: {_AGENT}", *lines]))
+    def matcher(self) -> RuleMatcher:
+        return RuleMatcher(self.rules)
 
 
 @attrs.frozen(eq=False)
@@ -109,16 +89,18 @@ class Robots:
     def find_refusal(self, url: str, agent: str) -> IssueCode | None:
         """Return why the rules do not let `agent` fetch `url`; `None` if they do."""
         ours = self._lines_for(agent)
+        if not ours.rules:
+            return None
         try:
-            if not ours.has_rules or urlsplit(url).path == "/robots.txt":  # RFC 9309, section 2.2.2
-                return None
-            # as protego compares it, and no shorter
-            length = len(url) if len(url) > MAX_URL_CHARS else len(quote(unquote(url), safe="/="))
-            if length > MAX_URL_CHARS or ours.estimate_work(length) > _MOST_WORK:
-                return IssueCode.ROBOTS_TOO_COMPLEX
-            return None if ours.protego.can_fetch(url, _AGENT) else IssueCode.ROBOTS_DISALLOWED
+            # before its escapes are read, which makes it shorter
+            path = normalize_url(url) if len(url) <= MAX_URL_CHARS else ""
         except ValueError:  # brackets that are not an IPv6 address; surrogates
             return IssueCode.ROBOTS_DISALLOWED
+        if not path or len(path) > MAX_URL_CHARS:
+            return IssueCode.ROBOTS_TOO_COMPLEX
+        if path.startswith(_ALWAYS_ALLOWED):
+            return None
+        return ours.matcher.find_refusal(path)
 
     def list_disallowed_pieces(self, agent: str) -> list[str]:
         """Return texts, one of which is in each URL that `agent` may not fetch.
@@ -126,17 +108,19 @@ class Robots:
         That holds for URLs without a `%` and control characters. Where many URLs are to be judged,
         a search for these texts leaves few.
         """
-        paths = {path for field, path in self._lines_for(agent).lines if field == "disallow"}
+        paths = {path for field, path in self._lines_for(agent).rules if field == "disallow"}
         pieces = (_NOT_LITERAL.split(path.rstrip("$")) for path in paths)
         return sorted({max(parts, key=len) for parts in pieces})
 
     def crawl_delay(self, agent: str) -> float | None:
-        """Return the seconds that `agent` should wait between requests, at most 60.
+        """Return the seconds that `agent` should wait between requests, at most 60."""
+        delays = self._lines_for(agent).delays
+        if not delays:
+            return None
+        from protego import Protego  # noqa: PLC0415 (most files have no Crawl-delay)
 
-        The first question compiles the rules: for a large file this belongs in a thread.
-        """
-        ours = self._lines_for(agent)
-        delay = ours.protego.crawl_delay(_AGENT) if ours.lines else None
+        lines = [f"user-agent: {_AGENT}", *(f"crawl-delay: {value}" for value in delays)]
+        delay = Protego.parse("\n".join(lines)).crawl_delay(_AGENT)
         return None if delay is None else min(delay, ROBOTS_MAX_CRAWL_DELAY_SECONDS)
 
     def lists(self, url: str) -> bool:
@@ -191,13 +175,13 @@ _FIELDS = {
     ),
     **dict.fromkeys(("crawl-delay", "crawl delay"), "crawl-delay"),
     **dict.fromkeys(("sitemap", "sitemaps", "site-map", "site-maps"), "sitemap"),
+    "content-signal": "content-signal",
+    "content-usage": "content-usage",
 }
 """As generous as protego, and as Google's parser, which accepts these misspellings."""
 _FIELD = re.compile(rf"({'|'.join(_FIELDS)})(?:\s*+:|\s|\Z)\s*+(.*)", re.IGNORECASE)
 """A known name, and a value; the colon may be missing."""
-_OTHER_FIELDS = frozenset(
-    ("clean-param", "content-signal", "content-usage", "host", "license", "noindex", "request-rate")
-)
+_OTHER_FIELDS = frozenset(("clean-param", "host", "license", "noindex", "request-rate"))
 """Fields without a rule or a sitemap, by which a robots.txt is known as well."""
 
 
@@ -273,9 +257,9 @@ class _RobotsParser:
         field, value = (_FIELDS[match[1].lower()], match[2]) if match else ("", "")
         if is_cut:
             # A value that is cut means something else. But the beginning of a Disallow forbids all
-            # that the whole would, so it is kept: nothing forbidden becomes allowed.
-            field = field if field == "disallow" else ""
-            value = (value.rpartition("%")[0] or value).rstrip("$")
+            # that the whole would, so it is kept: nothing forbidden becomes allowed. The field of
+            # another line still begins or ends a group.
+            value = (value.rpartition("%")[0] or value).rstrip("$") if field == "disallow" else ""
         if field == "sitemap":
             self._add_sitemaps(number, value)
         elif field:

@@ -11,9 +11,10 @@ from sitemapreader.issues import Issue, IssueCode, make_issue
 from sitemapreader.models import SitemapEntry, Via
 from sitemapreader.options import ROBOTS_MAX_BYTES
 from sitemapreader.outcomes import Document, Role, Status, issue_from_error, judge_counts
-from sitemapreader.readers.robots import Robots, parse_robots
+from sitemapreader.pages.visit import parse_robots_aside
+from sitemapreader.readers.robots import Robots
 from sitemapreader.urls import Hosts, has_suffixes, load_suffixes, origin_of, same_hosts
-from sitemapreader.walker.download import SmallBody, fetch_body
+from sitemapreader.walker.download import fetch_body
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,9 +26,6 @@ MAX_REMEMBERED_BYTES = 2 * ROBOTS_MAX_BYTES
 # Parsed rules take twenty times the size of their file, and a hostile site can have any number of
 # hosts.
 _LEAST_BYTES = 4_096
-_PARSED_AT_ONCE_BYTES = 4_096
-"""Larger files are parsed and compiled in a thread; this size takes some milliseconds. Nine of ten
-files are smaller."""
 
 _NAMED = (Via.GIVEN, Via.SITE, Via.ROBOTS)
 """Ways of naming a sitemap that ask for it to be fetched."""
@@ -159,7 +157,8 @@ class RobotsRules:
                 body = await fetch_body(self._context, document, ROBOTS_MAX_BYTES)
             except FetchError as error:
                 return await self._handle_failure(error, document), _LEAST_BYTES
-            robots = await self._parse(body)
+            is_whole = body.fault is None
+            robots = await parse_robots_aside(body.body, body.url, self._agent, complete=is_whole)
             document.children = len(robots.sitemaps)
             for issue in robots.issues:
                 await self._context.report_issue(issue, document)
@@ -170,18 +169,6 @@ class RobotsRules:
                 await self._note_unreachable(body.fault, document)
                 report.end_document(document, Status.PARTIAL, str(body.fault.code))
             return robots, max(len(body.body), _LEAST_BYTES)
-
-    async def _parse(self, body: SmallBody) -> Robots:
-        """Parse a robots.txt, in a thread if it is large."""
-
-        def parse() -> Robots:
-            robots = parse_robots(body.body, body.url, complete=body.fault is None)
-            if self._respect and not is_small:
-                robots.crawl_delay(self._agent)  # compiles its rules
-            return robots
-
-        is_small = len(body.body) <= _PARSED_AT_ONCE_BYTES
-        return parse() if is_small else await asyncio.to_thread(parse)
 
     async def _handle_failure(self, error: FetchError, document: Document) -> Robots:
         """Return what a failed request means: no rules, or everything disallowed."""
