@@ -149,6 +149,7 @@ class AuditRun:
             complete=self._report.complete,
             **gather_facts(database, self._values),
             files=files,
+            base_url=folder.base_url if isinstance(folder, FolderFetcher) else "",
             passed=self.runner.passed,
             not_run=self.runner.not_run,
             **describe_pages(database),

@@ -33,6 +33,7 @@ _OF_SITEMAPS = ("sitemaps", "indexes")
 """Units that stand for the URLs in them."""
 _MAY_BE_EXCUSED = (IssueCode.HTTP_STATUS, IssueCode.ROBOTS_UNREACHABLE)
 """Issues that may come from a site that refuses us, or from the network: no fault of the site."""
+_NO_ROBOTS_FILE = "the folder has no robots.txt"
 _ALIKE = 0.9
 """More than this share of hits at pages that another rule hits is one fault seen twice."""
 
@@ -56,10 +57,10 @@ def find_missing(
         missing[Need.FOLDER] = "no built folder was looked through: give one, with all its pages"
     if not is_http:
         missing[Need.FETCH] = "sitemaps were read from files: give the URL of the site"
-    if not database.ask("SELECT 1 FROM robots LIMIT 1"):
-        missing[Need.ROBOTS] = missing[Need.SITE] = _explain_robots(database)
-    elif not database.ask("SELECT 1 FROM robots WHERE is_searched LIMIT 1"):
-        missing[Need.SITE] = "a sitemap was given: give the URL of the site"
+    if not database.ask("SELECT 1 FROM robots WHERE is_searched LIMIT 1"):
+        missing[Need.SITE] = _explain_robots(database, is_http=is_http)
+        if not database.ask("SELECT 1 FROM robots LIMIT 1"):
+            missing[Need.ROBOTS] = missing[Need.SITE]
     if not report.complete:
         lost, gone, errors = database.ask(_QUERIES["lost"])[0]
         if gone and not lost and not errors:
@@ -86,11 +87,15 @@ def find_missing(
     return missing, doubt
 
 
-def _explain_robots(database: AuditDatabase) -> str:
-    why = database.ask(_QUERIES["unread_robots"])
-    if not why:
-        return "no robots.txt was looked for: give the URL of the site"
-    return f"no robots.txt was read ({' '.join(str(part) for part in why[0] if part)})"
+def _explain_robots(database: AuditDatabase, *, is_http: bool) -> str:
+    """Return why the robots.txt of the site was not read."""
+    found = database.ask(_QUERIES["unread_robots"])
+    if not found:
+        return "a sitemap was given, and no robots.txt was looked for: give the URL of the site"
+    reason, status = found[0]
+    if status in (404, 410):
+        return f"the site has no robots.txt ({status})" if is_http else _NO_ROBOTS_FILE
+    return f"no robots.txt was read ({' '.join(str(part) for part in (reason, status) if part)})"
 
 
 @attrs.define

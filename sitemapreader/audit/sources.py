@@ -25,6 +25,7 @@ from sitemapreader.fetch import FolderFetcher
 from sitemapreader.issues import excerpt, show_url
 from sitemapreader.many.sources import SiteTask
 from sitemapreader.output.arrow import make_array
+from sitemapreader.pages import PageFolder
 from sitemapreader.readers import read
 from sitemapreader.urls import has_web_scheme, origin_of, parse_url, path_of
 from sitemapreader.walker import walk
@@ -57,7 +58,7 @@ def find_source(
         return SiteTask(text, "sitemap" if is_sitemap else "site", name=name)
     path = Path(path_of(text))
     if path.is_dir():
-        folder = FolderFetcher(path, base_url)
+        folder = FolderFetcher(path, base_url or PageFolder(path).find_base_url())
         return SiteTask(folder.base_url, "site", fetcher=folder, name=text)
     if path.is_file():  # its folder may have the children of an index
         files = FolderFetcher(path.parent, base_url or _find_base_url(path))

@@ -95,8 +95,8 @@ def describe_pages(database: AuditDatabase) -> Row:
     )
 
 
-_LEAST_SHARE = 0.1
-"""A folder with files for fewer of its URLs is one of sitemaps, not a built site."""
+_LEAST_SHARE, _LEAST_PAGES = 0.1, 0.5
+"""A folder with files for fewer of its URLs, and fewer pages for each, is one of sitemaps only."""
 _TRIED = 1_000
 """URLs of a large folder that are looked up first: a folder of sitemaps is soon known."""
 _MAX_UNNAMED = 100
@@ -211,6 +211,7 @@ class SiteVisits:
             robots=database.robots,
             network=network,
             trusted=tuple(trusted),
+            probes=probes,
         )
         visited: list[PageVisit] = []
         is_probed = False
@@ -231,15 +232,15 @@ class SiteVisits:
             self.missing[Need.PROBES] = "no made-up path was answered"
 
     def _insert_probe(self, folder: str, visit: PageVisit) -> None:
-        """Insert the answer to a made-up path of a folder."""
-        if visit.not_judged is None and visit.status == 200:
-            final = url_key(visit.final_url)
-            is_moved = final != url_key(visit.url)
-            facts = visit.facts
-            if is_moved or facts is None:  # of a redirect the text is that of a real page
-                facts = PageFacts(visit.final_url)
-            row = (folder, final if is_moved else None, facts.template_hash, facts.says_missing)
-            self._database.insert_rows("probe", [row])
+        """Insert the answer to a made-up path of a folder: its error page, whatever its status."""
+        facts, final_key = visit.facts, None
+        if visit.not_judged is not None or facts is None:
+            return
+        if visit.status == 200 and url_key(visit.final_url) != url_key(visit.url):
+            # the text is that of the real page behind the redirect
+            facts, final_key = PageFacts(visit.final_url), url_key(visit.final_url)
+        row = (folder, visit.status, final_key, facts.template_hash, facts.says_missing)
+        self._database.insert_rows("probe", [row])
 
     def _insert(self, visits: Iterable[PageVisit]) -> None:
         """Insert visits, some at a time."""
@@ -254,9 +255,14 @@ class SiteVisits:
     def _try_folder(self, folder: FolderFetcher) -> str:
         """Return why a large folder is no built site, by a few URLs; or ""."""
         urls = self._database.ask(_QUERIES["list_tried"], limit=_TRIED, least=10 * _TRIED)
+        if not urls:
+            return ""
         site = PageFolder(folder.folder, folder.base_url)
         found = sum(bool(site.visit(loc).file) for (loc,) in urls)
-        return _say_unbuilt(found, len(urls)) if found < _LEAST_SHARE / 2 * len(urls) else ""
+        (total,) = self._database.ask(_QUERIES["listed"])[0]
+        if found >= _LEAST_SHARE / 2 * len(urls) or _has_pages(site, total):
+            return ""
+        return _say_unbuilt(found, len(urls))
 
     def _look_up(self, folder: FolderFetcher) -> str:
         """Look up files of a built folder; return why there is nothing to look up, or ""."""
@@ -267,7 +273,8 @@ class SiteVisits:
         )
         self._insert(map(site.visit, urls))
         files = [file for (file,) in database.ask("SELECT file FROM page WHERE file <> ''")]
-        if self._pages is None and len(files) < _LEAST_SHARE * len(urls):
+        has_files = len(files) >= _LEAST_SHARE * len(urls)
+        if self._pages is None and not has_files and not _has_pages(site, len(urls)):
             database.ask("DELETE FROM page")
             return _say_unbuilt(len(files), len(urls))
         base = urlsplit(folder.base_url)
@@ -285,7 +292,9 @@ class SiteVisits:
                 if _name(file) not in known and url not in old and not self._is_refused(url)
             )
         is_whole = site.base_url.count("/") == 3
-        database.insert_rows("built", [(site.may_answer_more, site.answers_all, is_whole)])
+        place = (site.base_url, url_key(site.base_url))
+        row = (*place, site.may_answer_more, site.answers_all, is_whole)
+        database.insert_rows("built", [row])
         return ""
 
     def _is_refused(self, url: str) -> bool:
@@ -358,6 +367,11 @@ def _list_alternates(visit: PageVisit) -> Iterator[tuple[str, str, str]]:
     """Yield the key of a page, and the code and key of each version that it names."""
     for code, url in visit.facts.alternates if visit.facts else ():
         yield url_key(visit.url), code, url_key(url)
+
+
+def _has_pages(site: PageFolder, listed: int) -> bool:
+    """Return whether a folder has pages of its own, as a built site has, for so many URLs."""
+    return sum(1 for _ in site.list_pages()) >= max(1, _LEAST_PAGES * listed)
 
 
 def _say_unbuilt(found: int, tried: int) -> str:

@@ -74,6 +74,8 @@ class Opening(TypedDict, total=False):
     """Counts failures of the host."""
     max_redirects: int | None
     """How many redirects are followed; `None` for as many as the fetcher's options say."""
+    error_pages: frozenset[int]
+    """Statuses whose page is given to the caller, and not raised as an error."""
 
 
 class Client:

@@ -351,6 +351,8 @@ class Exchange:
         if status == 200 or (status == 304 and is_conditional(self._how.get("headers") or {})):
             host.speed_up()
             return None
+        if status in self._how.get("error_pages", ()):
+            return None
         if status == 429:
             host.slow_down()
         if status in REDIRECTS and "location" in headers:

@@ -16,6 +16,7 @@ import attrs
 from sitemapreader.bytes.charset import charset_of, media_type_of
 from sitemapreader.dates import parse_lastmod
 from sitemapreader.readers.html import (
+    FEED_TYPES,
     MAX_PAGE_BYTES,
     Token,
     decode_page,
@@ -64,7 +65,7 @@ class PageFacts:
         robots: directives in lower case by crawler, `robots` for all of them; of `<meta>` elements
             and `X-Robots-Tag` headers.
         canonicals: URLs that it calls its canonical one, of the head and of `Link:` headers.
-        alternates: pairs of a language code and the URL of that version.
+        alternates: pairs of a language code and the URL of that version; a feed is none.
         refresh: seconds, and the other URL that it leads to after them.
         modified: when its content last changed, by its `article:modified_time`.
         text_hash: of the text that it shows, apart from what frames it and from white space, after
@@ -244,11 +245,26 @@ def _read_links(
         code = link.get("hreflang", "").strip().lower()
         if "canonical" in relations:
             canonicals[target] = None
-        if "alternate" in relations and code:
+        if "alternate" in relations and code and not _is_feed(link, target):
             alternates[code, target] = None
         for relation in relations:
             lines[relation, target] = lines.get((relation, target)) or line
     return tuple(canonicals), tuple(alternates)
+
+
+_FEED_TYPES = FEED_TYPES | {
+    *("application/feed+json", "application/json"),
+    *("application/xml", "text/xml"),
+}
+_FEED_SUFFIXES = (".xml", ".rss", ".atom", ".rdf", ".json")
+
+
+def _is_feed(link: Mapping[str, str], target: str) -> bool:
+    """Return whether a link leads to a feed, which is no language version of a page."""
+    kind = media_type_of(link.get("type", ""))
+    if kind:
+        return kind in _FEED_TYPES
+    return urlsplit(target).path.lower().endswith(_FEED_SUFFIXES)
 
 
 def _find_refresh(head: Head, url: str, lines: Lines) -> tuple[int, str] | None:

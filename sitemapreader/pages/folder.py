@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from contextlib import suppress
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote_from_bytes, unquote_to_bytes
 
@@ -17,13 +18,15 @@ import attrs
 from sitemapreader.errors import Redirect
 from sitemapreader.fetch.local import FolderFetcher
 from sitemapreader.fetch.urls import read_headers
+from sitemapreader.models import UrlEntry
 from sitemapreader.pages.facts import read_page
 from sitemapreader.pages.visit import MAX_REDIRECTS, PageVisit
+from sitemapreader.readers import read
 from sitemapreader.readers.html import MAX_PAGE_BYTES
 from sitemapreader.urls import origin_of, parse_url, resolve
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
 # -- `_redirects` and `_headers`, in which a folder tells its host what to answer
@@ -140,6 +143,13 @@ _NO_PAGE = re.compile(
     re.DOTALL | re.IGNORECASE,
 )
 
+_SITEMAPS_TRIED = 20
+"""Sitemaps of a folder that are read to find its URL."""
+_LISTED_TRIED = 1_000
+"""URLs of them that are looked up."""
+_FITTING_SHARE = 0.5
+"""A folder that has files for fewer of them is at another URL."""
+
 
 class PageFolder:
     """The files of a built site by the URLs that they answer.
@@ -212,21 +222,53 @@ class PageFolder:
     def _answer(self, url: str) -> tuple[int, str]:
         """Return the status of a URL, and its file or the target of its redirect."""
         path = _path_of(url)
-        file, rule = self._find_file(path), self._redirects.find(path.decode("utf-8", "replace"))
+        file = self._find_file(path, self._prefix)
+        rule = self._redirects.find(path.decode("utf-8", "replace"))
         if rule and (rule.is_forced or not file):
             if rule.status != 200:
                 return rule.status, rule.target if rule.status < 400 else ""
             target = resolve(url, rule.target) or ""
             if origin_of(target) != self._origin:
                 return 200, ""  # a proxy: what it answers is another server's
-            file = self._find_file(_path_of(target))
+            file = self._find_file(_path_of(target), self._prefix)
         return 200 if file else 404, file
 
-    def _find_file(self, path: bytes) -> str:
+    def find_base_url(self) -> str:
+        """Return the URL below which files answer for what the sitemaps of the folder list.
+
+        A project page, such as `https://user.github.io/project/`, is built without its path. So
+        where next to no listed URL has a file, the folders that all of them share are tried, the
+        shortest first. It is `base_url` if none of them fits.
+        """
+        paths = [_path_of(url) for url in islice(self._list_urls(), _LISTED_TRIED)]
+        if len(self._find_files(paths, self._prefix)) >= _FITTING_SHARE * len(paths):
+            return self.base_url
+        pages = sum(1 for _ in self.list_pages())
+        for prefix in _list_shared_folders(paths):
+            found = self._find_files(paths, prefix)
+            # a start page alone answers for a URL of any depth
+            is_told = len(found) > 1 or len(found) == pages
+            if is_told and len(found) >= _FITTING_SHARE * len(paths):
+                return self._origin + quote_from_bytes(prefix)
+        return self.base_url
+
+    def _list_urls(self) -> Iterator[str]:
+        """Yield URLs of this origin that sitemaps of the folder list."""
+        for file, url in islice(self.list_sitemaps(), _SITEMAPS_TRIED):
+            with suppress(OSError), (self._folder / file).open("rb") as opened:
+                for entry in islice(read(opened, url), _LISTED_TRIED):
+                    if isinstance(entry, UrlEntry) and origin_of(entry.loc) == self._origin:
+                        yield entry.loc
+
+    def _find_files(self, paths: Iterable[bytes], prefix: bytes) -> set[str]:
+        """Return the files that answer for some paths if the folder is below a prefix."""
+        return {self._find_file(path, prefix) for path in paths} - {""}
+
+    def _find_file(self, path: bytes, prefix: bytes) -> str:
         """Return the file of a decoded path; a slash at its end leads to an index alone."""
-        if not (path + b"/").startswith(self._prefix):
+        if not (path + b"/").startswith(prefix):
             return ""
-        name = path[len(self._prefix) :].lstrip(b"/")
+        name = path[len(prefix) :].lstrip(b"/")
         bare = name.rstrip(b"/")
         folder = bare + b"/" if bare else b""
         names = [folder + b"index.html", folder + b"index.htm"]
@@ -253,6 +295,16 @@ class PageFolder:
             with suppress(OSError), (self._folder / name).open("rb") as file:
                 return file.read(_MAX_HOST_FILE_BYTES).decode("utf-8", "replace")
         return ""
+
+
+def _list_shared_folders(paths: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield the folders that all paths are in, or are themselves, the shortest first."""
+    prefix = b"/"
+    for names in zip(*(path.strip(b"/").split(b"/") for path in paths), strict=False):
+        if len({*names}) > 1:
+            break
+        prefix += names[0] + b"/"
+        yield prefix
 
 
 def _path_of(url: str) -> bytes:

@@ -26,11 +26,14 @@ from sitemapreader.readers.robots import Robots, parse_robots
 from sitemapreader.urls import has_web_scheme, origin_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Iterable, Mapping
+    from collections.abc import AsyncGenerator, Collection, Iterable, Mapping
 
 
 MAX_REDIRECTS = 10
 """Redirects that are followed to a page; search engines follow no more."""
+
+ABSENT_STATUSES = frozenset({404, 410})
+"""Of answers that say that there is no such page."""
 
 
 class NotJudged(StrEnum):
@@ -111,6 +114,7 @@ async def visit_pages(
     robots: Mapping[str, Robots] | None = None,
     network: FetchOptions = FetchOptions(),  # noqa: B008 (a frozen value)
     trusted: Iterable[str] = (),
+    probes: Collection[str] = (),
 ) -> AsyncGenerator[PageVisit, None]:
     """Visit pages, and yield what each of them answered, as the answers come.
 
@@ -127,9 +131,10 @@ async def visit_pages(
         robots: origin -> its robots.txt, of those that you have.
         network: how many failures of a host are too many.
         trusted: URLs whose hosts may be private, because you named them.
+        probes: URLs of pages that do not exist: what they answer with 404 or 410 is read.
     """
     rules = PageRobots(fetcher, network.user_agent, robots)
-    visits = _Visits(fetcher, rules, network, seconds, slow_seconds)
+    visits = _Visits(fetcher, rules, network, seconds, slow_seconds, probes)
     for name in trusted:
         visits.client.trust(name)
     waiting, tasks = iter(urls), set[asyncio.Task[PageVisit | None]]()
@@ -160,9 +165,11 @@ class _Visits:
         network: FetchOptions,
         seconds: float,
         slow_seconds: float,
+        probes: Collection[str],
     ) -> None:
         self.client = make_client(fetcher, network.user_agent)
         self._slow_seconds = slow_seconds
+        self._probes = frozenset(probes)
         self._rules = rules
         self._breaker = HostBreaker(network, by_document=True)
         self._until = asyncio.get_running_loop().time() + seconds
@@ -204,6 +211,7 @@ class _Visits:
                 check_redirect=self._rules.check,
                 breaker=breaker,
                 max_redirects=MAX_REDIRECTS,
+                error_pages=ABSENT_STATUSES if url in self._probes else frozenset(),
             )
             async with opening as response:
                 visit = await self._read(url, response)

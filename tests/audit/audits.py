@@ -72,7 +72,12 @@ def make_facts(**changes: Any) -> Row:
     facts = Row(
         source=SITE, begun=NOW.isoformat(), version="1.0", complete=True, statuses={}, files={}
     )
-    facts |= {"old_complete": True, **dict.fromkeys(_COUNTS, 0), **dict.fromkeys(_NOTHING)}
+    facts |= {
+        "old_complete": True,
+        "base_url": "",
+        **dict.fromkeys(_COUNTS, 0),
+        **dict.fromkeys(_NOTHING),
+    }
     return Row({**facts, **{name: [] for name in _LISTS}, **changes})
 
 

@@ -494,7 +494,7 @@ NOT_RUN: dict[str, tuple[str, AuditedSite, str]] = {
     "no robots.txt": (
         "robots-blocked-url",
         AuditedSite({"/sitemap.xml": urlset(pages(1))}, is_http=False),
-        "no robots.txt was read (http-status 404)",
+        "the folder has no robots.txt",
     ),
     "a sitemap, not a site": (
         "robots-sitemap-broken",

@@ -119,16 +119,19 @@ WHERE not_judged IS NULL AND file = ''
 )
 
 -- distrust_probes: pages that are made in the browser are all alike, and do not say that there is none;
--- where three others have texts of their own, the server makes them
+-- where three others have texts of their own, the server makes them. Of an error page by its status, half is
+-- not enough, and one that is named as such says nothing.
 DELETE FROM probe WHERE template_hash IS NOT NULL AND NOT says_missing AND folder IN (
-    SELECT first_folder(p.key) AS place FROM page p JOIN probe q ON q.folder = first_folder(p.key)
+    SELECT q.folder FROM page p JOIN probe q ON q.folder = first_folder(p.key)
     WHERE p.not_judged IS NULL AND p.status = 200
-    GROUP BY place HAVING 2 * count(*) FILTER (p.template_hash = q.template_hash) >= count(*)
+      AND NOT (q.status >= 400 AND is_error_path(path_of(p.key)))
+    GROUP BY q.folder, q.status
+    HAVING 2 * count(*) FILTER (p.template_hash = q.template_hash) >= count(*) + (q.status >= 400)::INTEGER
         AND count(DISTINCT p.text_hash) FILTER (p.template_hash <> q.template_hash) < 3
 ) RETURNING folder
 
 -- find_soft_errors: pages that are as one that does not exist
-UPDATE page SET is_soft_404 = regexp_matches(file, '^([a-z]{2}(-[a-z]{2})?/)?404(/index)?\.html?$') OR EXISTS (
+UPDATE page SET is_soft_404 = is_error_path('/' || file) OR EXISTS (
     SELECT 1 FROM probe WHERE probe.folder = first_folder(page.key) AND (
         -- a start page that is shown for all that is not there is none of that
         probe.template_hash = page.template_hash

@@ -10,8 +10,8 @@ FROM (
     WHERE role = 'sitemap' AND (status IN ('failed', 'partial') OR (status = 'skipped' AND is_excused))
 )
 
--- unread_robots:
-SELECT reason, http_status FROM document WHERE role = 'robots' LIMIT 1
+-- unread_robots: that of the site, if it was looked for
+SELECT reason, http_status FROM document WHERE role = 'robots' ORDER BY id LIMIT 1
 
 -- overlap:
 SELECT count(*), count(*) FILTER (key IN (SELECT key FROM known)) FROM url
@@ -19,7 +19,9 @@ SELECT count(*), count(*) FILTER (key IN (SELECT key FROM known)) FROM url
 -- looked_at: for the unit of a rule, how many of these there are (a row each: see `totals`)
 SELECT 'URLs', count(*) FROM url_row
 UNION ALL
-SELECT 'sitemaps', count(*) FROM document WHERE role = 'sitemap' AND final_url <> ''
+SELECT 'sitemaps', count(*) FROM document
+WHERE role = 'sitemap' AND (status IN ('complete', 'partial', 'unchanged')
+    OR via <> 'well-known' AND (status = 'failed' OR status = 'skipped' AND is_excused))
 UNION ALL
 SELECT 'indexes', count(*) FROM document WHERE format = 'sitemapindex'
 UNION ALL
@@ -58,16 +60,24 @@ SELECT '{0}', document, count(*), max(severity::grade), NULL, min({{
        }}, $most)
 FROM ({1}) GROUP BY document
 
--- place_issues: an empty sitemap counts below an index, and never for news; what may be no fault of
--- the site is a note, and nothing at all beside what is one
+-- place_issues: an empty sitemap counts below an index, and as an error where no sitemap has a URL, but
+-- never for news, and for a feed only in the latter case; what may be no fault of the site is a note, and
+-- nothing at all beside what is one
 INSERT INTO place BY NAME
-WITH counted AS (
+WITH site AS (
+    SELECT NOT EXISTS (FROM url_row) AND NOT EXISTS (
+        FROM document WHERE role = 'sitemap' AND via <> 'well-known'
+            AND (status = 'failed' OR status = 'skipped' AND is_excused)
+    ) AS has_none
+), counted AS (
     SELECT c.code, c.document, sum(c.count)::UBIGINT AS count,
-           coalesce(bool_or(d.is_excused), false) AND list_contains($excusable, c.code) AS is_excused
-    FROM issue_count c LEFT JOIN document d ON d.id = c.document
+           coalesce(bool_or(d.is_excused), false) AND list_contains($excusable, c.code) AS is_excused,
+           c.code = 'empty' AND s.has_none AS is_alone
+    FROM issue_count c LEFT JOIN document d ON d.id = c.document, site s
     WHERE list_contains($codes, c.code) AND (c.code <> 'empty'
-       OR (d.via = 'index' AND d.news = 0 AND NOT contains(lower(d.url), 'news')))
-    GROUP BY c.code, c.document
+       OR ((d.via = 'index' AND NOT d.is_feed OR s.has_none) AND d.news = 0
+           AND NOT contains(lower(d.url), 'news')))
+    GROUP BY c.code, c.document, s.has_none
 ), shown AS (
     SELECT i.code, c.document, min(line) AS line, list({
                'url': coalesce(url, ''), 'detail': coalesce(value, ''), 'document': i.document,
@@ -76,7 +86,8 @@ WITH counted AS (
     FROM issue i LEFT JOIN counted c ON c.code = i.code AND c.document = i.document
     GROUP BY i.code, c.document
 )
-SELECT c.code, c.document, count, CASE WHEN is_excused THEN 'info' END AS severity, line,
+SELECT c.code, c.document, count,
+       CASE WHEN is_excused THEN 'info' WHEN is_alone THEN 'error' END AS severity, line,
        coalesce(first, []) AS first
 FROM counted c LEFT JOIN shown s ON s.code = c.code AND s.document IS NOT DISTINCT FROM c.document
 QUALIFY NOT is_excused OR bool_and(is_excused) OVER (PARTITION BY c.code)

@@ -211,6 +211,19 @@ CREATE TABLE place (           -- what a rule hit in one document
     )[]
 );
 
+-- Parts of lists: /page/2/, /blog/page2.html, /seite-2/, /index2.html, /2026/, /2026/11/
+CREATE MACRO is_numbered_path(path) AS regexp_matches(lower(path),
+    '/(pages?|index|seite|pagina|strona)[/_-]?[0-9]{1,4}(/|/index\.html?|\.html?)?$'
+    || '|/(19|20)[0-9][0-9](/[0-9][0-9]?){0,2}(/|/index\.html?|\.html?)?$');
+-- Error pages, at the top or in a language's folder.
+CREATE MACRO is_error_path(path) AS
+    regexp_matches(path, '^/([a-z]{2}(-[a-z]{2})?/)?404(/|/index\.html?|\.html?)?$');
+-- The name of a page, which hosts show with and without the suffix of its file.
+CREATE MACRO bare_page(key) AS regexp_replace(key, '(/|/index\.html?|\.html?)$', '');
+-- Lists of pages by date, word or author.
+CREATE MACRO is_archive_path(path) AS regexp_matches(lower(path),
+    '/(archives?|tags?|categor(y|ies)|authors?)(/.*|-[^/]*|\.html?)?$');
+
 CREATE MACRO first_folder(key) AS regexp_extract(key, '^[^/]*//[^/?]*/?(?:[^/?]+/)?');
 
 CREATE TABLE page (            -- a row a visit
@@ -255,14 +268,15 @@ CREATE TABLE page_alternate (
 CREATE TABLE earlier (         -- pages of --since-audit
     key VARCHAR, lastmod TIMESTAMP, text_hash VARCHAR
 );
-CREATE TABLE probe (           -- a made-up path, answered 200
-    folder VARCHAR, final_key VARCHAR, template_hash VARCHAR,
+CREATE TABLE probe (           -- a made-up path, answered 200, 404 or 410
+    folder VARCHAR, status USMALLINT, final_key VARCHAR, template_hash VARCHAR,
     says_missing BOOLEAN       -- in words
 );
 CREATE TABLE unnamed (         -- sitemaps of a built folder that nothing names
     url VARCHAR, pages UBIGINT -- that no other lists
 );
 CREATE TABLE built (           -- one row if the source is a built folder
+    base_url VARCHAR, base_key VARCHAR,     -- its URL on the site
     may_answer_more BOOLEAN, answers_all BOOLEAN,
     is_whole BOOLEAN           -- the site, and not a folder of it
 );

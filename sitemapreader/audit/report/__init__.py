@@ -110,6 +110,11 @@ def find_bounds(facts: Row) -> Iterator[tuple[str, str, int]]:
             yield unit, f"none in {tally.judged:,}, so {most}", passed
 
 
+def show_source(facts: Row) -> str:
+    """Return the name of what was audited; that of a folder with its URL, if that has a path."""
+    return f"{facts.source}, at {base}" if (base := facts.base_url).count("/") > 3 else facts.source
+
+
 # -- findings
 
 

@@ -63,6 +63,7 @@ def format_audit(
         .render(
             findings=findings,
             facts=facts,
+            source=words.show_source(facts),
             title=" ".join(title.split()),
             fails=[each.rule.code for each in findings if words.is_failure(each, least)],
             counts=words.count_findings(findings),

@@ -1,8 +1,8 @@
 -- title: Many nearly empty sitemaps
 -- severity: info
 -- unit: indexes
--- detects: An index has at least `tiny_children` children that were read, with a median below
---   `tiny_urls` URLs.
+-- detects: An index has at least `tiny_children` children that were read and are no
+--   feeds, with a median below `tiny_urls` URLs.
 -- meaning: Each of them costs a request at every visit.
 -- advice: Join them: fewer requests, and the same URLs.
 -- source: https://developers.google.com/search/docs/crawling-indexing/sitemaps/build-sitemap
@@ -10,5 +10,6 @@ SELECT i.url, count(*) || ' children, median ' || median(child.urls)::UBIGINT ||
        i.id AS document
 FROM document i JOIN document child ON child.parent_id = i.id AND child.via = 'index'
 WHERE child.status IN ('complete', 'partial') AND child.children = 0
+  AND NOT child.is_feed
 GROUP BY i.id, i.url
 HAVING count(*) >= $tiny_children AND median(child.urls) < $tiny_urls

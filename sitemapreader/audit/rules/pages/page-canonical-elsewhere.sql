@@ -11,5 +11,5 @@
 SELECT loc AS url, CASE WHEN canonicals > 1 THEN canonicals || ' different ones, ' ELSE '' END || canonical AS detail,
        document, nullif(file, '') AS file, canonical_line AS file_line,
        CASE WHEN canonical_differs_by <> '' AND canonicals = 1 THEN 'warning' ELSE 'error' END AS severity
-FROM page WHERE not_judged IS NULL AND is_listed AND fault IS NULL AND is_html
+FROM page WHERE not_judged IS NULL AND is_listed AND fault IS NULL
   AND (canonicals > 1 OR canonical_key <> final_key)

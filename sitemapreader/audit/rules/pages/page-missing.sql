@@ -2,11 +2,14 @@
 -- severity: error
 -- unit: pages
 -- needs: folder
--- detects: The built folder has no file for the URL. A warning where .htaccess, web.config, _worker.js or
---   staticwebapp.config.json may answer for it.
+-- detects: The built folder has no file for the URL, or the URL is not below that of the folder. A warning where
+--   .htaccess, web.config, _worker.js or staticwebapp.config.json may answer for it.
 -- meaning: The page will answer 404 once the folder is deployed.
 -- advice: Build the page, or take it out of the sitemap.
 -- source: https://sitebulb.com/hints/xml-sitemaps/
-SELECT loc AS url, statuses AS detail, document,
+SELECT loc AS url,
+       concat_ws(' ', nullif(statuses, ''),
+                 CASE WHEN NOT starts_with(key || '/', base_key) THEN 'not below ' || base_url END) AS detail,
+       document,
        CASE WHEN may_answer_more THEN 'warning' ELSE 'error' END AS severity
 FROM page, built WHERE fault = 'page-missing' AND NOT answers_all
