@@ -176,9 +176,10 @@ PUBLIC = {
     """,
     "For extensions": """
         urls.NORMAL_URL urls.has_web_scheme urls.host_of urls.origin_of urls.parse_url urls.path_of
-        urls.site_of urls.url_key dates.as_since dates.parse_lastmod event_loop.LoopThread
-        event_loop.end_task event_loop.repeat_in_thread event_loop.run_in_thread
-        event_loop.without_await errors.advise_extra errors.name_extra errors.suggest
+        urls.site_of urls.trim urls.url_key bytes.lines.iterate_lines dates.as_since
+        dates.parse_lastmod event_loop.LoopThread event_loop.end_task event_loop.repeat_in_thread
+        event_loop.run_in_thread event_loop.without_await errors.advise_extra errors.name_extra
+        errors.suggest
         issues.excerpt issues.show_url outcomes.show_bytes many.name_site options.MAX_URL_CHARS
         __version__ options.ROBOTS_MAX_BYTES
     """,

@@ -8,6 +8,7 @@ import re
 import zlib
 from collections import defaultdict
 from contextlib import suppress
+from functools import partial
 from itertools import islice
 from os import PathLike
 from pathlib import Path
@@ -20,6 +21,7 @@ import pyarrow as pa
 
 from sitemapreader.audit.database import DISK_ERRORS, AuditDatabase, read_queries
 from sitemapreader.audit.models import AuditInputError, Row
+from sitemapreader.bytes.lines import iterate_lines
 from sitemapreader.errors import FetchError
 from sitemapreader.fetch import FolderFetcher
 from sitemapreader.issues import excerpt, show_url
@@ -27,7 +29,7 @@ from sitemapreader.many.sources import SiteTask
 from sitemapreader.output.arrow import make_array
 from sitemapreader.pages import PageFolder
 from sitemapreader.readers import read
-from sitemapreader.urls import has_web_scheme, origin_of, parse_url, path_of
+from sitemapreader.urls import has_web_scheme, origin_of, parse_url, path_of, trim
 from sitemapreader.walker import walk
 
 if TYPE_CHECKING:
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from sitemapreader.walker.walks import Walk
 
 _ROWS_AT_ONCE = 20_000
+_PIECE_BYTES = 1024 * 1024
 _GZIP_MAGIC = b"\x1f\x8b"
 _BEHIND_A_URL = b"<]\"' \t\r\n"
 
@@ -155,7 +158,7 @@ ABOUT = {
 }
 """What a crawl says of a page -> names of its column, of Screaming Frog, Sitebulb and others."""
 _LINE_BYTES = 2 * 1024 * 1024
-_BLANKS = "".join(filter(str.isspace, map(chr, range(0x3001))))
+_BLANKS = "".join(mark for mark in map(chr, (*range(0x3001), 0xFEFF)) if not trim(mark))
 _QUERIES = read_queries("known")
 _READERS = {
     **dict.fromkeys((".txt", ".urls", ".log", ".list", ""), _QUERIES["text"]),
@@ -164,6 +167,8 @@ _READERS = {
     ".parquet": _QUERIES["parquet"],
 }
 """Suffix of a file -> what reads it in DuckDB."""
+_BY_LINES = (_QUERIES["text"], _QUERIES["objects"])
+"""Readers of the table `line`, which holds the lines of the file."""
 _CREATE = "CREATE OR REPLACE TABLE arrived (loc VARCHAR)"
 _ARRIVE = "INSERT INTO arrived SELECT loc FROM arriving"
 
@@ -244,13 +249,17 @@ def _read(database: AuditDatabase, path: Path, table: str) -> None:
             "path": re.sub(r"([*?\[])", r"[\1]", str(path.resolve())),
             "limit": _LINE_BYTES,
             "names": COLUMNS,
-            "encoding": _find_encoding(path, is_gzip=name != path.name.lower()),
         }
+        is_gzip = name != path.name.lower()
+        if reader in _BY_LINES:
+            _load_lines(database, path, is_gzip=is_gzip)
+        else:
+            given["encoding"] = _find_encoding(path, is_gzip=is_gzip)
         passed = {key: value for key, value in given.items() if f"${key}" in reader}
         described = database.ask(
             f"SELECT column_name FROM (DESCRIBE SELECT * FROM {reader})", **passed
         )
-        names = {each.strip().lower(): each for (each,) in reversed(described)}
+        names = {trim(each).lower(): each for (each,) in reversed(described)}
         column = next((names[name] for name in COLUMNS if name in names), None)
         if column is None:
             raise AuditInputError(
@@ -270,12 +279,26 @@ def _read(database: AuditDatabase, path: Path, table: str) -> None:
             crawled = "crawled" if table == "known" else "old_crawled"
             query = _QUERIES["add_crawled"].format(crawled, chosen, reader)
             database.ask(query, **passed, blanks=_BLANKS)
+        database.ask("DROP TABLE IF EXISTS line")
     except (duckdb.Error, OSError, EOFError, UnicodeError, zlib.error) as error:
         if isinstance(error, DISK_ERRORS) and "write" in str(error):
             raise  # our disk is full
         lines = (line for line in str(error).splitlines() if not line.startswith("Original Line"))
         reason = excerpt(" ".join(islice(lines, 2)))
         raise AuditInputError(f"{what} {path} cannot be read: {reason}") from None
+
+
+def _load_lines(database: AuditDatabase, path: Path, *, is_gzip: bool) -> None:
+    """Fill the table `line`; raise AuditInputError, or what opening and decoding raise."""
+    database.ask("CREATE OR REPLACE TABLE line (line VARCHAR)")
+    with (gzip.open if is_gzip else open)(path, "rb") as file:
+        pieces = iter(partial(file.read, _PIECE_BYTES), b"")
+        lines = iterate_lines(pieces, _LINE_BYTES, errors="strict")
+        while batch := list(islice(lines, _ROWS_AT_ONCE)):
+            if max(map(len, batch)) == _LINE_BYTES:
+                raise AuditInputError(f"{path} has a line of more than {_LINE_BYTES:,} characters")
+            rows = pa.record_batch([make_array(batch, pa.string())], names=["line"])
+            database.load(rows, ["INSERT INTO line SELECT line FROM arriving"])
 
 
 def _quote(column: str) -> str:

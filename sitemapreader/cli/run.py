@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sitemapreader.bytes.lines import LineReader
 from sitemapreader.cli.commands import COMMANDS, PROGRAM
 from sitemapreader.cli.config import is_for_many, make_keywords
 from sitemapreader.cli.console import Console, RunSummary, show_progress, take_report
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     OnEnd: TypeAlias = Callable[[SiteWalk], Awaitable[None]]
     Find: TypeAlias = Callable[[str, argparse.Namespace], SiteTask]
 
-MAX_LINE_BYTES = 65_536
+MAX_LINE_CHARS = 65_536
 """Line of a list of sites: the longest URL that is requested."""
 _COMMENT = re.compile(r"(?:^|\s)#.*", re.DOTALL)
 _NO_URL = "is no http(s) URL; a list names nothing else"
@@ -225,17 +226,15 @@ def print_lines(run: SourceRun, lines: LineWriter, work: Callable[[], Awaitable[
 
 async def read_lines(pieces: AsyncGenerator[bytes, None]) -> AsyncGenerator[str, None]:
     """Yield the lines of a list, without comments and blank lines; cut overlong lines."""
-    rest = b""
+    reader = LineReader(MAX_LINE_CHARS)
     async for piece in pieces:
-        *lines, rest = re.split(rb"[\r\n]", rest + piece)
-        for line in lines:
-            if text := _clean_line(line):
+        for line in reader.feed(piece):
+            if text := _remove_comment(line):
                 yield text
-        rest = rest[:MAX_LINE_BYTES]
-    if text := _clean_line(rest):
-        yield text
+    for line in reader.feed(b"", final=True):
+        if text := _remove_comment(line):
+            yield text
 
 
-def _clean_line(line: bytes) -> str:
-    text = line[:MAX_LINE_BYTES].decode("utf-8-sig", "replace").strip()
-    return _COMMENT.sub("", text).rstrip()  # the # of a fragment has no blank before it
+def _remove_comment(line: str) -> str:
+    return _COMMENT.sub("", line).rstrip()  # the # of a fragment has no blank before it

@@ -8,6 +8,7 @@ import re
 import tempfile
 import zlib
 from contextlib import ExitStack
+from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,11 +16,12 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import fsspec
 
+from sitemapreader.bytes.lines import iterate_lines
 from sitemapreader.distributed.options import ScaleOptions
 from sitemapreader.distributed.storage import RUN, SUCCESS, OutputError, Storage
 from sitemapreader.many import name_site
 from sitemapreader.options import MAX_URL_CHARS
-from sitemapreader.urls import has_web_scheme, host_of, site_of, url_key
+from sitemapreader.urls import has_web_scheme, host_of, site_of, trim, url_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -32,6 +34,7 @@ _FEWEST_PARTITIONS = 16
 MAX_PARTITIONS = 65_536
 LIST_FILES = 256
 """Most files of a list; a worker reads one of them for each partition in it."""
+_PIECE_BYTES = 65_536
 _COMMENT = re.compile(r"(?:^|\s)#.*", re.DOTALL)
 
 
@@ -108,17 +111,15 @@ def make_url(host: str) -> str:
 
 def _read_lines(path: str) -> Iterator[str]:
     try:
-        with fsspec.open(
-            path, "rt", encoding="utf-8-sig", errors="replace", compression="infer"
-        ) as file:
-            yield from file
+        with fsspec.open(path, "rb", compression="infer") as file:
+            yield from iterate_lines(iter(partial(file.read, _PIECE_BYTES), b""), MAX_URL_CHARS + 1)
     except Exception as error:  # each decompressor has errors of its own
         raise OutputError(f"{path} cannot be read to its end: {error}") from None
 
 
 def _clean_hosts(lines: Iterable[str]) -> Iterator[str]:
     for line in lines:
-        text = _COMMENT.sub("", " ".join(line.split()))[: MAX_URL_CHARS + 1]
+        text = _COMMENT.sub("", " ".join(trim(line).split()))[: MAX_URL_CHARS + 1]
         text = text.encode("utf-8", "replace").decode()
         if text:
             # A login would be written into the output, and its host has another name in outcomes.

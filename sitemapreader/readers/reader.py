@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from sitemapreader.bytes.charset import Transcoder, start_transcoder
 from sitemapreader.bytes.codings import DecompressionError, Decompressor
+from sitemapreader.bytes.lines import split_lines
 from sitemapreader.issues import Issue, IssueCode
 from sitemapreader.models import Event, Format
 from sitemapreader.options import (
@@ -33,7 +34,7 @@ from sitemapreader.readers.text import TextReader
 from sitemapreader.readers.vocabulary import ROOTLESS, ROOTS
 from sitemapreader.readers.xml.batches import XmlReader, read_whole
 from sitemapreader.readers.xml.prolog import PROLOG_BYTES, NotXmlError, read_prolog
-from sitemapreader.urls import begins_as_url
+from sitemapreader.urls import has_web_scheme
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -54,9 +55,10 @@ _SAMPLE_LINES = 20
 
 
 def _is_text(start: bytes) -> bool:
-    lines = [line.strip(b"\"' \t") for line in start[:65_536].splitlines() if line.strip()]
-    sample = [begins_as_url(line) for line in lines[:_SAMPLE_LINES]]
-    return sample[0] or (b"\0" not in start and sum(sample) * 2 > len(sample))
+    lines = split_lines(start[:65_536].decode("utf-8", "replace"))
+    texts = [line.strip("\"' \t") for line in lines if line]
+    sample = [has_web_scheme(text) for text in texts[:_SAMPLE_LINES]]
+    return any(sample[:1]) or (b"\0" not in start and sum(sample) * 2 > len(sample))
 
 
 _BROKEN = frozenset({IssueCode.MALFORMED, IssueCode.TRUNCATED})

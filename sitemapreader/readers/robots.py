@@ -16,6 +16,7 @@ from functools import cached_property
 
 import attrs
 
+from sitemapreader.bytes.lines import split_lines
 from sitemapreader.issues import Issue, IssueCode, without_userinfo
 from sitemapreader.models import Event, SitemapEntry, Via
 from sitemapreader.options import (
@@ -29,7 +30,7 @@ from sitemapreader.readers.html import decode_page
 from sitemapreader.readers.robots_matcher import RuleMatcher, normalize_url
 from sitemapreader.readers.stats import ReadStats
 from sitemapreader.readers.text import split_line
-from sitemapreader.urls import read_loc, url_key
+from sitemapreader.urls import read_loc, trim, url_key
 
 _RULES = ("allow", "disallow")
 _PRODUCT_TOKEN = re.compile(r"[\w-]+", re.ASCII)
@@ -205,9 +206,10 @@ def parse_robots(data: bytes, url: str = "", *, complete: bool = True) -> Robots
     parser = _RobotsParser(url)
     text = _decode(data[:ROBOTS_MAX_BYTES])
     is_cut = len(data) > ROBOTS_MAX_BYTES
-    lines = [] if text is None else text.split("\n")
-    for number, line in enumerate(lines[:-1] if is_cut or not complete else lines, 1):
-        parser.read_line(number, line.partition("#")[0].strip())
+    if text is not None and (is_cut or not complete):
+        text = text[: max(text.rfind("\n"), text.rfind("\r")) + 1]
+    for number, line in enumerate(split_lines(text or ""), 1):
+        parser.read_line(number, trim(line.partition("#")[0]))
     if text is None or parser.is_robots is False:
         parser = _RobotsParser(url)
         parser.add_issue(IssueCode.ROBOTS_NOT_TEXT)
@@ -217,12 +219,12 @@ def parse_robots(data: bytes, url: str = "", *, complete: bool = True) -> Robots
 
 
 def _decode(data: bytes) -> str | None:
-    """Return the text, its line ends all line feeds; `None` if the body is not text."""
+    """Return the text, without control characters; `None` if the body is not text."""
     text = decode_page(data, "utf-8")
     head = text[:_SNIFFED_CHARS]
     if (data and not text) or "\0" in head or head.lstrip(" \t\r\n").startswith(_NOT_TEXT):
         return None
-    return _CONTROL_CHARACTERS.sub(" ", text.replace("\r\n", "\n").replace("\r", "\n"))
+    return _CONTROL_CHARACTERS.sub(" ", text)
 
 
 class _RobotsParser:
@@ -254,7 +256,8 @@ class _RobotsParser:
         match = _FIELD.match(line)
         name = line.partition(":")[0].strip().lower()
         self.is_robots = self.is_robots or match is not None or name in _OTHER_FIELDS
-        field, value = (_FIELDS[match[1].lower()], match[2]) if match else ("", "")
+        field = _FIELDS[match[1].lower()] if match else ""
+        value = trim(match[2]) if match else ""
         if is_cut:
             # A value that is cut means something else. But the beginning of a Disallow forbids all
             # that the whole would, so it is kept: nothing forbidden becomes allowed. The field of

@@ -8,11 +8,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from sitemapreader.bytes.lines import split_lines
 from sitemapreader.issues import IssueCode, list_errors
 from sitemapreader.models import Event, Format, UrlEntry
 from sitemapreader.readers.vocabulary import CHANGEFREQS
-from sitemapreader.readers.xml.markup import read_line_ends
-from sitemapreader.urls import are_clean_urls, has_web_scheme, read_loc
+from sitemapreader.urls import are_clean_urls, has_web_scheme, read_loc, trim
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -104,7 +104,7 @@ class TextReader:
         """
         yield from self.feed(data)
         events: list[Event] = []
-        last = "" if self._is_too_long else self._pending.decode("utf-8", "replace").strip()
+        last = "" if self._is_too_long else trim(self._pending.decode("utf-8", "replace"))
         if cut and last:
             self._stats.drop_record(events, cut, line=self._line, value=last)
         elif cut:
@@ -116,8 +116,7 @@ class TextReader:
         yield events
 
     def _read_lines(self, data: bytes) -> Iterator[list[Event]]:
-        text = read_line_ends(data.decode("utf-8", "replace"))
-        urls = [line.strip() for line in text.removesuffix("\n").split("\n")]
+        urls = split_lines(data.decode("utf-8", "replace"))
         if self._is_too_long:
             self._is_too_long, urls[0] = False, ""
         # Unlike XML, a text may hold any control character, and `are_clean_urls` knows a few only.

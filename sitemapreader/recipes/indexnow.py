@@ -23,7 +23,7 @@ import attrs
 
 from sitemapreader import FetchError, FetchOptions, HttpFetcher, SitemapReaderError, State, walk
 from sitemapreader.fetch import read_body
-from sitemapreader.urls import origin_of, url_key
+from sitemapreader.urls import origin_of, trim, url_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -122,7 +122,7 @@ class Submission:
         else:
             if not origin_of(response.url).endswith(f"//{host}"):
                 said = "leads to another host"
-            elif body.decode("utf-8-sig", "replace").strip() != self._key:
+            elif trim(body.decode("utf-8", "replace")) != self._key:
                 said = "holds something else"
         if said:
             raise IndexNowError(host, f"{place} {said}", status, _PUT)

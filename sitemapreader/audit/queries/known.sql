@@ -1,8 +1,7 @@
 -- Lists of URLs. A line `-- name:` begins a query.
 
--- text: without strict mode a list may mix line ends
-read_csv($path, columns = {'url': 'VARCHAR'}, auto_detect = false, header = false, delim = chr(1),
-    quote = '', escape = '', strict_mode = false, max_line_size = $limit, encoding = $encoding)
+-- text: the lines that Python has read
+(SELECT line AS url FROM line)
 
 -- table:
 read_csv($path, header = true, all_varchar = true, null_padding = true, strict_mode = false,
@@ -16,7 +15,7 @@ read_csv($path, header = true, all_varchar = true, null_padding = true, strict_m
             FOR name IN $names
         ], lambda value: value IS NOT NULL
     )[1] END AS url
-    FROM read_json_objects($path, format = 'newline_delimited', maximum_object_size = $limit)
+    FROM (SELECT line::JSON AS json FROM line WHERE line <> '')
 )
 
 -- parquet:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import io
 import signal
 import sys
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from sitemapreader import distributed
+from sitemapreader.bytes.lines import iterate_lines
 from sitemapreader.cli.config import make_keywords
 from sitemapreader.cli.console import Console
 from sitemapreader.cli.parser import (
@@ -26,6 +26,7 @@ from sitemapreader.distributed import cluster
 from sitemapreader.event_loop import repeat_in_thread
 from sitemapreader.issues import IssueCode, excerpt
 from sitemapreader.many.sources import STANDARD_INPUT
+from sitemapreader.options import MAX_URL_CHARS
 from sitemapreader.outcomes import inflect
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ def _begin(arguments: argparse.Namespace, console: Console) -> ScaleRun:
     except ValueError as error:
         raise UsageError(str(error)) from None
     if hosts == STANDARD_INPUT:
-        hosts = io.TextIOWrapper(sys.stdin.buffer, "utf-8-sig", "replace")
+        hosts = iterate_lines(sys.stdin.buffer, MAX_URL_CHARS + 1)
     run = distributed.begin_run(output, hosts, options, full=arguments.full, retry=arguments.retry)
     missing = len(distributed.find_missing(output, run))
     if missing < run.partitions:

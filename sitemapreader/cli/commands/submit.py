@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sitemapreader.bytes.lines import iterate_lines
 from sitemapreader.cli.parser import NO_URL, NOTHING_FETCHED, UsageError
 from sitemapreader.cli.process import LineWriter, opened, run_process
 from sitemapreader.cli.run import SourceRun, find_rooted
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
     from sitemapreader.recipes.indexnow import Submission
 
+_LINE_CHARS = 1_024
+
 
 def run_submit(arguments: argparse.Namespace) -> int:
     """Submit the changes and return the exit code."""
@@ -27,10 +30,11 @@ def run_submit(arguments: argparse.Namespace) -> int:
     if task.fetcher is not None:
         raise UsageError(f"{task.name} is on this machine: name the site, as others see it")
     try:
-        key = Path(arguments.key_file).read_text("utf-8-sig", "replace").strip()
+        pieces = [Path(arguments.key_file).read_bytes()]
     except OSError as error:
         said = f"--key-file: {arguments.key_file} cannot be read: {error.strerror}"
         raise UsageError(said) from None
+    key = "\n".join(iterate_lines(pieces, _LINE_CHARS)).strip()
 
     def show(urls: list[str]) -> None:
         lines.write_lines(escape_urls(urls))

@@ -12,6 +12,7 @@ from functools import lru_cache
 from io import IncrementalNewlineDecoder
 from typing import TYPE_CHECKING
 
+from sitemapreader.bytes.lines import read_line_ends
 from sitemapreader.issues import IssueCode, list_errors
 from sitemapreader.readers.entries import deliver_pages, read_record
 from sitemapreader.readers.record import Record, RecordContext
@@ -22,7 +23,6 @@ from sitemapreader.readers.xml.markup import (
     HIDDEN,
     is_well_formed,
     pass_nothing,
-    read_line_ends,
     write_name,
 )
 from sitemapreader.readers.xml.mend import Mender

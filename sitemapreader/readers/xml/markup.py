@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from functools import lru_cache, partial
 from html.entities import html5
-from io import IncrementalNewlineDecoder
 from itertools import islice
 from typing import TYPE_CHECKING
 from xml.parsers import expat
@@ -120,13 +119,6 @@ def is_well_formed(text: str, *, in_namespaces: bool = True) -> bool:
     except (expat.ExpatError, ValueError):  # ValueError: a byte that is not UTF-8
         return False
     return True
-
-
-def read_line_ends(text: str) -> str:
-    """Return a text with line feeds for all line ends (XML 1.0, section 2.11)."""
-    if "\r" in text:  # six times as fast as `replace`
-        text = IncrementalNewlineDecoder(None, translate=True).decode(text, final=True)
-    return text
 
 
 def pass_nothing(text: str, position: int) -> int:
