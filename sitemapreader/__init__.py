@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from sitemapreader.options import FetchOptions, Limits
     from sitemapreader.outcomes import Document, Role, SiteOutcome, SiteStatus, Status
     from sitemapreader.output import open_output
+    from sitemapreader.presence import Explanation, why, why_sync
     from sitemapreader.readers import SitemapReader, read
     from sitemapreader.readers.robots import Robots, parse_robots
     from sitemapreader.tables import IncompleteWarning, read_batches, to_dataframe
@@ -88,6 +89,7 @@ __all__ = [
     "Discovery",
     "Document",
     "Event",
+    "Explanation",
     "Extra",
     "FetchError",
     "FetchOptions",
@@ -135,6 +137,8 @@ __all__ = [
     "walk_many_sync",
     "walk_sync",
     "watch",
+    "why",
+    "why_sync",
 ]
 
 # Loaded on first use: `--help` imports nothing, reading a file no asyncio, walking a folder no
@@ -150,6 +154,7 @@ _EXPORTS_BY_MODULE = {
     "Video",
     "options": "FetchOptions Limits",
     "output": "open_output",
+    "presence": "Explanation why why_sync",
     "readers": "SitemapReader read",
     "readers.robots": "Robots parse_robots",
     "outcomes": "Document Role SiteOutcome SiteStatus Status",

@@ -39,6 +39,7 @@ SHELLS = ("bash", "zsh", "fish", "tcsh")
 LIST_FORMATS = ("urls", "jsonl")
 COUNT_KINDS = ("sitemap", "folder", "host", "month", "language", "extension")
 TREE_FORMATS = ("tree", "json")
+WHY_FORMATS = ("text", "jsonl")
 WATCH_FORMATS = ("plain", "jsonl")
 AUDIT_FORMATS = ("text", "json", "sarif", "html", "markdown", "junit")
 COMPARE_FORMATS = ("text", "markdown", "json")
@@ -85,9 +86,10 @@ class Option:
 
 _WALK = "urls tree audit"
 _WEB = "urls tree audit discover newest submit watch"
+_NETWORK = f"{_WEB} why"
 _ROWS = "urls read"
 _ENTRIES = "urls read newest"
-_NOT_STATE = "urls discover newest tree read audit submit scale watch"
+_NOT_STATE = "urls why discover newest tree read audit submit scale watch"
 _ALL = f"{_NOT_STATE} compare mcp state identity completion"
 _FILE: dict[str, Any] = {"metavar": "FILE", "type": parse_file}
 _READ: dict[str, Any] = {**_FILE, "file": "read"}
@@ -125,6 +127,14 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
         Option("-i --input-file", "urls tree discover watch",
                "read sites and sitemaps from FILE, one a line; - is standard input (may be "
                "repeated)", action="append", **_READ),
+        Option("urls", "why", "URL that should be listed, such as https://example.org/page",
+               metavar="URL", nargs="*"),
+        Option("-i --input-file", "why", "read URLs from FILE, one a line; - is standard input "
+               "(may be repeated)", action="append", **_READ),
+        Option("--in", "why", "look in the sitemaps of SITE, a site, a folder or a sitemap "
+               "(default: the site of each URL)", "inside", metavar="SITE"),
+        Option("--visits", "why", "request N of the pages to see what they answer (default: 100)",
+               "max_visits", metavar="N|all", type=parse_pages, default=100),
         Option("--site", _WALK, "treat URLs as sites", "kind", action="store_const", const="site",
                rivals="kind"),
         Option("--sitemap", _WALK, "treat URLs as sitemaps", "kind", ("sitemaps=",),
@@ -166,23 +176,25 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                choices=SHELLS),
     ),
     "which URLs": (
-        Option("--since", "urls read tree",
+        Option("--since", "urls read tree why",
                "only URLs changed since a date, or within a time: 2026-01-31, 30m, 12h, 7d, 2w",
                type=parse_since, **_WHEN),
-        Option("--until", "urls read tree",
+        Option("--until", "urls read tree why",
                "only URLs last changed until a date (that day included), or longer ago than a time",
                type=parse_until, **_WHEN),
-        Option("--undated", "urls read tree", "what --since and --until do with URLs that have no "
-               "lastmod or news date (default: keep; the summary counts them)",
+        Option("--undated", "urls read tree why",
+               "what --since and --until do with URLs that have no lastmod or news date "
+               "(default: keep; the summary counts them)",
                choices=("keep", "drop")),
         Option("-n --number", "newest", "how many URLs (default: 10)", default=10, **_COUNT),
-        Option("--include", f"{_ENTRIES} submit watch",
+        Option("--include", f"{_ENTRIES} submit watch why",
                "only URLs that contain a match (may be repeated)", **_REGEX),
-        Option("--exclude", f"{_ENTRIES} submit watch",
+        Option("--exclude", f"{_ENTRIES} submit watch why",
                "no URLs that contain a match (may be repeated)", **_REGEX),
         Option("--limit", _ROWS, "stop after N URLs", "", ("max_urls",), **_COUNT),
-        Option("--language", _ENTRIES, "only URLs whose record says that they are in one of these "
-               "languages", metavar="CODE,...", type=parse_fields),
+        Option("--language", f"{_ENTRIES} why",
+               "only URLs whose record says that they are in one of these languages",
+               metavar="CODE,...", type=parse_fields),
         Option("--sample", _ROWS, "print N URLs that are drawn from all, each with the same chance",
                **_COUNT),
         Option("--seed", _ROWS, "with --sample: draw another sample (default: 0)", metavar="N",
@@ -212,6 +224,8 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
         Option("--state", "urls", "remember in FILE what was read: the next run prints only the "
                "URLs of sitemaps that have changed, and resumes this run if it was interrupted",
                **_WRITTEN),
+        Option("--state", "why", "say which URLs FILE knows as unlisted or gone",
+               "state_file", **_READ),
         Option("--state", "submit", "remember in FILE what the service has accepted", "state_file",
                required=True, **_WRITTEN),
         Option("--state", "watch", "remember the sites in FILE", "state_file",
@@ -260,6 +274,8 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
         Option("--format", "state", "format of --unlisted and --gone: urls, one a line (the "
                "default), or jsonl, with the site, the last sitemap, since when and why",
                choices=LIST_FORMATS),
+        Option("--format", "why", "text for people (the default), or jsonl, a line for each URL",
+               choices=WHY_FORMATS, default="text"),
         Option("--format", "compare", "format (default: text)", choices=COMPARE_FORMATS,
                default="text"),
         Option("--format", "watch", "plain: moment, kind and URL, with tabs between (the default)",
@@ -311,7 +327,7 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                "www.example.org=https://staging.example.org (may be repeated)", "map_hosts",
                metavar="A=B", type=parse_pair, action="append"),
         Option("--feeds", _WEB, "read the feeds of the start page as well"),
-        Option("--no-robots", _WEB, "also fetch what robots.txt disallows", "respect_robots",
+        Option("--no-robots", _NETWORK, "also fetch what robots.txt disallows", "respect_robots",
                action="store_false"),
     ),
     "formats": (
@@ -350,38 +366,39 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
     "network": (
         Option("-c --concurrency", f"{_WALK} discover", f"documents of one site at once (default: "
                f"{_FETCH.concurrency}; never more than {_FETCH.per_host} from one host)", **_COUNT),
-        Option("--delay", f"{_WEB} scale mcp",
+        Option("--delay", f"{_NETWORK} scale mcp",
                "wait between two requests to one host; robots.txt may demand more", "delay_seconds",
                metavar="SECONDS", type=parse_delay),
-        Option("-m --timeout", f"{_WEB} scale mcp", "longest time for one document, and for its "
-               f"first byte (default: {_FETCH.total_seconds:g} and {_FETCH.headers_seconds:g})", "",
+        Option("-m --timeout", f"{_NETWORK} scale mcp",
+               "longest time for one document, and for its first byte (default: "
+               f"{_FETCH.total_seconds:g} and {_FETCH.headers_seconds:g})", "",
                ("headers_seconds", "total_seconds"), **_SECONDS),
-        Option("-x --proxy", f"{_WEB} scale", "HTTP proxy; the environment is not consulted",
+        Option("-x --proxy", f"{_NETWORK} scale", "HTTP proxy; the environment is not consulted",
                metavar="URL", type=parse_proxy),
-        Option("-A --user-agent", f"{_WEB} scale mcp",
+        Option("-A --user-agent", f"{_NETWORK} scale mcp",
                "the User-Agent header of all requests, and the name whose rules in robots.txt "
                "are obeyed; recommended: your crawler and a page about it, "
                f"'NewsBot/2.1 (+https://...)' (default: {_FETCH.user_agent})", metavar="NAME"),
-        Option("--sign-key", f"{_WEB} scale mcp",
+        Option("--sign-key", f"{_NETWORK} scale mcp",
                "sign https requests with the Ed25519 key in FILE; "
                "requires --sign-as", "sign_key", **_READ),
-        Option("--sign-as", f"{_WEB} scale mcp identity",
+        Option("--sign-as", f"{_NETWORK} scale mcp identity",
                "name URL as the place of the public key, in signed requests",
                "sign_as", metavar="URL"),
-        Option("--sign-form", f"{_WEB} scale mcp",
+        Option("--sign-form", f"{_NETWORK} scale mcp",
                "write the name as a string or as a dictionary; "
                "Cloudflare requires string, the default", "sign_form",
                choices=("string", "dictionary")),
-        Option("-H --header", _WEB,
+        Option("-H --header", _NETWORK,
                "header for the sites named here, and no others (may be repeated)", "header_lines",
                metavar="'NAME: VALUE'", type=parse_header, action="append"),
-        Option("-u --user", _WEB,
+        Option("-u --user", _NETWORK,
                "login for the sites named here, and no others; prompts for a missing password", "",
                ("headers",), metavar="USER[:PASSWORD]"),
-        Option("--allow-network", f"{_WEB} scale mcp",
+        Option("--allow-network", f"{_NETWORK} scale mcp",
                "allow a network that is not public, such as 10.0.0.0/8 (may be repeated)",
                "allow_networks", metavar="NETWORK", action="append"),
-        Option("--allow-port", f"{_WEB} scale mcp",
+        Option("--allow-port", f"{_NETWORK} scale mcp",
                "allow a port besides 80, 443 and those of the sources (may be repeated)",
                "allow_ports", metavar="PORT", type=parse_count, action="append"),
     ),

@@ -42,6 +42,12 @@ discover SITE...
       the sitemaps of a site, one a line
   sitemapreader discover -i sites.txt --format jsonl
       the sitemaps of many sites, and how each was found
+why URL...
+  explain why a URL is in no sitemap of its site
+  sitemapreader why https://example.org/trails/sea-wall
+      listed or not, where, in which spelling, and what the page answers
+  sitemapreader why https://example.org/map --state site.db --since 7d
+      held back by a filter of yours, or unlisted since?
 newest SITE
   print the newest URLs of a site, from as few sitemaps as possible
   sitemapreader newest example.org -n 20

@@ -1,0 +1,307 @@
+"""Why a URL is missing: planted causes, each named with its place."""
+
+from __future__ import annotations
+
+import json
+from datetime import date
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from clock import DAY, SetClock
+from commands import run, serving
+from serving import Answer, Site, serve_site
+
+from sitemapreader import Explanation, Limits, State, walk, why, why_sync
+from sitemapreader.fetch import MemoryFetcher
+from sitemapreader.presence import Cause, CauseCode, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+NAMESPACE = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
+
+
+def urlset(*locs: str) -> bytes:
+    """Write a urlset; a loc that begins with `<` is a record as it is."""
+    records = (loc if loc.startswith("<") else f"<url><loc>{loc}</loc></url>" for loc in locs)
+    return f"<urlset {NAMESPACE}>{''.join(records)}</urlset>".encode()
+
+
+def index(*locs: str) -> bytes:
+    records = "".join(f"<sitemap><loc>{loc}</loc></sitemap>" for loc in locs)
+    return f"<sitemapindex {NAMESPACE}>{records}</sitemapindex>".encode()
+
+
+def html(head: str = "", words: str = "A page about the marsh.") -> Answer:
+    text = f"<!doctype html><head><title>Marsh</title>{head}</head><body><p>{words}</p></body>"
+    return Answer(text.encode(), 200, {"Content-Type": "text/html"})
+
+
+def make_pages(base: str) -> dict[str, Any]:
+    """Make a site with a sitemap that is whole, and pages of every kind."""
+    dated = f"<url><loc>{base}/old</loc><lastmod>2024-03-01</lastmod></url>"
+    return {
+        "/robots.txt": f"User-agent: *\nDisallow: /private/\nSitemap: {base}/map.xml\n".encode(),
+        "/map.xml": urlset(
+            f"{base}/plain",
+            f"{base}/slash/",
+            f"{base}/Capital",
+            f"https{base[4:]}/secure",
+            f"{base}/dir/index.html",
+            f"{base}/caf%C3%A9",
+            f"{base}/target",
+            f"{base}/hidden",
+            f"{base}/soft",
+            f"{base}/private/listed",
+            dated,
+            f"<url><loc>{base}/twice</loc></url>",
+            f"<url><loc>{base}/twice</loc><lastmod>2025-01-01</lastmod></url>",
+            "<url><loc>https://[broken/dropped</loc></url>",
+        ),
+        "/": html('<link rel="alternate" type="application/rss+xml" href="/feed">'),
+        "/feed": f'<rss version="2.0"><channel><title>F</title>'
+        f"<item><link>{base}/post</link></item></channel></rss>".encode(),
+        "/plain": html(),
+        "/moved": "/target",
+        "/target": html(),
+        "/hidden": html('<meta name="robots" content="noindex">'),
+        "/copy": html(f'<link rel="canonical" href="{base}/plain">'),
+        "/soft": html(words="There is nothing here."),
+        "/removed": 410,
+    }
+
+
+@pytest.fixture
+async def site() -> AsyncIterator[Site]:
+    missing = html(words="There is nothing here.")
+    async with serve_site(missing, make_pages) as site:
+        site.pages |= dict.fromkeys(("/dead", "/old", "/twice"), html())
+        yield site
+
+
+def causes_of(explanation: Explanation) -> dict[CauseCode, Cause]:
+    return {cause.code: cause for cause in explanation.causes}
+
+
+@pytest.mark.parametrize(
+    ("path", "verdict", "code", "words"),
+    [
+        ("/plain", Verdict.LISTED, CauseCode.LISTED, "map.xml, record 1"),
+        ("/slash", Verdict.NOT_LISTED, CauseCode.OTHER_SPELLING, "slash at the end"),
+        ("/capital", Verdict.NOT_LISTED, CauseCode.OTHER_SPELLING, "capital letters"),
+        ("/secure", Verdict.NOT_LISTED, CauseCode.OTHER_SPELLING, "scheme"),
+        ("/dir/", Verdict.NOT_LISTED, CauseCode.OTHER_SPELLING, "index page"),
+        ("/café", Verdict.LISTED, CauseCode.LISTED, "written http"),
+        ("/moved", Verdict.NOT_LISTED, CauseCode.REDIRECTS, "/target, which is listed by"),
+        ("/hidden", Verdict.LISTED, CauseCode.NOINDEX, "asks not to be indexed (robots: noindex)"),
+        ("/copy", Verdict.NOT_LISTED, CauseCode.CANONICAL, "/plain, which is listed by"),
+        ("/soft", Verdict.LISTED, CauseCode.SOFT_404, "shows what a page that does not exist"),
+        ("/removed", Verdict.NOT_LISTED, CauseCode.STATUS, "answers 410"),
+        ("/private/listed", Verdict.LISTED, CauseCode.ROBOTS, "robots.txt forbids the page"),
+        ("/private/page", Verdict.NOT_LISTED, CauseCode.ROBOTS, "robots.txt forbids the page"),
+        ("/twice", Verdict.LISTED, CauseCode.LISTED_TWICE, "2 records list it with different"),
+        ("/post", Verdict.NOT_LISTED, CauseCode.FEED_ONLY, "only a feed lists it"),
+        ("/dead", Verdict.NOT_LISTED, CauseCode.IN_NO_SITEMAP, "records in"),
+    ],
+)
+async def test_a_cause_is_named_with_its_place(
+    site: Site, path: str, verdict: Verdict, code: CauseCode, words: str
+) -> None:
+    """What is listed, what is spelled otherwise, and what the page itself answers."""
+    [explanation] = await why(f"{site.base}{path}")
+    assert explanation.verdict is verdict
+    assert words in causes_of(explanation)[code].message
+
+
+async def test_a_record_that_was_dropped_is_found_by_its_issue(site: Site) -> None:
+    """The Issue's sitemap is named."""
+    site.pages["/map.xml"] = urlset(f"{site.base}/a", f"{site.base.replace('//', '')}/lost")
+    [explanation] = await why(f"{site.base}/lost", max_visits=0)
+    cause = causes_of(explanation)[CauseCode.DROPPED]
+    assert cause.sitemap == f"{site.base}/map.xml"
+    assert cause.line == 1
+
+
+@pytest.mark.parametrize(
+    ("filters", "name"),
+    [
+        ({"since": date(2026, 1, 1)}, "since"),
+        ({"until": date(2020, 1, 1)}, "until"),
+        ({"include": "/blog/"}, "include"),
+        ({"exclude": ["old"]}, "exclude"),
+        ({"language": "de"}, "language"),
+    ],
+)
+async def test_a_filter_that_holds_a_url_back_is_named(
+    site: Site, filters: dict[str, Any], name: str
+) -> None:
+    """The URL is listed, and the argument of the walk that drops it is said."""
+    [explanation] = await why(f"{site.base}/old", max_visits=0, **filters)
+    assert explanation.verdict is Verdict.LISTED
+    assert f"`{name}` holds it back" in causes_of(explanation)[CauseCode.FILTERED].message
+
+
+@pytest.mark.parametrize(
+    ("child", "body", "reason"),
+    [
+        ("broken.xml", 500, "http-status 500"),
+        ("private/child.xml", urlset("https://a.example/"), "robots-disallowed"),
+        ("cut.xml", urlset("https://a.example/")[:-20], "truncated"),
+        ("page.xml", html(), "html-not-sitemap"),
+    ],
+)
+async def test_a_sitemap_that_was_not_read_makes_the_answer_unknown(
+    site: Site, child: str, body: Any, reason: str
+) -> None:
+    """Nobody can know what it lists, so it is named with its reason."""
+    site.pages["/map.xml"] = index(f"{site.base}/{child}")
+    site.pages[f"/{child}"] = body
+    [explanation] = await why(f"{site.base}/dead")
+    assert explanation.verdict is Verdict.UNKNOWN
+    cause = causes_of(explanation)[CauseCode.SITEMAP_NOT_READ]
+    assert cause.sitemap == f"{site.base}/{child}"
+    assert f"({reason})" in cause.message
+
+
+async def test_a_sitemap_on_another_site_is_named(site: Site) -> None:
+    """A child that no robots.txt proves is not fetched, and may list the URL."""
+    site.pages["/map.xml"] = index("https://other.example/map.xml")
+    [explanation] = await why(f"{site.base}/dead")
+    assert explanation.verdict is Verdict.UNKNOWN
+    assert "cross-host-child" in causes_of(explanation)[CauseCode.SITEMAP_NOT_READ].message
+
+
+async def test_a_limit_leaves_the_answer_open(site: Site) -> None:
+    """What lies past a limit was not read."""
+    [explanation] = await why(f"{site.base}/dead", limits=Limits(entries=3), max_visits=0)
+    assert explanation.verdict is Verdict.UNKNOWN
+    assert "(too-large)" in causes_of(explanation)[CauseCode.SITEMAP_NOT_READ].message
+
+
+async def test_an_empty_sitemap_is_named(site: Site) -> None:
+    """A sitemap without records is listed, and explains the absence."""
+    site.pages["/map.xml"] = urlset()
+    [explanation] = await why(f"{site.base}/plain")
+    assert explanation.verdict is Verdict.NOT_LISTED
+    assert causes_of(explanation)[CauseCode.SITEMAP_EMPTY].sitemap == f"{site.base}/map.xml"
+
+
+async def test_a_site_without_a_sitemap_is_named() -> None:
+    """There is nothing that could list the URL."""
+    async with serve_site(make_pages=lambda _: {"/": html(), "/a": html()}) as site:
+        [explanation] = await why(f"{site.base}/a")
+    assert CauseCode.NO_SITEMAP in causes_of(explanation)
+
+
+async def test_a_state_says_since_when_a_url_is_unlisted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The last sitemap that listed it is named."""
+    clock = SetClock(monkeypatch)
+    state = State(tmp_path / "site.db")
+    site = "https://a.example/"
+    robots = f"Sitemap: {site}map.xml".encode()
+    both = {f"{site}robots.txt": robots, f"{site}map.xml": urlset(f"{site}a", f"{site}b")}
+    one = both | {f"{site}map.xml": urlset(f"{site}a")}
+    for pages in (both, *[one] * 4):
+        fetcher = MemoryFetcher(pages)
+        async with walk(site, fetcher=fetcher, state=state, changes=True) as entries:
+            async for _ in entries:
+                pass
+        clock.now += 4 * DAY
+    [explanation] = await why(f"{site}b", state=state, fetcher=MemoryFetcher(one), max_visits=0)
+    cause = causes_of(explanation)[CauseCode.UNLISTED]
+    assert cause.sitemap == f"{site}map.xml"
+    assert "unlisted since 20" in cause.message
+
+
+@pytest.mark.parametrize("url", ["", "/page", "page", "ftp://a.example/", "https://", "a b"])
+async def test_what_is_no_url_is_said_to_be_none(url: str) -> None:
+    """It is answered like the others, and nothing is fetched."""
+    [explanation] = await why([url])
+    assert explanation.verdict is Verdict.NOT_LISTED
+    assert [cause.code for cause in explanation.causes] == [CauseCode.NOT_A_URL]
+
+
+async def test_ten_thousand_urls_take_one_walk(site: Site) -> None:
+    """The sitemaps are read once, and few pages are requested."""
+    urls = [f"{site.base}/page/{number}" for number in range(10_000)]
+    explanations = await why([*urls, f"{site.base}/plain"], max_visits=3)
+    assert [each.url for each in explanations] == [*urls, f"{site.base}/plain"]
+    assert explanations[-1].verdict is Verdict.LISTED
+    assert site.times["/map.xml"] == 1
+    assert len(site.requested) < 40
+
+
+def test_without_await() -> None:
+    """`why_sync` gives the same, and JSON has no empty fields."""
+    pages = {"https://a.example/robots.txt": b"Sitemap: https://a.example/m.xml"}
+    pages["https://a.example/m.xml"] = urlset("https://a.example/a")
+    [explanation] = why_sync("https://a.example/a", fetcher=MemoryFetcher(pages), max_visits=0)
+    assert explanation.to_dict() == {
+        "url": "https://a.example/a",
+        "verdict": "listed",
+        "causes": [
+            {
+                "code": "listed",
+                "message": "listed by https://a.example/m.xml, record 1",
+                "sitemap": "https://a.example/m.xml",
+                "record": 1,
+            }
+        ],
+    }
+
+
+# -- the shell
+
+
+FOLDER = "testdata/site"
+LISTED = "https://www.example.org/trails/sea-wall"
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "output"),
+    [
+        ((LISTED,), 0, f"{LISTED}: listed\n  listed by "),
+        ((LISTED.title(),), 1, "not listed"),
+        ((LISTED, "https://www.example.org/nothing"), 1, "lists it"),
+        ((LISTED, "--since", "1d"), 0, "--since holds it back"),
+    ],
+)
+def test_the_exit_code_is_the_answer(words: tuple[str, ...], code: int, output: str) -> None:
+    """0 listed, 1 not listed; filters have the names of the shell."""
+    done = run("why", *words, "--in", FOLDER)
+    assert (done.returncode, output in done.stdout) == (code, True), done.stdout
+
+
+def test_unknown_is_exit_code_3() -> None:
+    """A sitemap that fails leaves the answer open."""
+    with serving({"/robots.txt": b"Sitemap: HOST/map.xml\n", "/map.xml": b"\x00\x01"}) as (base,):
+        done = run("why", f"{base}/a")
+    assert (done.returncode, "unknown" in done.stdout) == (3, True)
+
+
+def test_a_list_is_read_and_answered_in_lines_of_json(tmp_path: Path) -> None:
+    """Lines that are no URL are answered, too."""
+    file = tmp_path / "urls.txt"
+    file.write_text(f"{LISTED}\nnonsense\n# a comment\n")
+    done = run("why", "-i", str(file), "--in", FOLDER, "--format", "jsonl")
+    verdicts = [json.loads(line)["verdict"] for line in done.stdout.splitlines()]
+    assert (done.returncode, verdicts) == (1, ["listed", "not listed"])
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ((), "there is no URL: name one, or a list of URLs with -i FILE"),
+        (("/page",), "'/page' is not an http(s) URL: write https://example.org/page"),
+        ((LISTED, "--in", "nix/"), "--in: 'nix/' is neither"),
+        ((LISTED, "--undated", "drop"), "--undated is about dates"),
+        (("-i", "missing.txt"), "missing.txt"),
+    ],
+)
+def test_wrong_usage_says_what_to_write(words: tuple[str, ...], message: str) -> None:
+    """It is exit code 2, and nothing is fetched."""
+    done = run("why", *words)
+    assert (done.returncode, message in done.stderr) == (2, True), done.stderr
