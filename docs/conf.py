@@ -154,7 +154,7 @@ PUBLIC = {
     "Walking a site": """
         walk walk_sync WalkArguments Walk walk_many walk_many_sync SiteRun
         SiteTask watch Watch SiteOutcome SiteStatus discover discover_sync
-        Discovery newest newest_sync Newest
+        Discovery newest newest_sync Newest why why_sync Explanation
     """,
     "Reading one document": "read SitemapReader Event parse_robots Robots",
     "Values": """

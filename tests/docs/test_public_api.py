@@ -22,6 +22,7 @@ API = (
     "Change",
     "DateSource",
     "Event",
+    "Explanation",
     "Extra",
     "Format",
     "Image",
@@ -61,6 +62,8 @@ API = (
     "walk_many_sync",
     "Watch",
     "watch",
+    "why",
+    "why_sync",
     # outputs
     "IncompleteWarning",
     "open_output",

@@ -26,7 +26,7 @@ LAYERS = (
     {"walker", "changes"},
     {"many"},
     {"tables"},
-    {"audit", "distributed"},
+    {"audit", "distributed", "presence"},
     {"mcp"},
     {""},
     {"recipes"},

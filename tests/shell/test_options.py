@@ -112,6 +112,7 @@ OPERANDS = {
     "state": "site.db",
     "compare": "before.json after.json",
     "identity": "crawler.pem",
+    "why": "https://a.example/",
 }
 NEEDED = {
     "submit": "--state site.db --key-file key.txt",

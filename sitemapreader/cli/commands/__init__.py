@@ -46,8 +46,8 @@ why URL...
   explain why a URL is in no sitemap of its site
   sitemapreader why https://example.org/trails/sea-wall
       listed or not, where, in which spelling, and what the page answers
-  sitemapreader why https://example.org/map --state site.db --since 7d
-      held back by a filter of yours, or unlisted since?
+  sitemapreader why https://example.org/trails/sea-wall --since 7d
+      does a filter of yours hold it back?
 newest SITE
   print the newest URLs of a site, from as few sitemaps as possible
   sitemapreader newest example.org -n 20
