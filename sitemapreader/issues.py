@@ -106,7 +106,7 @@ class IssueCode(StrEnum):
     RELATIVE_LOC = ("relative-loc", WARNING, "a URL is relative; it was resolved against the document's URL", "write absolute URLs")
     MISSING_BASE = ("missing-base", ERROR, "a URL is relative, and the document's own URL is not known; the record was dropped", "pass the document's URL as `url`")
     UNSUPPORTED_SCHEME = ("unsupported-scheme", WARNING, "a URL is neither http nor https; it was dropped", "list http and https URLs only")
-    URL_CHARACTERS = ("url-characters", WARNING, "a URL contains blanks or control characters", "percent-encode these characters")
+    URL_CHARACTERS = ("url-characters", WARNING, "a URL contains blanks, or invisible or control characters", "remove these characters, or percent-encode them")
     LONG_LOC = ("long-loc", INFO, "a URL has 2,048 characters or more", "shorten it; the protocol allows 2,047")
     DELETED = ("deleted", INFO, "a record says that its URL was deleted; it was dropped", "nothing needs to be done; a walk with `changes=True` calls such URLs unlisted")
     NOT_A_URL = ("not-a-url", WARNING, "a line is not an http(s) URL; it was dropped", "write one absolute URL on each line")

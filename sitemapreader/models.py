@@ -68,7 +68,7 @@ class Via(StrEnum):
 
 # -- extensions: a class each, of which reading, columns and comparison make all that they need
 
-Reference: TypeAlias = Annotated[str, "a URL, relative or not"]
+Reference: TypeAlias = Annotated[str, "a URL"]
 Rating: TypeAlias = Annotated[float, "0.0 to 5.0"]
 
 
@@ -97,8 +97,8 @@ class Image:
 
     https://developers.google.com/search/docs/crawling-indexing/sitemaps/image-sitemaps
 
-    `loc` is as written: a relative one is not resolved, and a template or one that has lost
-    characters is left out, with an Issue.
+    URLs are read as those of pages: a relative one is resolved, with an Issue, and what is no URL,
+    such as a template, is left out, with an Issue.
     """
 
     loc: Reference
@@ -139,8 +139,8 @@ class Video:
     https://developers.google.com/search/docs/crawling-indexing/sitemaps/video-sitemaps
 
     `duration` is in seconds; yes/no fields are booleans; `None` means that the field is absent.
-    URLs are as written: relative ones are not resolved, and templates or those that have lost
-    characters are left out, with an Issue.
+    URLs are read as those of pages: relative ones are resolved, with an Issue, and what is no URL,
+    such as a template, is left out, with an Issue.
     """
 
     thumbnail_loc: Reference | None = None
@@ -164,7 +164,7 @@ class Video:
     prices: tuple[Price, ...] = attrs.field(default=(), metadata={"element": "price"})
     restriction: Restriction | None = None
     platform: Restriction | None = None
-    uploader_info: str | None = _attribute_of("uploader", "info")
+    uploader_info: Reference | None = _attribute_of("uploader", "info")  # noqa: RUF009 (no field)
     gallery_title: str | None = _attribute_of("gallery_loc", "title")
     player_allow_embed: bool | None = _attribute_of("player_loc", "allow_embed")
     player_autoplay: str | None = _attribute_of("player_loc", "autoplay")

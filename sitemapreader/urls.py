@@ -41,6 +41,9 @@ NORMAL_URL = re.compile(
     re.ASCII,
 )
 
+_BROKEN_URL = re.compile(r"https?[^\w/?#.]?//|[^?#]*?(?::|%3a)(?:/|%2f){2}", re.IGNORECASE)
+"""A host follows, and a parser would take it for a folder."""
+_FIRST_SEGMENT = re.compile(r"[^/?#]*")
 _FINAL_DOT = re.compile(r"(?<=[^./])\.(?=(:\d*)?\Z)", re.ASCII)
 _TEMPLATE = re.compile(r"\{\{|\{%|\{#|\$\{|<%|<\?")
 _REPLACEMENT_CHARACTER = "\ufffd"
@@ -166,6 +169,29 @@ def resolve(base: str, reference: str) -> str | None:
         except ValueError:  # brackets that are not an IPv6 address
             return None
     return url if has_web_scheme(url) else None
+
+
+def find_url(base: str, reference: str) -> str | None:
+    """Return the absolute URL that an author meant; `None` if nothing could be meant.
+
+    Unlike a browser, it never takes a host for a folder: what begins with the host of its base is
+    on that host, and what has a `://` in its path, plain or encoded, is a broken URL, not a path.
+    """
+    if has_web_scheme(reference):
+        return resolve(base, reference)
+    if url := _add_scheme(base, reference):
+        return url
+    return None if _BROKEN_URL.match(reference) else resolve(base, reference)
+
+
+def _add_scheme(base: str, reference: str) -> str:
+    """Return a URL without a scheme that begins with the host of its base; or ""."""
+    host = _FIRST_SEGMENT.match(reference)[0]  # type: ignore[index]  # it may be empty
+    scheme = base[: base.find(":")].lower()
+    named = host_of(f"{scheme}://{host}") if host and "@" not in host else ""
+    own = host_of(base).removeprefix("www.") if named else ""
+    is_own = bool(own) and (named == own or named.endswith(f".{own}"))
+    return f"{scheme}://{reference}" if is_own else ""
 
 
 def _split(url: str) -> tuple[str, ...]:
@@ -336,23 +362,20 @@ def read_loc(text: str, base: str) -> tuple[str, list[IssueCode]]:
     It is resolved against `base` if it is relative, and "" if it must be dropped: the one code
     then says why.
     """
+    written, text = text.strip(), trim(text)
+    codes = [IssueCode.URL_CHARACTERS] if text != written else []
     if error := find_url_error(text):
         return "", [error]
     if has_web_scheme(text):
-        return text, url_warnings(text)
-    if _FOREIGN_SCHEME.match(text):
+        return text, codes or url_warnings(text)
+    url = find_url(base, text) if has_web_scheme(base) else None
+    if url is None and _FOREIGN_SCHEME.match(text):
         return "", [IssueCode.UNSUPPORTED_SCHEME]
     if not has_web_scheme(base):
         return "", [IssueCode.MISSING_BASE]
-    url = resolve(base, text)
     if error := find_url_error(url) if url else IssueCode.MALFORMED:  # the fault may be the base's
         return "", [error]
-    return url or "", [IssueCode.RELATIVE_LOC, *url_warnings(url or "")]
-
-
-def parse_reference(text: str) -> str | None:
-    """Return a reference beside the loc, relative or not; `None` if it is not a URL."""
-    return None if "<" in text or find_url_error(text) else text
+    return url or "", [IssueCode.RELATIVE_LOC, *(codes or url_warnings(url or ""))]
 
 
 def url_warnings(url: str) -> list[IssueCode]:

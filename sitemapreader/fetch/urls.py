@@ -18,10 +18,10 @@ from sitemapreader.fetch.addresses import read_address
 from sitemapreader.issues import Issue, IssueCode, make_issue
 from sitemapreader.options import MAX_URL_CHARS, FetchOptions
 from sitemapreader.urls import (
+    find_url,
     has_web_scheme,
     move_to_origin,
     parse_url,
-    resolve,
     trim,
     url_warnings,
     write_target,
@@ -259,7 +259,7 @@ class RedirectChain:
         try:
             check_text(location)  # first: resolving drops a tab in the middle
             if not has_web_scheme(location):
-                location = resolve(str(self.place), location) or location
+                location = find_url(str(self.place), location) or location
             return parse_request_url(location)
         except FetchError as error:
             said = f"redirect to {error.url}, {error.detail}"

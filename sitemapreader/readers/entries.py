@@ -52,8 +52,9 @@ from sitemapreader.readers.vocabulary import (
     Name,
     parse_changefreq,
     parse_priority,
+    take_url,
 )
-from sitemapreader.urls import find_url_error, has_web_scheme, parse_reference, resolve
+from sitemapreader.urls import find_url, find_url_error, has_web_scheme
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -99,10 +100,10 @@ def _read_part(
         yield "extras", make_extra(element)
     elif "alternate" not in _list_relations(link, "alternate"):
         yield "extras", Extra(name.uri, link["rel"], href, dict(element.items()))
-    elif parse_reference(href) is None:
-        context.add_issue(IssueCode.EXTENSION, element, url=url, value=href)
+    elif target := context.read_url(href, element, url):
+        yield "alternates", Alternate(target, link.get("hreflang"), link.get("media"))
     else:
-        yield "alternates", Alternate(href, link.get("hreflang"), link.get("media"))
+        context.add_issue(IssueCode.EXTENSION, element, url=url, value=href)
 
 
 def _read_extension(
@@ -130,11 +131,17 @@ def _read_field(
 ) -> None:
     attributes = read_attributes(element) if field.attributes or field.build else {}
     for attribute, slot, parse in field.attributes:
-        if (text := attributes.get(attribute)) is not None:
-            values[slot] = parse(text)
-            if values[slot] is None:
-                context.add_issue(IssueCode.EXTENSION, element, url=url, value=text)
-    read = partial(field.build, attributes) if field.build else field.parse
+        text = attributes.get(attribute)
+        if text is None or (parse is take_url and not text.strip()):
+            continue
+        values[slot] = context.read_url(text, element, url) if parse is take_url else parse(text)
+        if values[slot] is None:
+            context.add_issue(IssueCode.EXTENSION, element, url=url, value=text)
+    read: Callable[[str], object | None] = field.parse
+    if field.build:
+        read = partial(field.build, attributes)
+    elif field.parse is take_url:
+        read = partial(context.read_url, at=element, url=url)
     value, _ = context.read_value(element, url, read, IssueCode.EXTENSION)
     if value is None:
         return
@@ -172,9 +179,9 @@ def deliver_pages(
     for relation, (*bases, href) in pages.items():
         base = stats.sitemap
         for each in filter(None, bases):
-            base = resolve(base, each) or base
+            base = find_url(base, each) or base
         is_sound = has_web_scheme(href) or not MARKUP.search(href)
-        url = resolve(base, href) if is_sound else None
+        url = find_url(base, href) if is_sound else None
         if url and not find_url_error(url):
             is_archive = relation == _ARCHIVE
             events.append(SitemapEntry(url, None, Via.PAGE, stats.sitemap, is_archive=is_archive))
@@ -242,7 +249,8 @@ def _deliver(
     entry = UrlEntry(url, lastmod, sitemap=context.stats.sitemap, lastmod_text=written)
     entry.title = title or None
     report = partial(context.add_issue, IssueCode.EXTENSION, url=url)
-    entry.images, entry.videos = read_media(context.names, record, report)
+    read_url = partial(context.read_url, url=url)
+    entry.images, entry.videos = read_media(context.names, record, read_url, report)
     context.deliver(entry)
 
 

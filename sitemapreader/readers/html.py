@@ -23,10 +23,12 @@ from sitemapreader.models import Event, Format, SitemapEntry, UrlEntry, Via
 from sitemapreader.options import PROTOCOL_MAX_LOC_CHARS
 from sitemapreader.readers.stats import ReadStats
 from sitemapreader.urls import (
+    find_url,
     find_url_error,
     read_loc,
     resolve,
     same_hosts,
+    trim,
     url_key,
     url_warnings,
 )
@@ -194,8 +196,10 @@ def find_hints(
             relations = link.get("rel", "").lower().split()
             is_feed = "alternate" in relations and media_type_of(link.get("type", "")) in FEED_TYPES
             if "sitemap" in relations or (feeds and is_feed):
-                target = resolve_link(origin, link.get("href", ""))
-                if target is not None and len(found) < MAX_HINTS:
+                href = trim(link.get("href", ""))
+                is_usable = href and len(href) < PROTOCOL_MAX_LOC_CHARS
+                target = find_url(origin, href) if is_usable else None
+                if target and not find_url_error(target) and len(found) < MAX_HINTS:
                     found.setdefault(url_key(target), SitemapEntry(target, None, via, url))
     return found
 

@@ -7,12 +7,12 @@ reads as a format of video sitemaps.
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 from sitemapreader.models import Image, Video
 from sitemapreader.readers.record import find_plain_text, read_attributes
 from sitemapreader.readers.vocabulary import MEDIA, Name, Names, parse_count
-from sitemapreader.urls import parse_reference
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     Report: TypeAlias = Callable[..., None]
     """Is told of an element with a `value` that cannot be read."""
+    ReadUrl: TypeAlias = Callable[[str, Element], str | None]
+    """Returns the absolute URL that a text in an element means; `None` for none."""
 
 _FLASH = "application/x-shockwave-flash"
 """A player, which YouTube's feeds still name."""
@@ -31,12 +33,13 @@ _SUFFIX = re.compile(
 
 
 def read_media(
-    names: Names, record: Element, report: Report
+    names: Names, record: Element, read_url: ReadUrl, report: Report
 ) -> tuple[tuple[Image, ...], tuple[Video, ...]]:
     """Return the images and videos of a record, each URL once.
 
     Of a group of versions, that is the default or the first; without any, a thumbnail.
     """
+    read = partial(_read_url, read_url, report)
     images: dict[str | None, Image] = {}
     videos: dict[str | None, Video] = {}
     parts = [child for child in record if _is_media(names[child.tag], child)]
@@ -53,17 +56,17 @@ def read_media(
                 if (name := names[child.tag]).key == MEDIA
             }
             if _find_kind(read_attributes(content)) == "video":
-                video = _make_video(content, fields, report)
+                video = _make_video(content, fields, read, report)
                 videos.setdefault(video.content_loc or video.player_loc, video)
             else:
-                url = _read_url(content, report)
+                url = read(content)
                 images.setdefault(url, Image(url or "", *_read_texts(fields)))
     images.pop(None, None)
     videos.pop(None, None)
     if not (images or videos):
         found = (each for part in parts for each in (part, *part))
         thumbnail = next((each for each in found if names[each.tag].tag == "thumbnail"), None)
-        if url := _read_url(thumbnail, report):
+        if url := read(thumbnail):
             images[url] = Image(url)
     return tuple(images.values()), tuple(videos.values())
 
@@ -89,25 +92,34 @@ def _find_kind(attributes: dict[str, str]) -> str:
     return ""
 
 
-def _make_video(content: Element, fields: dict[str, Element], report: Report) -> Video:
-    attributes, url = read_attributes(content), _read_url(content, report)
+def _make_video(
+    content: Element,
+    fields: dict[str, Element],
+    read: Callable[[Element | None], str | None],
+    report: Report,
+) -> Video:
+    attributes = read_attributes(content)
+    url = read(content)
     duration = attributes.get("duration") or None
     seconds = parse_count(duration) if duration else None
     if duration and seconds is None:
         report(content, value=duration)
-    thumbnail, player = (_read_url(fields.get(tag), report) for tag in ("thumbnail", "player"))
+    thumbnail = read(fields.get("thumbnail"))
+    player = read(fields.get("player"))
     if attributes.get("type") == _FLASH:
         url, player = None, player or url
     return Video(thumbnail, *_read_texts(fields), url, player, seconds)
 
 
-def _read_url(element: Element | None, report: Report) -> str | None:
-    attributes = {} if element is None else read_attributes(element)
-    url = attributes.get("url", attributes.get("href", "")).strip()
-    if url and parse_reference(url) is None:
-        report(element, value=url)
+def _read_url(read_url: ReadUrl, report: Report, element: Element | None) -> str | None:
+    if element is None:
         return None
-    return url or None
+    attributes = read_attributes(element)
+    text = attributes.get("url", attributes.get("href", "")).strip()
+    url = read_url(text, element) if text else None
+    if text and not url:
+        report(element, value=text)
+    return url
 
 
 def _read_texts(fields: dict[str, Element]) -> tuple[str | None, str | None]:

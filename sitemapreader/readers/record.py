@@ -14,7 +14,14 @@ from sitemapreader.issues import MAX_ISSUES_PER_DOCUMENT, IssueCode
 from sitemapreader.models import Event, Extra, SitemapEntry, UrlEntry
 from sitemapreader.readers.vocabulary import RECORDS, Names
 from sitemapreader.readers.xml.markup import unescape
-from sitemapreader.urls import PLAIN_URL, find_url_error, has_web_scheme, read_loc, resolve
+from sitemapreader.urls import (
+    PLAIN_URL,
+    find_url,
+    find_url_error,
+    has_web_scheme,
+    read_loc,
+    trim,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -195,7 +202,7 @@ class RecordContext:
             error = IssueCode.FIELD_TOO_LONG
         if PLAIN_URL.fullmatch(text) and not (record.repairs or error):
             return text
-        url, code = "", error or _find_loc_error(text, record)
+        url, code = "", error or _find_loc_error(trim(text), record)
         codes = [code] if code else []
         if not code:
             url, codes = read_loc(text, self._find_base(loc))
@@ -208,11 +215,24 @@ class RecordContext:
             self.add_issue(code, record.element, url=url, value=value)
         return url
 
+    def read_url(self, text: str, at: Element, url: str) -> str | None:
+        """Return the URL that a field of an entry gives, absolute; `None` for none.
+
+        It is checked as a loc is; what has to be said of it is said.
+        """
+        found, codes = ("", []) if "<" in text else read_loc(text, self._find_base(at))
+        if not found:
+            return None
+        for code in codes:
+            if code is not IssueCode.LONG_LOC:  # the protocol bounds a loc alone
+                self.add_issue(code, at, url=url, value=text)
+        return found
+
     def _find_base(self, loc: Element | None) -> str:
         base = self.stats.sitemap
         of_elements = (one.get(XML_BASE) for one in (self.record.element, loc) if one is not None)
         for element_base in filter(None, (*self._bases, *of_elements)):
-            base = resolve(base, element_base) or base
+            base = find_url(base, element_base) or base
         return base
 
     # -- fields

@@ -25,7 +25,6 @@ import attrs
 from sitemapreader import models
 from sitemapreader.dates import parse_lastmod
 from sitemapreader.models import Format
-from sitemapreader.urls import parse_reference
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -192,6 +191,11 @@ def take_text(text: str) -> str:
     return text
 
 
+def take_url(text: str) -> str:
+    """Return a URL as the value; `RecordContext.read_url` reads it in place of this."""
+    return text
+
+
 def _parse_yes_no(text: str) -> bool | None:
     return _YES_NO.get(text.lower())
 
@@ -219,7 +223,7 @@ parse_count = _read_number(_COUNT, int)
 """Reads a whole number of seconds or views."""
 _KINDS: dict[Any, tuple[Callable[[str], object | None], str]] = {
     str: (take_text, ""),
-    models.Reference: (parse_reference, ""),
+    models.Reference: (take_url, ""),
     int: (parse_count, _COUNT),
     float: (_read_number(_NUMBER, float), _NUMBER),
     models.Rating: (_read_number(_RATING, float), _RATING),

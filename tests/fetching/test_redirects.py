@@ -169,6 +169,9 @@ def test_https_stays_https() -> None:
         ("HTTP://OTHER.example/x", "http://other.example/x"),
         ("http://b\xfccher.example/", "http://xn--bcher-kva.example/"),
         ("/caf\xe9", "http://site.example/caf%C3%A9"),
+        ("site.example/x", "http://site.example/x"),
+        ("www.site.example/x", "http://www.site.example/x"),
+        ("\ufeffhttp://other.example/x\u200b", "http://other.example/x"),
         ("/a, b", "http://site.example/a,%20b"),
         ("/same\n/same", "http://site.example/same"),
     ],
@@ -195,6 +198,8 @@ def test_locations_are_resolved(location: str, target: str) -> None:
         "/\u202e",
         "/\udcff",
         "/a\n/b",
+        "http%3A%2F%2Fsite.example%2Fx",
+        "http//site.example/x",
     ],
 )
 def test_locations_that_are_not_followed(location: str) -> None:

@@ -18,7 +18,7 @@ PARTS = (
     '<xhtml:link rel="alternate" hreflang="fr" href="https://a.example/fr"/>'
     "<news:news><news:publication><news:name>n</news:name></news:publication>"
     "<news:publication_date>2026-01-02</news:publication_date><news:title>t</news:title></news:news>"
-    '<video:video><video:player_loc allow_embed="no" autoplay="a=1">/p</video:player_loc>'
+    '<video:video><video:player_loc allow_embed="no" autoplay="a=1">https://i.example/p</video:player_loc>'
     "<video:tag>x</video:tag><video:tag>y</video:tag></video:video>"
     "<mobile:mobile/>"
 )
@@ -57,7 +57,12 @@ def test_each_part_has_its_value() -> None:
     assert isinstance(entry.news, News)
     assert (entry.news.name, entry.news.title, entry.title) == ("n", "t", "t")
     assert entry.videos == (
-        Video(player_loc="/p", player_allow_embed=False, player_autoplay="a=1", tags=("x", "y")),
+        Video(
+            player_loc="https://i.example/p",
+            player_allow_embed=False,
+            player_autoplay="a=1",
+            tags=("x", "y"),
+        ),
     )
     assert [type(extra) for extra in entry.extras] == [Extra]
     assert entry.date == entry.news.publication_date
@@ -95,9 +100,9 @@ def test_parts_with_a_very_long_reference_are_read() -> None:
     """Thousands of zeros in a reference change neither the loc nor what is read late."""
     one = f"&#{'0' * 5_000}65;"
     parts = (
-        f"<image:image><image:loc>/a</image:loc><image:title>{one}</image:title></image:image>"
-        f'<xhtml:link rel="alternate" hreflang="{one}" href="/a"/>'
-        f'<video:video><video:player_loc autoplay="{one}">/p</video:player_loc></video:video>'
+        f"<image:image><image:loc>http://i/a</image:loc><image:title>{one}</image:title></image:image>"
+        f'<xhtml:link rel="alternate" hreflang="{one}" href="http://i/a"/>'
+        f'<video:video><video:player_loc autoplay="{one}">http://i/p</video:player_loc></video:video>'
         f"<mobile:a>{one}&#x{'0' * 5_000}42;</mobile:a>"
     )
     record = f"<url><loc>https://a.example/{one}</loc>{parts}</url>"

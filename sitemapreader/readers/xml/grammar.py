@@ -26,9 +26,9 @@ from sitemapreader.readers.vocabulary import (
     XHTML,
     Field,
     take_text,
+    take_url,
 )
 from sitemapreader.readers.xml.markup import ATTRIBUTES, COMMENT, SECTION
-from sitemapreader.urls import parse_reference
 
 if TYPE_CHECKING:
     from sitemapreader.models import Format
@@ -122,10 +122,9 @@ def write_alike_pattern(format_: Format, prefix: str, places: tuple[int, ...]) -
 
 _LINK_ATTRIBUTES = ("rel", "hreflang", "href", "media", "type", "title")
 _QUOTED = '[^"<>]*+'
-# Not a URL without a host; the first alternative passes nearly all URLs
-_HOSTED = r"""(?:https?://[^/?#\s<">{&\]]|(?!(?i:https?://)[/?#\s<"\]]))"""
-_REFERENCE = rf"""{_HOSTED}[^"<>{{&]*+(?>(?:&(?:amp|apos|quot|#0*+3[89]);[^"<>{{&]*+)*)"""
-"""A URL, relative or not, without a template, so that `parse_reference` takes it."""
+_URL_CHARACTERS = r"[!#-%'-;=?-z|}~\w]*+"
+_URL = rf"https?://\w{_URL_CHARACTERS}(?>(?:&(?:amp|apos|quot|#0*+3[89]);{_URL_CHARACTERS})*)"
+"""An absolute URL of which `read_loc` has nothing to say."""
 
 
 @lru_cache(maxsize=64)
@@ -133,7 +132,7 @@ def write_clean_pattern(key: str, prefix: str) -> re.Pattern[str]:
     """Write the pattern of extension elements that can be read later without an Issue."""
     grammar, start = Grammar(), f"<{prefix}:"
     if key == XHTML:
-        values = {"rel": "(?ai:alternate)", "href": rf'(?=[^"\s]){_REFERENCE}(?<!\s)'}
+        values = {"rel": "(?ai:alternate)", "href": _URL}
         attributes = grammar.quoted(dict.fromkeys(_LINK_ATTRIBUTES, _QUOTED) | values)
         has_href = f"(?({1 + _LINK_ATTRIBUTES.index('href')})|(?!))"
         return re.compile(f"{start}link{attributes}{has_href}(?:/>|></{prefix}:link>){_GAP}")
@@ -166,12 +165,11 @@ def _write_clean_field(
     grammar: Grammar, field: Field, prefix: str, *, is_required: bool = False
 ) -> str:
     """Write a field, empty or not, behind the prefix of its start tag."""
-    values = CERTAIN_TEXTS | {take_text: _QUOTED}
+    values = CERTAIN_TEXTS | {take_text: _QUOTED, take_url: f"(?:{_URL})?"}
     start = field.tag + grammar.quoted({name: values[parse] for name, _, parse in field.attributes})
-    if field.parse is parse_reference:
-        some = r"(?=[^\s<\]])" if is_required else ""
-        section = rf"<!\[CDATA\[{_GAP}{some}{_HOSTED}[^\]<{{]*+\]\]>{_GAP}"
-        text = f"{_GAP}(?:{section}|{some}{_REFERENCE})"
+    if field.parse is take_url:
+        section = rf"<!\[CDATA\[{_GAP}https?://\w(?:&|{_URL_CHARACTERS[:-2]})*+{_GAP}\]\]>"
+        text = f"{_GAP}(?:(?:{section}|{_URL}){_GAP}){'' if is_required else '?'}"
     elif field.parse is take_text:
         text = _TEXT
     else:
