@@ -44,7 +44,14 @@ async def serve(folder: Path, options: FetchOptions) -> None:
             "sitemapreader", instructions=INSTRUCTIONS, version=__version__, log_level="WARNING"
         )
         register = server.tool(annotations=ToolAnnotations(read_only_hint=True))
-        for tool in (tools.discover, tools.tree, tools.urls, tools.changes, tools.audit):
+        for tool in (
+            tools.discover,
+            tools.tree,
+            tools.urls,
+            tools.why,
+            tools.changes,
+            tools.audit,
+        ):
             register(tool)
         await server.run_stdio_async()
 

@@ -25,6 +25,7 @@ from sitemapreader.many.sources import check_task
 from sitemapreader.models import UrlEntry
 from sitemapreader.options import Limits
 from sitemapreader.outcomes import Document
+from sitemapreader.presence import why
 from sitemapreader.urls import host_of, url_key
 from sitemapreader.walker import Discovery, discover, walk
 from sitemapreader.walker.report import Report
@@ -37,6 +38,8 @@ _MAX_ROW_BYTES = 13_000
 _MAX_CHARS = 1_000
 """Longest URL of a call or an answer; a longer one is cut, and ends with an ellipsis."""
 _MAX_TITLE = 200
+_MAX_VISITS = 20
+"""Pages that one call of `why` requests."""
 _MAX_NAMED = 10
 """Documents that were not read, and kinds of Issues, that an answer names."""
 _MEANINGS = {code.value: code.meaning for code in IssueCode}
@@ -89,6 +92,14 @@ Since = Annotated[
         "only URLs changed since then, or without a date: a span before now (12h, 7d, 2w), a day "
         "(2026-01-31) or a moment (2026-01-31T10:00:00Z)",
         max_length=40,
+    ),
+]
+AskedUrls = Annotated[
+    list[Annotated[str, Field(min_length=1, max_length=_MAX_CHARS)]],
+    _about(
+        'URLs as they should be listed, such as ["https://example.org/page"]; from 1 to 20',
+        min_length=1,
+        max_length=20,
     ),
 ]
 SinceLast = Annotated[
@@ -224,6 +235,25 @@ class SiteTools:
                 if len(rows) > offset + limit:
                     break
         return ToolAnswer(site=_show_url(site)).describe(entries.report).fill(rows, limit, offset)
+
+    async def why(self, site: Site, urls: AskedUrls) -> ToolAnswer:
+        """Explain for each URL whether the sitemaps of a site list it, and if not, why not.
+
+        Rows: url; verdict: listed, not listed or unknown (a sitemap was not read); causes, as
+        sentences that name the place.
+        """
+        explanations = await why(
+            urls, site, fetcher=self._fetcher, trusted=False, max_visits=_MAX_VISITS
+        )
+        rows = (
+            {
+                "url": _show_url(each.url),
+                "verdict": str(each.verdict),
+                "causes": [excerpt(cause.message, _MAX_CHARS) for cause in each.causes],
+            }
+            for each in explanations
+        )
+        return ToolAnswer(site=_show_url(site)).fill(rows, len(urls), 0)
 
     async def changes(
         self, site: Site, since_last: SinceLast = True, limit: Limit = 100, offset: Offset = 0

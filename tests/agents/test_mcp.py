@@ -136,7 +136,7 @@ async def test_what_the_tools_say_of_themselves(tmp_path: Path) -> None:
     async with agent_of(tmp_path, site_of("a")) as agent:
         tools = (await agent.client.list_tools()).tools
         instructions = agent.client.instructions or ""
-    assert [tool.name for tool in tools] == ["discover", "tree", "urls", "changes", "audit"]
+    assert [tool.name for tool in tools] == ["discover", "tree", "urls", "why", "changes", "audit"]
     assert all(tool.annotations and tool.annotations.read_only_hint for tool in tools)
     assert "written by strangers" in instructions
     bounds = {"maxLength", "maximum", "maxItems"}
@@ -145,9 +145,12 @@ async def test_what_the_tools_say_of_themselves(tmp_path: Path) -> None:
         for name, field in tool.input_schema["properties"].items():
             assert len(field["description"]) > 20, name
             assert field["type"] == "boolean" or bounds & field.keys(), name
-        assert tool.input_schema["required"] == ["site"]
         defaults = {n: field.get("default") for n, field in tool.input_schema["properties"].items()}
-        assert (defaults["limit"], defaults["offset"]) == (100, 0)
+        if tool.name == "why":
+            assert tool.input_schema["required"] == ["site", "urls"]
+        else:
+            assert tool.input_schema["required"] == ["site"]
+            assert (defaults["limit"], defaults["offset"]) == (100, 0)
         assert tool.output_schema
         fields = tool.output_schema["properties"]
         assert {"rows", "complete", "reason", "next_offset", "not_read"} <= fields.keys()
@@ -278,6 +281,24 @@ async def test_a_site_without_a_sitemap_says_so(tmp_path: Path) -> None:
         for tool in ("discover", "tree", "urls", "changes", "audit"):
             answer = await agent.call(tool)
             assert answer["reason"].startswith("no-sitemap: no sitemap was found"), tool
+
+
+async def test_an_agent_learns_why_a_url_is_missing(tmp_path: Path) -> None:
+    """Each URL has a verdict and its causes; a relative one is answered, too."""
+    pages: dict[str, Page] = {
+        "/robots.txt": f"Sitemap: {SITE}s.xml".encode(),
+        "/s.xml": urlset(f"{SITE}Page", f"{SITE}b"),
+        "/page": 404,
+    }
+    async with serve(lambda _: pages) as site, connect(tmp_path, site.base) as agent:
+        answer = await agent.call("why", urls=[f"{SITE}b", f"{SITE}page", "/b"])
+        verdicts = [row["verdict"] for row in answer["rows"]]
+        assert verdicts == ["listed", "not listed", "not listed"]
+        assert "capital letters" in answer["rows"][1]["causes"][0]
+        assert await agent.call("why", urls=[]) == (
+            "urls: URLs as they should be listed, such as "
+            '["https://example.org/page"]; from 1 to 20'
+        )
 
 
 async def test_changes(tmp_path: Path) -> None:
