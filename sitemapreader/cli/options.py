@@ -353,7 +353,7 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
         Option("--order", "urls tree", "order of the sitemaps of an index: as listed (document, "
                "the default), or the newest lastmod first, so that --limit prints new URLs",
                choices=("document", "newest")),
-        Option("--hosts", _WALK,
+        Option("--hosts", f"{_WALK} submit",
                "read sitemaps on the same host, on the same site (the default), or on any host",
                choices=("host", "site", "any")),
         Option("--follow", _WALK,

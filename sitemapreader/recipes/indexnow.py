@@ -10,23 +10,28 @@ One service passes URLs on to all others. The key lies in a file of your site: `
 
 from __future__ import annotations
 
+import asyncio
+import json
+import os
 import re
 import shutil
 from collections import Counter
+from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 import aiohttp
 import attrs
 
 from sitemapreader import FetchError, FetchOptions, HttpFetcher, SitemapReaderError, State, walk
 from sitemapreader.fetch import read_body
-from sitemapreader.urls import origin_of, trim, url_key
+from sitemapreader.urls import host_of, origin_of, site_of, trim, url_key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Sequence
 
     from sitemapreader import Report, UrlEntry
 
@@ -42,6 +47,8 @@ WORDS = {
     429: "wait an hour, and run it again: these URLs come again",
 }
 """What a status of the service means, or what to do about it."""
+_OF_THE_SERVICE = frozenset({429, *range(500, 600)})
+"""Statuses that say nothing about a host: another one would get the same answer."""
 _PUT = "put a file there that holds the key and nothing else, and run it again"
 _ORIGIN = re.compile(r"\s*https?://[^/?#]*", re.IGNORECASE)
 _URL_CHARACTERS = "!$%&'()*+,/:;=?@"
@@ -50,18 +57,68 @@ _KEY = re.compile(r"[A-Za-z0-9-]{8,128}")
 
 
 class IndexNowError(SitemapReaderError):
-    """URLs were not accepted; what was accepted before is remembered.
+    """URLs of a host were not accepted; they wait for the next run.
 
     Attributes:
         host: the host of these URLs.
         status: status of the answer: the service's, or the site's for its key; 0 without one.
         advice: what to do about it.
+        submission: what became of all URLs, those of other hosts too, at the end of a run.
     """
+
+    submission: Submission
 
     def __init__(self, host: str, said: str, status: int = 0, advice: str = "") -> None:
         self.host, self.status = host, status
         self.advice = advice or WORDS.get(status, "run it again later: these URLs come again")
         super().__init__(f"{host}: {said}: {self.advice}")
+
+
+class Outbox:
+    """URLs that were not accepted, in a folder beside the state: a file for each origin.
+
+    A line of a file is a JSON array of a URL and its change.
+    """
+
+    def __init__(self, state: Path) -> None:
+        self.folder = state.with_name(f"{state.name}-waiting")
+
+    def list_origins(self) -> list[str]:
+        """Return the origins with URLs that wait."""
+        return sorted(unquote(path.stem) for path in self.folder.glob("*.jsonl"))
+
+    def read(self, origin: str) -> dict[str, str]:
+        """Return what waits: URLs, and their last change."""
+        found: dict[str, str] = {}
+        for line in self._find_file(origin).read_text("utf-8").splitlines():
+            with suppress(ValueError):  # a line that was cut; the state still has its URL
+                url, change = json.loads(line)
+                found[url] = change
+        return found
+
+    def append(self, origin: str, changes: Iterable[tuple[str, str]]) -> None:
+        """Let URLs wait; they are on the disk when this returns."""
+        self.folder.mkdir(exist_ok=True)
+        with self._find_file(origin).open("a", encoding="utf-8") as file:
+            file.write("\n")  # behind a line that was cut
+            file.writelines(f"{json.dumps(pair)}\n" for pair in changes)
+            file.flush()
+            os.fsync(file.fileno())
+
+    def replace(self, origin: str, changes: dict[str, str]) -> None:
+        """Write what still waits, at once or not at all."""
+        file = self._find_file(origin)
+        if not changes:
+            file.unlink()
+            with suppress(OSError):  # other origins wait
+                self.folder.rmdir()
+            return
+        part = file.with_suffix(".part")
+        part.write_text("".join(f"{json.dumps(pair)}\n" for pair in changes.items()), "utf-8")
+        part.replace(file)
+
+    def _find_file(self, origin: str) -> Path:
+        return self.folder / f"{quote(origin, safe='')}.jsonl"
 
 
 @attrs.define
@@ -71,45 +128,106 @@ class Submission:
     Attributes:
         report: report of the walk; what it could not read was not compared.
         counts: URLs that were submitted, as "new", "changed" and "gone"; "recorded" by the
-            first call; "unusable", which cannot be put into a request.
+            first call; "unusable", which cannot be put into a request; "foreign", of hosts that
+            are not the site's.
         requests: number of requests by status: 200, or 202 while the key is validated.
+        errors: origins whose URLs were not accepted, and why.
     """
 
     report: Report
+    _site: str
+    _hosts: str
     _session: aiohttp.ClientSession
     _fetcher: HttpFetcher
     _endpoint: str
     _key: str
+    _outbox: Outbox
     _dry_run: Callable[[list[str]], object] | None
     counts: Counter[str] = attrs.field(factory=Counter)
     requests: Counter[int] = attrs.field(factory=Counter)
-    _waiting: dict[str, list[tuple[str, str]]] = attrs.field(factory=dict)  # by their origins
+    errors: dict[str, IndexNowError] = attrs.field(factory=dict)
+    _waiting: dict[str, list[tuple[str, str]]] = attrs.field(factory=dict)
+    """Origin -> URLs of the next request, and their changes."""
+    _owned: dict[str, bool] = attrs.field(factory=dict)
+    """Origin -> whether it is the site's, of those that were met."""
+    _checked: set[str] = attrs.field(factory=set)
+    """Origins whose key file is right."""
+    _refusal: tuple[str, int] | None = None
+    """What the service said to all hosts: that it is down, or asks to wait."""
 
     def add(self, batch: list[UrlEntry]) -> None:
         """Let URLs wait, escaped, without users and fragments."""
         for entry in batch:
-            if origin := origin_of(entry.loc):
+            origin = origin_of(entry.loc)
+            if not origin:
+                self.counts["unusable"] += 1
+            elif not self._owns(origin):
+                self.counts["foreign"] += 1
+            else:
                 target = _ORIGIN.sub("", entry.loc.partition("#")[0])
                 url = f"{origin}{quote(target, safe=_URL_CHARACTERS) or '/'}"
                 self._waiting.setdefault(origin, []).append((url, str(entry.change)))
-            else:
-                self.counts["unusable"] += 1
 
     def has_room(self, batch: list[UrlEntry]) -> bool:
         """Return whether URLs fit into one request together with those that wait."""
         return sum(map(len, self._waiting.values())) + len(batch) <= MAX_URLS
 
     async def submit(self) -> None:
-        """Submit what waits; raise IndexNowError if it is not accepted."""
-        for origin in self._waiting:
-            await self.check_key_file(origin)
+        """Submit what waits; what is not accepted goes into the outbox."""
         for origin in [*self._waiting]:
-            await self._post(origin, [url for url, _ in self._waiting[origin]])
-            self.counts.update(change for _, change in self._waiting.pop(origin))
+            changes = self._waiting.pop(origin)
+            if await self._submit(origin, changes):
+                self.counts.update(change for _, change in changes)
+            else:
+                self._outbox.append(origin, changes)
+
+    async def submit_again(self) -> None:
+        """Submit what earlier runs have left in the outbox."""
+        for origin in filter(self._owns, self._outbox.list_origins()):
+            changes = self._outbox.read(origin)
+            while changes:
+                part = [*islice(changes.items(), MAX_URLS)]
+                if not await self._submit(origin, part):
+                    break
+                self.counts.update(change for _, change in part)
+                for url, _ in part:
+                    del changes[url]
+                self._outbox.replace(origin, changes)
+
+    async def _submit(self, origin: str, changes: Sequence[tuple[str, str]]) -> bool:
+        """Return whether URLs of an origin were accepted; once it is refused, nothing is sent."""
+        try:
+            if origin in self.errors:
+                return False
+            if origin not in self._checked:
+                await self._check_key_file(origin)
+                self._checked.add(origin)
+            await self._post(origin, [url for url, _ in changes])
+        except IndexNowError as error:
+            self.errors[origin] = error
+            return False
+        return True
+
+    def finish(self) -> None:
+        """Raise the first IndexNowError, if there is one."""
+        for error in self.errors.values():
+            error.submission = self
+            raise error
+
+    def _owns(self, origin: str) -> bool:
+        """Return whether an origin is the site's, by the policy `hosts`.
+
+        SECURITY: the key is a secret until it is sent. A sitemap may list anybody's URLs.
+        """
+        if origin not in self._owned:
+            ours, host = host_of(self._site), host_of(origin)
+            is_same = ours == host or (self._hosts == "site" and site_of(ours) == site_of(host))
+            self._owned[origin] = is_same or self._hosts == "any"
+        return self._owned[origin]
 
     # -- the network
 
-    async def check_key_file(self, origin: str) -> None:
+    async def _check_key_file(self, origin: str) -> None:
         """Raise IndexNowError if the key file of an origin is not there, or not right."""
         host, place = origin.partition("://")[2], f"{origin}/{self._key}.txt"
         status, said = 0, ""
@@ -132,16 +250,21 @@ class Submission:
             self._dry_run(urls)
             return
         host, place = origin.partition("://")[2], f"{origin}/{self._key}.txt"
+        if self._refusal is not None:
+            raise IndexNowError(host, *self._refusal)
         body = {"host": host, "key": self._key, "keyLocation": place, "urlList": urls}
         sent = self._session.post(self._endpoint, json=body, allow_redirects=False)
         try:
             async with sent as response:
                 self.requests[response.status] += 1
         except (aiohttp.ClientError, TimeoutError) as error:
-            raise IndexNowError(host, f"no answer ({type(error).__name__})") from error
-        if response.status not in (200, 202):
-            said = f"the service answered {response.status}"
-            raise IndexNowError(host, said, response.status)
+            self._refusal = f"no answer ({type(error).__name__})", 0
+            raise IndexNowError(host, *self._refusal) from error
+        status, said = response.status, f"the service answered {response.status}"
+        if status in _OF_THE_SERVICE:
+            self._refusal = said, status
+        if status not in (200, 202):
+            raise IndexNowError(host, said, status)
 
 
 async def submit_changes(
@@ -157,12 +280,14 @@ async def submit_changes(
 ) -> Submission:
     """Walk a site with a state, and submit its new, changed and gone URLs.
 
-    The first call only records what there is, because the protocol is for changes.
+    The first call only records what there is, because the protocol is for changes. Hosts are
+    independent: URLs of one that refuses wait beside the state, those of the others are submitted.
 
     Args:
         site: its URL.
         state: the file that remembers the site.
-        key: the site's key. Other hosts in its sitemaps need a file with it as well.
+        key: the site's key. Other hosts in its sitemaps need a file with it as well. URLs of
+            another site are not submitted, unless `hosts` is "any".
         endpoint: URL of the service.
         submit_all: whether the first call submits all URLs.
         dry_run: gets the URLs of each request in place of the service; nothing is remembered.
@@ -170,13 +295,17 @@ async def submit_changes(
         arguments: arguments of `walk` that choose URLs, such as `include` and `exclude`.
 
     Raises:
-        IndexNowError: the service did not accept URLs, or a host has no file with the key.
+        IndexNowError: the service did not accept URLs, or a host has no file with the key; raised
+            at the end, when the other hosts are done.
         ValueError: the key is none.
         StateError: the state cannot be used.
     """
     if not _KEY.fullmatch(key):
         raise ValueError("that is no key: it has 8 to 128 letters, digits and dashes, nothing else")
     timeout, agent = aiohttp.ClientTimeout(total=60), {"User-Agent": options.user_agent}
+    hosts = arguments.get("hosts", "site")
+    if hosts == "site":
+        await asyncio.to_thread(site_of, host_of(site))  # loads a list, which takes 0.1 s
     with TemporaryDirectory(prefix="sitemapreader-") as folder:
         path = Path(state) if dry_run is None else _copy_state(Path(state), Path(folder))
         submits = submit_all or _is_known(path, site)
@@ -187,9 +316,10 @@ async def submit_changes(
             fetcher.trust(site)
             arguments |= {"state": path, "changes": True, "gone": MAX_URLS}
             async with walk(site, fetcher=fetcher, **arguments) as entries:
-                done = Submission(entries.report, session, fetcher, endpoint, key, dry_run)
+                whose = entries.report, site, hosts
+                done = Submission(*whose, session, fetcher, endpoint, key, Outbox(path), dry_run)
                 if submits:
-                    await done.check_key_file(origin_of(url_key(site)))
+                    await done.submit_again()
                     await entries.hold_state()
                 async for batch in entries.batches():
                     if not submits:
@@ -202,6 +332,7 @@ async def submit_changes(
                 if submits:
                     await done.submit()
                     await entries.commit_state()
+    done.finish()
     return done
 
 
@@ -215,4 +346,7 @@ def _copy_state(path: Path, folder: Path) -> Path:
     for suffix in ("", "-wal"):
         if (part := path.with_name(path.name + suffix)).exists():
             shutil.copy(part, folder)
-    return folder / path.name
+    copy = folder / path.name
+    if (outbox := Outbox(path).folder).exists():
+        shutil.copytree(outbox, Outbox(copy).folder)
+    return copy

@@ -52,14 +52,16 @@ def run_submit(arguments: argparse.Namespace) -> int:
                     **run.keywords,
                 )
             except IndexNowError as error:
-                run.console.print_error(str(error))
-                return NO_URL if error.status else NOTHING_FETCHED
+                done = error.submission
             except ValueError as error:
                 raise UsageError(f"--key-file: {error}") from None
         run.summary.printed = done.report.entries
         code = run.finish_alone(done.report)
         for line in _describe(done, "would be " if arguments.dry_run else ""):
             run.console.print_line(line)
+        for refusal in done.errors.values():
+            run.console.print_error(str(refusal))
+            code = NO_URL if refusal.status else NOTHING_FETCHED
         return code
 
     return run_process(work, lines.name, run.console)
@@ -75,7 +77,13 @@ def _describe(done: Submission, would_be: str) -> Iterator[str]:
         return
     new = count["new"] + count["changed"]
     yield f"{would_be}submitted: {new} new or changed {inflect(new, 'URLs')}, {count['gone']} gone"
-    for status, number in sorted(done.requests.items()):
+    for status in sorted(done.requests.keys() & {200, 202}):  # the others are errors
+        number = done.requests[status]
         yield f"{number} {inflect(number, 'requests')} answered with {status}: {WORDS[status]}"
+    if count["foreign"]:
+        yield (
+            f"not submitted: {count['foreign']} {inflect(count['foreign'], 'URLs')} of other "
+            "sites; if they are yours, submit each site, or add --hosts any"
+        )
     if count["unusable"]:
         yield f"not submitted: {count['unusable']} that are no URLs of the web"
