@@ -156,7 +156,7 @@ PUBLIC = {
         SiteTask watch Watch SiteOutcome SiteStatus discover discover_sync
         Discovery newest newest_sync Newest why why_sync Explanation
     """,
-    "Reading one document": "read SitemapReader Event parse_robots Robots",
+    "Reading one document": "read SitemapReader Event parse_robots Robots usage_of",
     "Values": """
         UrlEntry SitemapEntry Image Video News Alternate models.Price models.Restriction Extra
         Format Via Change DateSource

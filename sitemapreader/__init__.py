@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from sitemapreader.presence import Explanation, why, why_sync
     from sitemapreader.readers import SitemapReader, read
     from sitemapreader.readers.robots import Robots, parse_robots
+    from sitemapreader.readers.usage import usage_of
     from sitemapreader.tables import IncompleteWarning, read_batches, to_dataframe
     from sitemapreader.walker import (
         Discovery,
@@ -132,6 +133,7 @@ __all__ = [
     "read",
     "read_batches",
     "to_dataframe",
+    "usage_of",
     "walk",
     "walk_many",
     "walk_many_sync",
@@ -157,6 +159,7 @@ _EXPORTS_BY_MODULE = {
     "presence": "Explanation why why_sync",
     "readers": "SitemapReader read",
     "readers.robots": "Robots parse_robots",
+    "readers.usage": "usage_of",
     "outcomes": "Document Role SiteOutcome SiteStatus Status",
     "walker.report": "Report",
     "changes": "State",

@@ -9,8 +9,8 @@ bytes ─► codings ─► reader ───────────────
 bytes: `xml` (sitemaps, feeds), `text` or `html` (site maps for people). The XML reader cuts the
 document into records, and `entries` turns each `record` into the values of `sitemapreader.models`,
 by the names and fields of `vocabulary`. `stats` counts records and Issues on the way. `robots`
-parses robots.txt, which is not a sitemap, `robots_matcher` judges URLs by it, and
-`feedparser` reads feeds beyond repair in a child process.
+parses robots.txt, which is not a sitemap, `robots_matcher` judges URLs by it, `usage` reads
+the preferences in it, and `feedparser` reads feeds beyond repair in a child process.
 
 Nothing here opens a file or a connection, nor awaits; only that child process is outside this
 process. A caller feeds a `SitemapReader`, or lets `read` pull from a source.

@@ -30,6 +30,12 @@ from sitemapreader.readers.html import decode_page
 from sitemapreader.readers.robots_matcher import RuleMatcher, normalize_url
 from sitemapreader.readers.stats import ReadStats
 from sitemapreader.readers.text import split_line
+from sitemapreader.readers.usage import (
+    choose_lines,
+    combine_usages,
+    parse_signals,
+    parse_usage,
+)
 from sitemapreader.urls import read_loc, trim, url_key
 
 _RULES = ("allow", "disallow")
@@ -49,6 +55,8 @@ class _AgentLines:
     def __init__(self, lines: list[tuple[str, str]]) -> None:
         self.delays = [value for field, value in lines if field == "crawl-delay"]
         self.rules = [line for line in lines if line[0] in _RULES]
+        self.usages = [value for field, value in lines if field == "content-usage"]
+        self.signals = [value for field, value in lines if field == "content-signal"]
 
     @cached_property
     def matcher(self) -> RuleMatcher:
@@ -123,6 +131,34 @@ class Robots:
         lines = [f"user-agent: {_AGENT}", *(f"crawl-delay: {value}" for value in delays)]
         delay = Protego.parse("\n".join(lines)).crawl_delay(_AGENT)
         return None if delay is None else min(delay, ROBOTS_MAX_CRAWL_DELAY_SECONDS)
+
+    def usage(self, url: str, agent: str) -> dict[str, bool]:
+        """Return what Content-Usage asks of `agent` for `url`: label -> whether it is wanted.
+
+        Labels are "search" and "train-ai"; one that is missing is not said. The longest path that
+        matches decides alone. A URL that is disallowed has no preference. Combine the result with
+        `usage_of` of the response's headers: a refusal in either counts.
+        """
+        lines = self._choose_lines(self._lines_for(agent).usages, url, agent)
+        return combine_usages(map(parse_usage, lines))
+
+    def signals(self, url: str, agent: str) -> dict[str, str]:
+        """Return what Content-Signal says to `agent` about `url`, such as {"search": "yes"}.
+
+        https://contentsignals.org/: a signal that is missing is neither granted nor refused.
+        """
+        signals: dict[str, str] = {}
+        for line in self._choose_lines(self._lines_for(agent).signals, url, agent):
+            signals |= parse_signals(line)
+        return signals
+
+    def _choose_lines(self, values: list[str], url: str, agent: str) -> list[str]:
+        if not values or self.find_refusal(url, agent) is not None:
+            return []
+        try:
+            return choose_lines(values, normalize_url(url))
+        except ValueError:  # brackets that are not an IPv6 address; surrogates
+            return []
 
     def lists(self, url: str) -> bool:
         """Return whether a Sitemap line names `url`."""

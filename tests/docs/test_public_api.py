@@ -69,6 +69,7 @@ API = (
     "open_output",
     "read_batches",
     "to_dataframe",
+    "usage_of",
     # choices
     "FetchOptions",
     "Limits",
