@@ -6,6 +6,7 @@ then, which keeps `--help` fast.
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 
@@ -16,6 +17,15 @@ def main(argv: list[str] | None = None) -> int:
         return _run(sys.argv[1:] if argv is None else argv)
     except KeyboardInterrupt:  # before `run_process` has set its handlers
         return 128 + signal.SIGINT
+
+
+def _is_here() -> bool:
+    """Return whether the current folder exists, which names of files are relative to."""
+    try:
+        os.getcwd()  # noqa: PTH109 (`Path.cwd` is the same, and is imported later)
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def _run(argv: list[str]) -> int:
@@ -39,6 +49,10 @@ def _run(argv: list[str]) -> int:
         return command.load()(arguments)
     except UsageError as error:
         parser.error(name_options(str(error)))
+    except FileNotFoundError:
+        if _is_here():
+            raise
+        parser.error("the current folder was removed: change to one that exists")
     except ModuleNotFoundError as error:
         if command.name not in EXTRAS:
             raise

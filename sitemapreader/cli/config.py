@@ -138,10 +138,11 @@ def _make_identity(given: dict[str, Any]) -> Identity | None:
 def _ask_password(user: str) -> str:
     """Return `user:password`; prompt for a missing password if there is a terminal."""
     name, colon, password = user.partition(":")
-    if password or (colon and not sys.stdin.isatty()):
+    is_terminal = sys.stdin is not None and sys.stdin.isatty()
+    if password or (colon and not is_terminal):
         return user  # an empty password is normal where the user is an API key
     try:
-        if sys.stdin.isatty():
+        if is_terminal:
             return f"{name}:{getpass.getpass(f'Password for {name!r}: ')}"
     except EOFError:
         pass

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import stat
 import sys
@@ -235,6 +236,8 @@ _PIECE_BYTES = 65_536
 @asynccontextmanager
 async def open_pieces(path: str) -> AsyncIterator[AsyncGenerator[bytes, None]]:
     """Open a file, or standard input, and give its pieces; raise UnreadableError."""
+    if path == STANDARD_INPUT and sys.stdin is None:
+        raise UnreadableError(path, OSError(errno.EBADF, "it is closed"))
     try:
         if path == STANDARD_INPUT:
             descriptor = sys.stdin.fileno()

@@ -4,12 +4,10 @@
 
 import asyncio
 import json
-import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from fnmatch import translate
 from functools import partial
-from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
@@ -22,11 +20,11 @@ from sitemapreader.dates import parse_since
 from sitemapreader.fetch.http import HttpFetcher
 from sitemapreader.issues import IssueCode, excerpt
 from sitemapreader.many.sources import check_task
+from sitemapreader.mcp.memory import SiteMemory
 from sitemapreader.models import UrlEntry
 from sitemapreader.options import Limits
 from sitemapreader.outcomes import Document
 from sitemapreader.presence import why
-from sitemapreader.urls import host_of, url_key
 from sitemapreader.walker import Discovery, discover, walk
 from sitemapreader.walker.report import Report
 
@@ -175,7 +173,7 @@ class SiteTools:
     """
 
     _fetcher: HttpFetcher
-    _folder: Path
+    _memory: SiteMemory
 
     async def discover(self, site: Site, limit: Limit = 100, offset: Offset = 0) -> ToolAnswer:
         """Find the sitemaps of a site.
@@ -263,19 +261,19 @@ class SiteTools:
         The first call remembers all URLs and lists none. One that takes too long is gone on with by
         the next. Rows: url; change: new, changed or unlisted; lastmod and title, by the sitemap.
         """
-        key = blake2b(url_key(site).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
-        rows = self._folder / f"{re.sub('[^a-z0-9.-]', '_', host_of(site))[:60]}-{key}.jsonl"
+        rows = self._memory.find_rows(site)
         answer = ToolAnswer(site=_show_url(site))
         if since_last and offset:
             raise ToolError(
                 "offset: rows that follow are those of the last answer: since_last=false"
             )
-        if since_last:
-            rows = await self._look_for_changes(site, rows, answer)
-        elif not rows.exists():
-            raise ToolError("no call has looked for changes of this site: since_last=true does")
-        with rows.open("rb") as file:
-            return answer.fill(map(json.loads, file), limit, offset)
+        with self._memory.use(rows):
+            if since_last:
+                rows = await self._look_for_changes(site, rows, answer)
+            elif not rows.exists():
+                raise ToolError("no call has looked for changes of this site: since_last=true does")
+            with rows.open("rb") as file:
+                return answer.fill(map(json.loads, file), limit, offset)
 
     async def _look_for_changes(self, site: str, rows: Path, answer: ToolAnswer) -> Path:
         """Write changes beside a file, and replace it at the end; return where they are."""

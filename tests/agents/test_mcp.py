@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import re
 import signal
 import socket
@@ -469,6 +470,60 @@ async def test_cancelled_calls(tmp_path: Path) -> None:
             await call
         assert "most rows" in await agent.call("urls", limit=0)
     assert list(tmp_path.iterdir()) == []  # noqa: ASYNC240 (nothing else runs here)
+
+
+@pytest.mark.parametrize("waits", [False, True])
+async def test_few_calls_run_at_once(tmp_path: Path, waits: bool) -> None:
+    """Of a dozen calls four run at once; the others get their turn, or are told why not."""
+    loop, passed, is_open = asyncio.get_running_loop(), 0.0, asyncio.Event()
+    now = loop.time
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        await is_open.wait()
+        is_sitemap = request.path == "/sitemap.xml"
+        return Response(status=200 if is_sitemap else 404, body=urlset(f"{SITE}a"))
+
+    def tell() -> float:
+        return now() + passed
+
+    def count_running() -> int:
+        return len([*tmp_path.glob("*.part")])
+
+    async with listen(answer) as base, connect(tmp_path, base) as agent:
+        with mock.patch.object(loop, "time", tell):
+            sites = [f"{SITE}{number}/" for number in range(12)]
+            calls = [asyncio.create_task(agent.call("changes", site=site)) for site in sites]
+            while count_running() < 4:  # noqa: ASYNC110 (a file has no event)
+                await asyncio.sleep(0.01)
+            await asyncio.sleep(0.1)
+            assert count_running() == 4
+            if waits:
+                passed += 20.5
+                await asyncio.sleep(0.1)
+            is_open.set()
+            answers = await asyncio.gather(*calls)
+    refused = [each for each in answers if isinstance(each, str) and "4 other calls" in each]
+    assert len(refused) == (8 if waits else 0)
+    assert waits or all("first call" in each["reason"] for each in answers)
+
+
+async def test_what_is_remembered_has_a_bound(tmp_path: Path) -> None:
+    """Beyond the bound the sites are forgotten that were not asked for longest, no other files."""
+    old = [f"old{number}.test-{number:016x}" for number in range(3)]
+    for number, name in enumerate(old):
+        for suffix in ("db", "jsonl", "db-wal"):
+            path = tmp_path / f"{name}.{suffix}"
+            path.touch()
+            os.truncate(path, 80 * 1024 * 1024)  # a hole, which takes no room
+            os.utime(path, (number, number))
+    (tmp_path / "notes-0123456789abcdef.txt").touch()
+    os.truncate(tmp_path / "notes-0123456789abcdef.txt", 1024**3)
+    os.utime(tmp_path / "notes-0123456789abcdef.txt", (0, 0))
+    async with agent_of(tmp_path, {"/sitemap.xml": urlset(f"{SITE}a")}) as agent:
+        for _ in range(2):
+            assert (await agent.call("changes"))["complete"]
+    names = {path.name.partition(".test")[0] for path in tmp_path.iterdir()}  # noqa: ASYNC240
+    assert names == {"old1", "old2", "site", "notes-0123456789abcdef.txt"}
 
 
 async def test_a_pattern_takes_time_by_the_length_of_a_url(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import sys
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
 def run_mcp(arguments: argparse.Namespace) -> int:
     """Serve until the client leaves, and return the exit code."""
     folder = Path(arguments.folder)
+    if sys.stdin is None or sys.stdout is None:
+        raise UsageError(
+            "standard input or output is closed: let the agent's program start the server"
+        )
     try:
         folder.mkdir(parents=True, exist_ok=True)
         TemporaryFile(dir=folder).close()

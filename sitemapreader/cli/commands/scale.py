@@ -113,6 +113,8 @@ def _begin(arguments: argparse.Namespace, console: Console) -> ScaleRun:
     except ValueError as error:
         raise UsageError(str(error)) from None
     if hosts == STANDARD_INPUT:
+        if sys.stdin is None:
+            raise UsageError("standard input is closed: name a file with the list")
         hosts = iterate_lines(sys.stdin.buffer, MAX_URL_CHARS + 1)
     run = distributed.begin_run(output, hosts, options, full=arguments.full, retry=arguments.retry)
     missing = len(distributed.find_missing(output, run))
