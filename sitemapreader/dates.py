@@ -1,8 +1,9 @@
-"""Dates of sitemaps and feeds: text in, aware datetime out, and the `since` test.
+"""Dates of sitemaps, feeds and answers: text in, aware datetime out, and the `since` test.
 
 Two forms are known: the W3C datetime (https://www.w3.org/TR/NOTE-datetime) in all its precisions
 with a few spellings that generators are known for, and RFC 822 as in feeds.
-Anything else is `None`; a missing part is never filled from today.
+Anything else is `None`; a missing part is never filled from today. A date before the web is no date
+of a page: it is the zero of some clock, such as 0001, 1601, 1900, 1970 or 1980.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from datetime import UTC, date, datetime, time, timedelta, timezone
+from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
@@ -20,9 +22,13 @@ if TYPE_CHECKING:
 When: TypeAlias = datetime | date | timedelta
 """A moment, UTC if it has no zone; a day in UTC; or a time before now."""
 
-MAX_DATE_CHARS = 64
-"""No date needs more; it bounds the work on hostile text."""
+MAX_DATE_CHARS = 128
+"""No date needs more, folded over lines or not; it bounds the work on hostile text."""
+FIRST_YEAR = 1991
+"""The year of the first web pages (https://info.cern.ch/); no page was changed before it."""
 _BLANKS = " \t\r\n"
+_FOLDS = re.compile(r"[ \t\r\n]+")
+_COMMENT = re.compile(r"\([^()]*\)")
 
 _W3C = re.compile(
     r"(?P<year>\d{4})(?:-(?P<month>\d\d?)(?:-(?P<day>\d\d?)"
@@ -33,7 +39,7 @@ _W3C = re.compile(
     re.ASCII,
 )
 _RFC822 = re.compile(
-    r"(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*\.?(?:,\ *|\ +))?"
+    r"(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*\.?(?:\ ?,\ *|\ +))?"
     r"(?P<day>\d{1,2})[\ -](?P<month>jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?,?"
     r"[\ -](?P<year>\d{4}|\d\d)"
     r"(?:\ +(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::(?P<second>\d\d))?"
@@ -42,8 +48,9 @@ _RFC822 = re.compile(
     re.ASCII | re.IGNORECASE,
 )
 _MONTHS = (*("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"),)
-# RFC 822, section 5.1; hours east of Greenwich
-_ZONES = dict.fromkeys(("", "z", "ut", "utc", "gmt"), 0) | {
+# RFC 822, section 5.1; hours east of Greenwich. Its signs of the military zones were wrong: so they
+# say nothing, and count as UTC (RFC 5322, section 4.3).
+_ZONES = dict.fromkeys(("", "ut", "utc", "gmt", *"abcdefghiklmnopqrstuvwxyz"), 0) | {
     "est": -5, "edt": -4, "cst": -6, "cdt": -5, "mst": -7, "mdt": -6, "pst": -8, "pdt": -7,
 }  # fmt: skip
 _DAY = timedelta(days=1)
@@ -52,18 +59,54 @@ _MAX_OFFSET = timedelta(hours=14)
 
 
 def parse_lastmod(text: str) -> datetime | None:
-    """Read a W3C datetime or an RFC 822 date.
+    """Read a W3C datetime or an RFC 822 date; `None` for one before the web.
 
     A missing month, day or time counts as the first moment of its span; a missing zone as UTC.
     Never raises.
     """
+    moment = _parse(text)
+    return None if moment is None or moment.year < FIRST_YEAR else moment
+
+
+def parse_http_date(text: str) -> datetime | None:
+    """Parse an HTTP date (RFC 9110, section 5.6.7), or return `None`."""
+    if not 0 < len(text) <= MAX_DATE_CHARS:
+        return None
+    try:
+        moment = parsedate_to_datetime(text)
+        # The form of asctime is in GMT, and parsed without a zone.
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except (ValueError, OverflowError, TypeError, IndexError):
+        return None
+
+
+def parse_last_modified(text: str) -> datetime | None:
+    """Parse a Last-Modified header; `None` for one before the web, which dates no version.
+
+    Builds that can be repeated give all files the date 1 or 315532801 (1980), in each version.
+    """
+    moment = _parse(text) or parse_http_date(text)  # the latter takes the year 0001 for 2001
+    return None if moment is None or moment.year < FIRST_YEAR else moment
+
+
+def _parse(text: str) -> datetime | None:
     text = text.strip(_BLANKS)
-    if len(text) > MAX_DATE_CHARS or not (match := _W3C.fullmatch(text) or _RFC822.fullmatch(text)):
+    if len(text) > MAX_DATE_CHARS:
+        return None
+    match = _W3C.fullmatch(text) or _RFC822.fullmatch(_unfold(text))
+    if match is None:
         return None
     try:
         return _make_moment(**match.groupdict(""))
     except (ValueError, OverflowError):  # a month 13, a 30 February, an offset of a day
         return None
+
+
+def _unfold(text: str) -> str:
+    """Remove the comments and line folds of RFC 822 (section 3.4)."""
+    while (rest := _COMMENT.sub(" ", text)) != text:  # comments may be nested
+        text = rest
+    return _FOLDS.sub(" ", text).strip(_BLANKS)
 
 
 def _make_moment(
@@ -102,7 +145,7 @@ def _offset(text: str) -> timezone:
 # What the line below may read: exactly the full forms, whose digits fromisoformat reads as the
 # pattern above does. One match over the joined column costs a tenth of one match a value.
 _PLAIN_COLUMN = re.compile(
-    r"(?:\n|[12]\d{3}-\d\d-\d\d"
+    r"(?:\n|(?:2\d{3}|199[1-9])-\d\d-\d\d"
     r"(?:\n|T\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?(?:Z|[+-](?:0\d|1[0-3]):[0-5]\d)\n))*",
     re.ASCII,
 )
@@ -131,16 +174,23 @@ def parse_column(texts: list[str]) -> list[datetime | None]:
 _END_OF_TIME = datetime.max.replace(tzinfo=UTC)
 
 
+class WholeDay(datetime):
+    """The first moment of a day, a month or a year that was named as such."""
+
+
 def is_since(moment: datetime, text: str | None, since: datetime) -> bool:
     """Return whether any moment of the span that `text` names is at or after `since`.
 
     `2026-03-05` stands for its whole day, `2026-03` for its month, `2026` for its year.
-    `since` must be aware.
+    The author's zone is not known, so the day goes on until it ends in the last zone of the world,
+    unless `since` is a day itself: days are compared as they are written. `since` must be aware.
     """
     if moment >= since:
         return True
     end = end_of_span(moment, text or "")
-    return end is not None and end > since
+    if end is None:
+        return False
+    return end > since or (not isinstance(since, WholeDay) and end > since - _FARTHEST)
 
 
 def is_recent(entry: UrlEntry, since: datetime, *, keep_undated: bool = True) -> bool:
@@ -211,7 +261,9 @@ def parse_since(text: str) -> datetime | None:
     """Read a date, or a span before now such as `7d` or `-7d`."""
     number, unit = text[:-1].removeprefix("-"), text[-1:]
     if not (number.isascii() and number.isdigit() and unit in SPANS):
-        return parse_lastmod(text)
+        moment = _parse(text)
+        is_day = moment is not None and ":" not in text
+        return WholeDay.fromisoformat(moment.isoformat()) if moment and is_day else moment
     with suppress(OverflowError, ValueError):
         return datetime.now(UTC) - timedelta(**{SPANS[unit]: int(number)})
     return None
@@ -227,7 +279,7 @@ def as_since(value: When) -> datetime:
             "write since=date(2026, 1, 31) or since=timedelta(days=7)"
         )
     if not isinstance(value, datetime):
-        return datetime.combine(value, time.min, UTC)
+        return WholeDay.combine(value, time.min, UTC)
     return value if value.tzinfo else value.replace(tzinfo=UTC)
 
 

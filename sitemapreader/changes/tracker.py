@@ -25,9 +25,8 @@ from sitemapreader.changes.rows import (
     update_document,
 )
 from sitemapreader.changes.schedule import Asking, is_ready
-from sitemapreader.dates import is_since, parse_lastmod
+from sitemapreader.dates import is_since, parse_last_modified, parse_lastmod
 from sitemapreader.fetch.local import StoredResponse
-from sitemapreader.fetch.urls import parse_date
 from sitemapreader.issues import without_userinfo
 from sitemapreader.models import Change, SitemapEntry, UrlEntry, Via
 from sitemapreader.outcomes import (
@@ -199,7 +198,7 @@ class DocumentTracker:
 
     def _make_prior_version(self) -> PriorVersion:
         row = self.row
-        date = row.last_modified if parse_date(row.last_modified or "") else None
+        date = row.last_modified if parse_last_modified(row.last_modified or "") else None
         words = {"If-None-Match": row.etag, "If-Modified-Since": date}
         is_believed = self._believes(row.validators)
         headers = {name: value for name, value in words.items() if value and is_believed}

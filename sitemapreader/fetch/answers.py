@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, TypeVar
 import attrs
 
 from sitemapreader.bytes.codings import DecompressionError, Decompressor, fill, read_codings
+from sitemapreader.dates import parse_http_date
 from sitemapreader.errors import LOGIN_STATUSES, FetchError
-from sitemapreader.fetch.urls import parse_date
 from sitemapreader.issues import IssueCode, excerpt, make_issue
 from sitemapreader.options import FetchOptions, Limits
 
@@ -286,7 +286,7 @@ def _explain_signature(answer: Answer, options: FetchOptions) -> str:
 
 def _explain_clock(date: str) -> str:
     """Explain how far this clock is from the server's, if that makes signatures invalid."""
-    moment = parse_date(date)
+    moment = parse_http_date(date)
     if moment is None:
         return ""
     ahead_seconds = (datetime.now(UTC) - moment).total_seconds()
@@ -306,7 +306,7 @@ def parse_retry_after(text: str, now: datetime) -> float | None:
     text = text.strip(" \t")
     if text.isascii() and text.isdigit():
         return min(float(text), 9_999_999_999.0)  # three hundred years: never
-    moment = parse_date(text)
+    moment = parse_http_date(text)
     return None if moment is None else max(0.0, (moment - now).total_seconds())
 
 

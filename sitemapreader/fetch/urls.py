@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, TypeAlias, cast
 
 import attrs
@@ -313,18 +311,6 @@ def read_etag(headers: Mapping[str, str]) -> str | None:
     """
     tag = headers.get("etag", "")
     return tag if _ENTITY_TAG.fullmatch(tag) else None
-
-
-def parse_date(text: str) -> datetime | None:
-    """Parse an HTTP date (RFC 9110, section 5.6.7), or return `None`."""
-    if not 0 < len(text) <= 64:
-        return None
-    try:
-        moment = parsedate_to_datetime(text)
-        # The form of asctime is in GMT, and parsed without a zone.
-        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
-    except (ValueError, OverflowError, TypeError, IndexError):
-        return None
 
 
 def read_headers(raw: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:

@@ -228,7 +228,7 @@ _KINDS: dict[Any, tuple[Callable[[str], object | None], str]] = {
     float: (_read_number(_NUMBER, float), _NUMBER),
     models.Rating: (_read_number(_RATING, float), _RATING),
     bool: (_parse_yes_no, f"(?i:{'|'.join(_YES_NO)})"),
-    datetime: (parse_lastmod, f"[12][0-9]{{3}}-{_DAY}(?:{_TIME})?"),
+    datetime: (parse_lastmod, f"(?:2[0-9]{{3}}|199[1-9])-{_DAY}(?:{_TIME})?"),
 }
 """Type of a field -> what reads its text, and the pattern of texts that it reads for sure."""
 CERTAIN_TEXTS = {parse: pattern for parse, pattern in _KINDS.values() if pattern}

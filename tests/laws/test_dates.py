@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta, timezone
 from functools import partial
 
 import pytest
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from strategies import characters
 from timing import is_below, least_seconds
 
-from sitemapreader.dates import as_since, is_since, parse_column, parse_lastmod
+from sitemapreader.dates import as_since, is_since, parse_column, parse_lastmod, parse_since
 
 
 def at(*parts: int, hours: float = 0) -> datetime:
@@ -25,9 +25,9 @@ NOON = at(2024, 1, 1, 12)
 READ = {
     # the W3C's precisions; years are taken as they are
     **dict.fromkeys(("2024", "2024-01", "2024-01-01", "2024-1-1", " \t2024-01-01\r\n"), DAY),
-    "0001-01-01": at(1, 1, 1),
+    "1991-01-01": at(1991, 1, 1),
     "9999-12-31": at(9999, 12, 31),
-    "1970-01-01T00:00:00+00:00": at(1970, 1, 1),
+    "1991-08-06T14:56:20+00:00": at(1991, 8, 6, 14, 56, 20),
     "2024-01-01T12:00:00,5Z": at(2024, 1, 1, 12, 0, 0, 500_000),
     "2024-01-01T12:00:00.123456789012345678901234567890Z": at(2024, 1, 1, 12, 0, 0, 123_456),
     # spellings that generators are known for; no zone is UTC
@@ -59,7 +59,20 @@ READ = {
     "01 Jan 2024 12:00:00 EST": at(2024, 1, 1, 12, hours=-5),
     "Tue, 01 Jan 2024": DAY,  # a Monday: the date is believed, not the name of the day
     "31 Dec 49": at(2049, 12, 31),
-    "01 Jan 50": at(1950, 1, 1),
+    "01 Jan 91": at(1991, 1, 1),
+    # RFC 822: comments, folded lines, blanks, the zones of the military
+    **dict.fromkeys(
+        (
+            "Mon, 01 Jan 2024 12:00:00 +0000 (UTC)",
+            "Mon,  01  Jan 2024  12:00:00  GMT",
+            "Mon,\t01 Jan 2024\t12:00:00 +0000",
+            "Mon, 01 Jan 2024\r\n 12:00:00 +0000",
+            "Mon (Monday (day)), 1 Jan 2024 12:00 UT",
+            "01 Jan 2024 12:00:00 (noon) Z (Zulu)",
+            *(f"1 Jan 2024 12:00:00 {zone}" for zone in "AaMNYZz"),
+        ),
+        at(2024, 1, 1, 12),
+    ),
 }
 
 REFUSED = (
@@ -71,6 +84,12 @@ REFUSED = (
     *("Mon, 01 Jan 2024 00:00:00 XYZ", "Mon, 01 Jan 99999999999999999999 00:00:00 GMT"),
     # years that a datetime cannot hold, here or in Greenwich
     *("10000-01-01", "-0001-01-01", "0001-01-01T00:00:00+14:00", "9999-12-31T24:00:00Z"),
+    # before the web: the zeros of clocks
+    *("0001-01-01", "0001-01-01T00:00:00Z", "1601-01-01T00:00:00Z", "1899-12-30", "1900-01-01"),
+    *("1904", "1970-01-01T00:00:00+00:00", "1980-01", "1990-12-31T23:59:59-12:00", "01 Jan 50"),
+    "Thu, 01 Jan 1970 00:00:00 GMT",
+    # comments without an end, and a letter that is no zone
+    *("Mon, 01 Jan 2024 12:00:00 +0000 (UTC", "1 Jan 2024 12:00:00 J", "1 Jan 2024 12:00:00 )("),
     # other forms of ISO 8601
     *("20240101", "20240101T120000Z", "2024-W01-1", "2024-001", "2024-01-01Z"),
     *(f"2024-01-01T{rest}" for rest in ("", "12Z", "12:00:00[Europe/Paris]")),
@@ -152,13 +171,16 @@ def test_a_column_never_reads_more_than_its_dates(texts: list[str]) -> None:
 SINCE = (
     # text, a since that it is not older than, the first since for which it is
     ("2026-03-05T07:08:09Z", at(2026, 3, 5, 7, 8, 9), at(2026, 3, 5, 7, 8, 10)),
-    ("2026-03-05", at(2026, 3, 5, 23, 59, 59), at(2026, 3, 6)),
-    ("2026-03-05", at(2026, 3, 5, 23, hours=-0.5), at(2026, 3, 6, hours=-1)),
-    ("2026-02", at(2026, 2, 28, 23, 59, 59), at(2026, 3, 1)),
-    ("2026-12", at(2026, 12, 31, 23, 59, 59), at(2027, 1, 1)),
-    ("2026", at(2026, 12, 31, 23, 59, 59), at(2027, 1, 1)),
-    ("2026-3-5", at(2026, 3, 5, 23, 59, 59), at(2026, 3, 6)),
-    ("05 Mar 2026", at(2026, 3, 5, 23, 59, 59), at(2026, 3, 6)),
+    ("2026-03-05", at(2026, 3, 6, 11, 59, 59), at(2026, 3, 6, 12)),
+    ("2026-03-05", at(2026, 3, 5, 23, 59, hours=-12), at(2026, 3, 6, hours=-12)),
+    ("2026-02", at(2026, 3, 1, 11, 59, 59), at(2026, 3, 1, 12)),
+    ("2026-12", at(2027, 1, 1, 11, 59, 59), at(2027, 1, 1, 12)),
+    ("2026", at(2027, 1, 1, 11, 59, 59), at(2027, 1, 1, 12)),
+    ("2026-3-5", at(2026, 3, 6, 11, 59, 59), at(2026, 3, 6, 12)),
+    ("05 Mar 2026", at(2026, 3, 6, 11, 59, 59), at(2026, 3, 6, 12)),
+    ("2026-03-05", as_since(date(2026, 3, 5)), as_since(date(2026, 3, 6))),
+    ("2026-03", parse_since("2026-03-31"), parse_since("2026-04")),
+    ("2026-03-05T00:00:00", at(2026, 3, 5), at(2026, 3, 5, 0, 0, 1)),
     ("Thu, 05 Mar 2026 07:08:09 GMT", at(2026, 3, 5, 7, 8, 9), at(2026, 3, 5, 7, 8, 10)),
     ("2026-03-04T24:00:00Z", at(2026, 3, 5), at(2026, 3, 5, 0, 0, 1)),
 )
@@ -168,7 +190,10 @@ SINCE = (
 def test_a_date_stands_for_the_whole_of_its_span(
     text: str, passes: datetime, fails: datetime
 ) -> None:
-    """A day, month or year passes `since` if any moment of it does; a moment stands for itself."""
+    """A day, month or year passes `since` if any moment of it does, in the last zone of the world.
+
+    A moment stands for itself; a `since` that is a day is compared with days as they are written.
+    """
     moment = parse_lastmod(text)
     assert moment is not None
     assert is_since(moment, text, moment)
