@@ -115,6 +115,8 @@ def open_client(scheduler: str | None = None, workers: int = 0) -> AbstractConte
                 n_workers=workers or dask.system.CPU_COUNT,
                 threads_per_worker=AT_ONCE,
                 dashboard_address="127.0.0.1:0",
+                # SECURITY: who reaches a scheduler can run code, as other users of the machine
+                security=True,
             ) as cluster,
             Client(cluster) as client,
             repeat_in_thread(partial(_refill, cluster, client, len(cluster.worker_spec)), 3.0),

@@ -51,7 +51,12 @@ def run_steps(repository: Path, inputs: dict[str, str]) -> tuple[int, dict[str, 
     programs = repository.parent / "programs"
     programs.mkdir(exist_ok=True)
     write_program(programs)
-    (programs / "python").write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" >{programs}/pip.txt\n')
+    # which tells its arguments, and starts pip as it was told to, but has it install nothing
+    (programs / "python").write_text(
+        f'#!/bin/sh\nprintf "%s\\n" "$@" >{programs}/pip.txt\n'
+        f'exec {sys.executable} $(echo " $*" | sed "s/ install.*//") --version'
+        f" >{programs}/version.txt\n"
+    )
     (programs / "python").chmod(0o755)
     files = {"GITHUB_STEP_SUMMARY": "summary.md", "GITHUB_OUTPUT": "outputs.txt"}
     places = {name: str(repository.parent / file) for name, file in files.items()}
@@ -93,8 +98,28 @@ def test_the_action(repository: Path) -> None:
     assert places == {"public/sitemap.xml"}
     assert all((repository / place).is_file() for place in places)
     assert "`bare-ampersand`" in (repository.parent / "summary.md").read_text()
-    folder, _, extra = installed[4].partition("[")
+    folder, _, extra = installed[5].partition("[")
     assert (os.path.realpath(folder), extra) == (str(package.ROOT.resolve()), "audit]")
+
+
+@pytest.mark.parametrize("name", ["pip/__main__.py", "pip.py", "logging.py", "pathlib/__init__.py"])
+def test_nothing_of_the_checkout_is_executed(repository: Path, name: str) -> None:
+    """A file of a pull request that has the name of a module is not run in its place."""
+    (repository / name).parent.mkdir(exist_ok=True)
+    (repository / name).write_text(f"open({str(repository / 'hacked')!r}, 'w').close()\n")
+    inputs = {"source": "public", "base-url": "https://example.org/"}
+    code, _, installed = run_steps(repository, inputs)
+    assert (code, installed[2:4]) == (0, ["pip", "install"])
+    assert (repository.parent / "programs" / "version.txt").read_text().startswith("pip ")
+    assert not (repository / "hacked").exists()
+
+
+def test_an_action_of_others_is_named_by_its_commit() -> None:
+    """What a tag names today may be something else tomorrow."""
+    action = yaml.safe_load((ACTION / "action.yml").read_text())
+    used = [step["uses"] for step in action["runs"]["steps"] if "uses" in step]
+    assert used
+    assert all(re.search("@[0-9a-f]{40}$", each) for each in used)
 
 
 def test_a_source_that_is_none(repository: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -13,6 +15,7 @@ from scale_runs import WebServer, read_statuses, serve_web
 
 from sitemapreader import FetchOptions
 from sitemapreader.distributed import ScaleOptions, status
+from sitemapreader.distributed.cluster import open_client
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,3 +63,52 @@ def test_whatever_dies_loses_nothing(web: WebServer, tmp_path: Path) -> None:
     }
     assert {row["status"] for row in rows.values()} == {"complete"}
     assert status(str(tmp_path)).urls == sum(map(scale_web.count_urls, good))
+
+
+STRANGER = """
+import ssl, sys, tempfile
+from distributed import Client, Security
+
+address, kind = sys.argv[1:]
+context = ssl._create_unverified_context()
+if kind == "own certificate":
+    own = Security.temporary()
+    with tempfile.NamedTemporaryFile("w") as file:
+        file.write(own.tls_client_key + own.tls_client_cert)
+        file.flush()
+        context.load_cert_chain(file.name)
+
+
+class Careless(Security):
+    def get_connection_args(self, role):
+        return {"ssl_context": context, "require_encryption": True}
+
+
+if kind == "plain":
+    address, security = address.replace("tls://", "tcp://"), None
+else:
+    security = Careless(require_encryption=True)
+try:
+    Client(address, security=security, timeout=3)
+except Exception as error:
+    print("refused", type(error).__name__)
+else:
+    print("connected")
+"""
+
+
+def test_a_stranger_cannot_use_the_cluster() -> None:
+    """Another program of the machine can reach scheduler and workers, and make none of them work.
+
+    It speaks without TLS, with a certificate of its own, or with none.
+    """
+    with open_client(workers=1) as client:
+        assert client.submit(pow, 2, 5).result() == 32
+        about = client.scheduler_info(n_workers=-1)
+        places = [about["address"], *about["workers"]]
+        assert len(places) == 2
+        assert all(place.startswith("tls://127.0.0.1:") for place in places)
+        for kind in ("plain", "own certificate", "no certificate"):
+            words = [sys.executable, "-c", STRANGER, places[0], kind]
+            done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
+            assert done.stdout.startswith("refused"), (kind, done.stdout, done.stderr)
