@@ -66,6 +66,8 @@ _NOT_IN_A_REQUEST = re.compile(r"%(?![0-9A-Fa-f]{2})|[^!$-;=?-Z_a-z~]")
 _BLANKS = "".join(map(chr, range(33)))
 _INVISIBLE = re.compile(r"[\s\xad\u061c\u180e\u200b-\u200f\u2060-\u2064\ufeff]")
 """Blanks, and what has no width, such as byte order marks, which editors and databases leave."""
+_NO_BASE = "about:invalid"
+"""A base of which no relative URL makes one of the web."""
 _NO_BREAKS = dict.fromkeys(map(ord, "\t\r\n"))
 """Removes what parsers of URLs remove, as the blanks before them."""
 
@@ -182,6 +184,20 @@ def find_url(base: str, reference: str) -> str | None:
     if url := _add_scheme(base, reference):
         return url
     return None if _BROKEN_URL.match(reference) else resolve(base, reference)
+
+
+def find_base(base: str, reference: str) -> str:
+    """Return the base that an element names: `<base href>` of a page, or an `xml:base`.
+
+    One that is no URL does not count. A long one would be repeated by each URL that is resolved
+    against it, and each would be too long as well: nothing can be resolved against it.
+    """
+    if len(reference) >= PROTOCOL_MAX_LOC_CHARS:
+        return _NO_BASE
+    found = find_url(base, reference.strip())
+    if found is None:
+        return base
+    return found if len(found) < PROTOCOL_MAX_LOC_CHARS else _NO_BASE
 
 
 def _add_scheme(base: str, reference: str) -> str:

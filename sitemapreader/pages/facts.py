@@ -22,11 +22,10 @@ from sitemapreader.readers.html import (
     decode_page,
     decode_text,
     parse_links,
-    resolve_base,
     resolve_link,
     scan_page,
 )
-from sitemapreader.urls import url_key
+from sitemapreader.urls import find_base, url_key
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -339,7 +338,7 @@ def read_head(text: str, url: str) -> Head:
         elif name == "base":
             href = token.attributes.get("href")
             if href is not None and not has_base:
-                head.base, has_base = resolve_base(url, href), True
+                head.base, has_base = find_base(url, href), True
         elif _ends_head(token) or (is_closed and name == "noscript"):
             break
         is_closed |= name == "/head"

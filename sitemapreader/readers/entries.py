@@ -54,7 +54,7 @@ from sitemapreader.readers.vocabulary import (
     parse_priority,
     take_url,
 )
-from sitemapreader.urls import find_url, find_url_error, has_web_scheme
+from sitemapreader.urls import find_base, find_url, find_url_error, has_web_scheme
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -179,7 +179,7 @@ def deliver_pages(
     for relation, (*bases, href) in pages.items():
         base = stats.sitemap
         for each in filter(None, bases):
-            base = find_url(base, each) or base
+            base = find_base(base, each)
         is_sound = has_web_scheme(href) or not MARKUP.search(href)
         url = find_url(base, href) if is_sound else None
         if url and not find_url_error(url):

@@ -23,6 +23,7 @@ from sitemapreader.models import Event, Format, SitemapEntry, UrlEntry, Via
 from sitemapreader.options import PROTOCOL_MAX_LOC_CHARS
 from sitemapreader.readers.stats import ReadStats
 from sitemapreader.urls import (
+    find_base,
     find_url,
     find_url_error,
     read_loc,
@@ -50,8 +51,9 @@ _COMMENT_END = re.compile(r"--!?>")
 _DECLARATION_END = re.compile(">")
 _MAX_TAG_CHARS = 262_144
 """Characters in which the end of a tag is searched; pictures are written out in some."""
+# It begins with a name, not with the blanks before it: a search tries each place once.
 _ATTRIBUTE = re.compile(
-    r"""[\s/]*+([^\s/>=]++)(?:\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s>"'][^\s>]*+)))?+=?"""
+    r"""([^\s/>=]++)(?:\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s>"'][^\s>]*+)))?+=?"""
 )
 _NAME = re.compile(r"&(?=([A-Za-z][A-Za-z0-9]*+;?)(=?))")
 _LONG_NUMBER = re.compile(r"&#[0-9]{17,};?")
@@ -161,8 +163,6 @@ MAX_LINK_HEADER_CHARS = 65_536
 """Characters of all `Link:` headers together that are read; servers send 8 KiB at most."""
 FEED_TYPES = frozenset(f"application/{kind}" for kind in ("rss+xml", "atom+xml", "rdf+xml", "rss"))
 
-_NO_BASE = "about:invalid"
-"""Has relative links dropped."""
 _PARAMETER = r"""\s*+;\s*+([\w!#$&+^`|~.*-]++)(?:\s*+=\s*+(?:"((?:[^"\\]|\\.)*+)"|([^\s;,"]*+)))?"""
 _LINK_PARAMETER = re.compile(_PARAMETER, re.ASCII)
 _LINK = re.compile(rf"<([^<>]*+)>((?:{_PARAMETER})*+)", re.ASCII)
@@ -185,7 +185,7 @@ def find_hints(
     tokens = scan_page(decode_page(data, charset_of(headers)), write_opening("link", "base"))
     read = [token for token in tokens if token.name in ("link", "base")][:MAX_LINKS]
     hrefs = (token.attributes.get("href", "") for token in read if token.name == "base")
-    base = resolve_base(url, next(filter(None, hrefs), ""))  # the first one counts
+    base = find_base(url, next(filter(None, hrefs), ""))  # the first one counts
     elements = (token.attributes for token in read if token.name == "link")
     found: dict[str, SitemapEntry] = {}
     for via, origin, links in (
@@ -202,15 +202,6 @@ def find_hints(
                 if target and not find_url_error(target) and len(found) < MAX_HINTS:
                     found.setdefault(url_key(target), SitemapEntry(target, None, via, url))
     return found
-
-
-def resolve_base(page: str, href: str) -> str:
-    """Return what the links of a page are resolved against.
-
-    One that is long would be repeated by every link, all of which would be too long as well.
-    """
-    is_short = len(href) < PROTOCOL_MAX_LOC_CHARS
-    return (resolve(page, href.strip()) or page) if is_short else _NO_BASE
 
 
 def parse_links(value: str) -> list[dict[str, str]]:
@@ -301,7 +292,7 @@ class HtmlReader:
         if token.name == UNFINISHED:
             stats.drop_record(events, IssueCode.MALFORMED, line=token.line)
         elif token.name == "base":
-            self._base = self._base or (resolve_base(stats.sitemap, href) if href else "")
+            self._base = self._base or (find_base(stats.sitemap, href) if href else "")
         elif href and not href.startswith("#"):
             relations = attributes.get("rel", "").lower().split()
             url, codes = self._find_url(href, is_taken="nofollow" not in relations)

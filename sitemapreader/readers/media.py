@@ -7,26 +7,32 @@ reads as a format of video sitemaps.
 from __future__ import annotations
 
 import re
-from functools import partial
+from collections import ChainMap
+from functools import cache, partial
 from typing import TYPE_CHECKING, TypeAlias
 
 from sitemapreader.models import Image, Video
-from sitemapreader.readers.record import find_plain_text, read_attributes
+from sitemapreader.readers.record import find_plain_text, join_texts, read_attributes
 from sitemapreader.readers.vocabulary import MEDIA, Name, Names, parse_count
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from xml.etree.ElementTree import Element
 
     Report: TypeAlias = Callable[..., None]
     """Is told of an element with a `value` that cannot be read."""
     ReadUrl: TypeAlias = Callable[[str, Element], str | None]
     """Returns the absolute URL that a text in an element means; `None` for none."""
+    Fields: TypeAlias = Mapping[str, Element]
+    """Elements of Media RSS by their names without a prefix."""
 
 _FLASH = "application/x-shockwave-flash"
 """A player, which YouTube's feeds still name."""
 _CONTENTS = ("content", "enclosure", "link")
-_TEXTS = {"title", "description"}
+_SHARED = frozenset({"title", "description", "thumbnail", "player"})
+"""Fields of a record that hold for each of its media."""
+_MAX_SHARED_CHARS = 1_000_000
+"""Characters that a field of the record may add in all, repeated by each of its media."""
 _SUFFIX = re.compile(
     r"\.(?:(jpe?g|png|gif|webp|avif|svg)|mp4|m4v|mov|webm|ogv|flv|wmv|mpe?g)\Z", re.IGNORECASE
 )
@@ -39,28 +45,27 @@ def read_media(
 
     Of a group of versions, that is the default or the first; without any, a thumbnail.
     """
-    read = partial(_read_url, read_url, report)
+    # Media share fields of the record: each is read once, so that time is linear.
+    read = cache(partial(_read_url, read_url, report))
+    find_text = cache(_find_text)
     images: dict[str | None, Image] = {}
     videos: dict[str | None, Video] = {}
     parts = [child for child in record if _is_media(names[child.tag], child)]
+    shared = _find_shared(names, record, len(parts), report)
     for part in parts:
         group = part if names[part.tag].tag == "group" else [part]
         contents = (each for each in group if names[each.tag].tag in _CONTENTS)
         known = [each for each in contents if _find_kind(read_attributes(each))]
         if known:
             content = max(known, key=lambda each: read_attributes(each).get("isdefault") == "true")
-            fields = {
-                name.tag: child
-                for scope in (record, part, content)  # the innermost comes last
-                for child in reversed(scope)
-                if (name := names[child.tag]).key == MEDIA
-            }
+            fields = ChainMap(_find_fields(names, content), _find_fields(names, part), shared)
+            texts = (find_text(fields.get("title")), find_text(fields.get("description")))
             if _find_kind(read_attributes(content)) == "video":
-                video = _make_video(content, fields, read, report)
+                video = _make_video(content, fields, texts, read, report)
                 videos.setdefault(video.content_loc or video.player_loc, video)
             else:
                 url = read(content)
-                images.setdefault(url, Image(url or "", *_read_texts(fields)))
+                images.setdefault(url, Image(url or "", *texts))
     images.pop(None, None)
     videos.pop(None, None)
     if not (images or videos):
@@ -69,6 +74,30 @@ def read_media(
         if url := read(thumbnail):
             images[url] = Image(url)
     return tuple(images.values()), tuple(videos.values())
+
+
+def _find_fields(names: Names, scope: Element) -> dict[str, Element]:
+    """Return the elements of Media RSS directly in another one; the first of a name counts."""
+    fields: dict[str, Element] = {}
+    for child in scope:
+        name = names[child.tag]
+        if name.key == MEDIA:
+            fields.setdefault(name.tag, child)
+    return fields
+
+
+def _find_shared(names: Names, record: Element, number: int, report: Report) -> dict[str, Element]:
+    """Return the fields of a record that so many media share.
+
+    SECURITY: a long text that thousands of media repeat is a thousand times the document.
+    """
+    shared = _find_fields(names, record)
+    for tag, element in list(shared.items()):
+        size = len(join_texts(element)) + sum(map(len, element.attrib.values()))
+        if tag in _SHARED and size * number > _MAX_SHARED_CHARS:
+            report(element, value=f"<{names[element.tag].local}>")
+            del shared[tag]
+    return shared
 
 
 def _is_media(name: Name, element: Element) -> bool:
@@ -94,7 +123,8 @@ def _find_kind(attributes: dict[str, str]) -> str:
 
 def _make_video(
     content: Element,
-    fields: dict[str, Element],
+    fields: Fields,
+    texts: tuple[str | None, str | None],
     read: Callable[[Element | None], str | None],
     report: Report,
 ) -> Video:
@@ -108,7 +138,7 @@ def _make_video(
     player = read(fields.get("player"))
     if attributes.get("type") == _FLASH:
         url, player = None, player or url
-    return Video(thumbnail, *_read_texts(fields), url, player, seconds)
+    return Video(thumbnail, *texts, url, player, seconds)
 
 
 def _read_url(read_url: ReadUrl, report: Report, element: Element | None) -> str | None:
@@ -122,7 +152,5 @@ def _read_url(read_url: ReadUrl, report: Report, element: Element | None) -> str
     return url
 
 
-def _read_texts(fields: dict[str, Element]) -> tuple[str | None, str | None]:
-    """Return title and description."""
-    texts = {tag: find_plain_text(fields[tag]) or None for tag in _TEXTS & fields.keys()}
-    return texts.get("title"), texts.get("description")
+def _find_text(element: Element | None) -> str | None:
+    return None if element is None else find_plain_text(element) or None

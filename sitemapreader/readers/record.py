@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import reduce
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 from xml.etree.ElementTree import Element, ProcessingInstruction
@@ -16,7 +17,7 @@ from sitemapreader.readers.vocabulary import RECORDS, Names
 from sitemapreader.readers.xml.markup import unescape
 from sitemapreader.urls import (
     PLAIN_URL,
-    find_url,
+    find_base,
     find_url_error,
     has_web_scheme,
     read_loc,
@@ -147,6 +148,8 @@ class RecordContext:
         self.names = names
         self._bases = bases
         self._longest = longest
+        self._found_bases: list[str] = []
+        self._base = stats.sitemap
 
     def take_events(self) -> list[Event]:
         """Remove and return the events so far."""
@@ -220,7 +223,9 @@ class RecordContext:
 
         It is checked as a loc is; what has to be said of it is said.
         """
-        found, codes = ("", []) if "<" in text else read_loc(text, self._find_base(at))
+        if "<" in text or len(text) > self._longest:  # an attribute's, too
+            return None
+        found, codes = read_loc(text, self._find_base(at))
         if not found:
             return None
         for code in codes:
@@ -229,11 +234,12 @@ class RecordContext:
         return found
 
     def _find_base(self, loc: Element | None) -> str:
-        base = self.stats.sitemap
         of_elements = (one.get(XML_BASE) for one in (self.record.element, loc) if one is not None)
-        for element_base in filter(None, (*self._bases, *of_elements)):
-            base = find_url(base, element_base) or base
-        return base
+        found = [*filter(None, (*self._bases, *of_elements))]
+        if found != self._found_bases:  # mostly all URLs of a document have the same
+            self._found_bases = found
+            self._base = reduce(find_base, found, self.stats.sitemap)
+        return self._base
 
     # -- fields
 
