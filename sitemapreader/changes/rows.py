@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 import zlib
 from datetime import UTC, datetime, timedelta
@@ -15,6 +16,7 @@ import attrs
 
 from sitemapreader.changes.database import DamageError
 from sitemapreader.dates import parse_lastmod
+from sitemapreader.issues import excerpt
 from sitemapreader.models import PARTS, Format
 
 if TYPE_CHECKING:
@@ -82,6 +84,27 @@ def _as_format(name: str | None) -> Format | None:
         raise DamageError(f"{name} is not a format") from None
 
 
+_FILTERS = re.compile(r"\S* \S*")
+
+
+def _as_filters(text: Any) -> str | None:
+    """Return filters as `WalkConfig.mark_filters` writes them; raise DamageError."""
+    if text is not None and not (isinstance(text, str) and _FILTERS.fullmatch(text)):
+        raise DamageError(f"{text!r} are no filters")
+    return text
+
+
+def _as_children(text: Any) -> list[tuple[str, str | None]]:
+    """Return loc and lastmod of each child of an index; raise DamageError."""
+    try:
+        pairs = [(loc, mark) for loc, mark in json.loads(text or "[]")]
+    except (TypeError, ValueError):
+        raise DamageError(f"{excerpt(str(text))} are no children") from None
+    if not all(isinstance(each, str) for loc, mark in pairs for each in (loc, mark or "")):
+        raise DamageError(f"{excerpt(str(text))} are no children")
+    return pairs
+
+
 @attrs.define  # a frozen one takes three times as long to make
 class DocumentRow:
     """A row of the table `document`; schema.sql says what is in the columns."""
@@ -105,9 +128,9 @@ class DocumentRow:
     size: int | None = None
     digest: bytes | None = None
     entries: int = 0
-    child_list: str | None = None
+    child_list: list[tuple[str, str | None]] = attrs.field(default=None, converter=_as_children)
     read_at: float | None = None
-    filters: str | None = None
+    filters: str | None = attrs.field(default=None, converter=_as_filters)
     window: int = 0
     validators: int = 0
     dates: int = 0
@@ -119,10 +142,6 @@ class DocumentRow:
     hours: float = 0.0
     rate: float = 0.0
     not_before: float = 0.0
-
-    def list_children(self) -> list[tuple[str, str | None]]:
-        """Return loc and lastmod of each child of an index, in its order."""
-        return [(loc, mark) for loc, mark in json.loads(self.child_list or "[]")]
 
 
 _COLUMNS = ", ".join(field.name for field in attrs.fields(DocumentRow))

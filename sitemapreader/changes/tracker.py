@@ -216,7 +216,7 @@ class DocumentTracker:
         via = Via.PAGE if row.format is not None and row.format.is_feed else Via.INDEX
         return [
             SitemapEntry(loc, parse_lastmod(mark or ""), via, row.final_url, lastmod_text=mark)
-            for loc, mark in row.list_children()
+            for loc, mark in row.child_list
         ]
 
     # -- during the visit
@@ -323,7 +323,7 @@ class DocumentTracker:
         if body is not None and status in _READ:
             children = self._children
             if status is not Status.COMPLETE:  # children behind the error are still listed
-                children = list({**dict(row.list_children()), **dict(children)}.items())
+                children = list({**dict(row.child_list), **dict(children)}.items())
             found |= {
                 "read_run": run.id,
                 "complete": int(status is Status.COMPLETE),

@@ -170,6 +170,12 @@ WRONG: dict[str, Any] = {
     "rates below zero": "UPDATE document SET rate = iif(id = 2, 1.0, -5.0)",
     "a time beyond all": "UPDATE site SET ended = 1e300",
     "a time of a reading beyond all": "UPDATE document SET read_at = 1e300",
+    "filters that are none": "UPDATE document SET filters = 'x'",
+    "filters of three words": "UPDATE document SET filters = '2026-01-01 a b'",
+    "filters that are bytes": "UPDATE document SET filters = x'2031'",
+    "children that are a number": "UPDATE document SET child_list = -5",
+    "children that are no pairs": """UPDATE document SET child_list = '[["a"], 5]'""",
+    "children without an address": """UPDATE document SET child_list = '[[5, null]]'""",
     "a format that is none": "UPDATE document SET format = 'x'",
     "a status that is none": "UPDATE document SET status = 'x', reason = 'x'",
     "a time of a page beyond all": "INSERT INTO page (site, key, loc, since, document, why)"
