@@ -101,7 +101,7 @@ class Job:
     def is_wanted(self) -> bool:
         """Whether the site has a sitemap at this address."""
         is_skipped = self.document is not None and self.document.status is Status.SKIPPED
-        is_wrong = is_skipped and self.entry.via is Via.WELL_KNOWN
+        is_wrong = is_skipped and self.entry.via.is_guess
         return not self.is_moved and (self.duplicate_of is not None or not is_wrong)
 
 

@@ -234,6 +234,20 @@ async def test_two_default_versions_contradict_each_other() -> None:
             assert counts(result) == {"page-hreflang-differs": ("warning", 2)}
 
 
+@pytest.mark.parametrize("fallback", ["", "en/", "choose"])
+async def test_a_default_version_on_the_page_is_one(fallback: str) -> None:
+    """That the sitemap names no x-default is no note where the pages do."""
+    async with serve_pages() as server:
+        base, both = server.base, {"en": f"{server.base}en/", "fr": f"{server.base}fr/"}
+        links = link_languages(both | ({"x-default": base + fallback} if fallback else {}))
+        server.pages |= {f"/{path}/": page(links, f"{WORDS} {path}") for path in ("en", "fr")}
+        publish(server)
+        listed = dict.fromkeys(both.values(), both)
+        server.pages["/sitemap.xml"] = web.Response(text=list_languages(listed))
+        with await judge(base, select=["hreflang-no-x-default"]) as result:
+            assert counts(result) == ({} if fallback else {"hreflang-no-x-default": ("info", 1)})
+
+
 @pytest.mark.parametrize(
     ("kind", "file"),
     [

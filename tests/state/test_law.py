@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from clock import DAY, SetClock
-from walking import ROBOTS, SITE, Pages, Walked, fault, index, status, urlset, walk_all
+from walking import ROBOTS, SITE, Pages, Walked, at_once, fault, index, status, urlset, walk_all
 
 from sitemapreader.changes import State
 from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
@@ -364,6 +364,21 @@ async def test_a_robots_txt_that_names_nothing_for_a_day(told: Told, robots: Any
     assert told.walked.report.waiting in (0, 3)  # where it is unreachable, nothing is missing
     assert await told.walk(served) == []
     assert told.walked.locs == []
+
+
+@pytest.mark.parametrize("start", [HTML, status(404), status(410)], ids=["page", "404", "410"])
+@pytest.mark.parametrize("name", ["docs/sitemap.xml", "docs/v2/sitemap_index.xml"])
+async def test_a_site_below_a_path_does_not_wait_for_its_start_page(
+    start: Any, name: str, db: Path
+) -> None:
+    """The start page is tried as a sitemap first: it is none, so no loss waits for it."""
+    site = SITE + name[: name.rindex("/") + 1]
+    state = at_once(db)
+    for numbers in ((1, 2, 3), (1,)):
+        served = {site: start, SITE + name: urlset(*(f"{site}{number}" for number in numbers))}
+        walked = await walk_all(served, site, state=state, changes=True)
+    assert sorted(row.loc for row in state.unlisted()) == [f"{site}2", f"{site}3"]
+    assert walked.report.waiting == 0
 
 
 # -- words that prove nothing

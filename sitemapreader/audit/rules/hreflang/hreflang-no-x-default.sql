@@ -2,7 +2,8 @@
 -- severity: info
 -- unit: sets of languages
 -- needs: hreflang
--- detects: hreflang links are present, and none is x-default; counted once for each set of codes.
+-- detects: hreflang links are present, and none is x-default, on the visited page neither; counted once for
+--   each set of codes.
 -- meaning: Visitors whose language is not among the versions get one by chance.
 -- advice: Name the page for all others as x-default.
 -- source: https://developers.google.com/search/docs/specialty/international/localized-versions
@@ -11,7 +12,10 @@ SELECT arg_min(u.loc, place_of(d.rank, u.id)) AS url,
        arg_min(u.document, place_of(d.rank, u.id)) AS document
 FROM (
     SELECT url, string_agg(DISTINCT hreflang, ', ' ORDER BY hreflang) AS codes
-    FROM alternate WHERE hreflang IS NOT NULL
+    FROM alternate WHERE hreflang IS NOT NULL AND url NOT IN (
+        SELECT page.url FROM page JOIN page_alternate a ON a.page = page.key
+        WHERE a.hreflang = 'x-default' AND page.url IS NOT NULL
+    )
     GROUP BY url HAVING count(*) FILTER (hreflang = 'x-default') = 0
 ) s JOIN url_row u ON u.id = s.url LEFT JOIN document d ON d.id = u.document
 GROUP BY codes
