@@ -30,11 +30,52 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
+_TICKS = 4
+_MOST_TICK_SECONDS = 1.0
+
+
+class _WaitTimer:
+    """The time of one wait, which ends the wait when it is over.
+
+    It is measured in ticks. A tick that comes much too late shows that this process was stopped, or
+    its event loop blocked: then it counts half. What has arrived meanwhile is read before the next.
+    """
+
+    def __init__(self, seconds: float, timeout: asyncio.Timeout) -> None:
+        self._seconds = seconds
+        self._timeout = timeout
+        self._loop = asyncio.get_running_loop()
+        self._tick_seconds = min(seconds / _TICKS, _MOST_TICK_SECONDS)
+        self._counted = 0.0
+        self._ticked_at = time.monotonic()
+        self._next = self._loop.call_later(self._tick_seconds, self._tick)
+
+    def stop(self) -> float:
+        """Stop the timer; return the seconds that count."""
+        self._next.cancel()
+        return self._counted + self._measure()
+
+    def _measure(self) -> float:
+        """Return the seconds since the last tick that count."""
+        passed = time.monotonic() - self._ticked_at
+        is_late = passed > 2 * self._tick_seconds
+        return self._tick_seconds / 2 if is_late else passed
+
+    def _tick(self) -> None:
+        self._counted += self._measure()
+        self._ticked_at = time.monotonic()
+        if self._counted >= self._seconds:
+            self._timeout.reschedule(self._loop.time())
+        else:
+            self._next = self._loop.call_later(self._tick_seconds, self._tick)
+
+
 @attrs.define
 class DeadlineClock:
     """The time that servers have for one document; it runs only during waits for them.
 
-    Neither pauses between requests count, nor the time that a reader takes.
+    Neither pauses between requests count, nor the time that a reader takes, nor time in which this
+    process was stopped.
 
     Attributes:
         waited: how long it has run.
@@ -54,15 +95,16 @@ class DeadlineClock:
         self, work: Awaitable[T], seconds: float, make_error: Callable[[str], FetchError]
     ) -> T:
         """Wait for `work` at most `seconds`, within the total; else raise an error."""
-        begin = time.monotonic()
         seconds = max(0.0, min(seconds, self._total_seconds - self.waited))
         try:
-            async with asyncio.timeout(seconds):
-                return await work
+            async with asyncio.timeout(None) as timeout:
+                timer = _WaitTimer(seconds, timeout)
+                try:
+                    return await work
+                finally:
+                    self.waited += timer.stop()
         except TimeoutError as error:
             fault = error
-        finally:
-            self.waited += time.monotonic() - begin
         # aiohttp's or the system's own words have more detail
         raise make_error(str(fault) or f"nothing for {seconds:.3g} s") from fault
 
@@ -78,6 +120,8 @@ class HttpResponse:
             of the body, what the server sent besides (`surplus-bytes`).
         is_permanent: whether all redirects on the way were permanent (301, 308).
         tries: the number of attempts, redirects not counted.
+        bytes_around: the bytes that have come around the body: interim responses, sizes and
+            extensions of chunks, trailers. They count for `Limits.raw_bytes`.
         address: the one that was connected to; "" behind a proxy.
     """
 
@@ -96,7 +140,9 @@ class HttpResponse:
         self.issues, self.redirects = chain.issues, tuple(chain.redirects)
         self.is_permanent = chain.is_permanent
         self.address = "" if self._options.proxy else answer.address
-        self._waited_before, self._received = self._clock.waited, 0
+        self._waited_before = self._clock.waited
+        self._received = 0
+        self._bytes_around = 0
         self._note_surplus()
         self._slot.pause()
 
@@ -104,6 +150,11 @@ class HttpResponse:
     def wait_seconds(self) -> float:
         """The seconds of waiting for the server in the last try, redirects included."""
         return self._clock.waited - self._clock.tried_at
+
+    @property
+    def bytes_around(self) -> int:
+        """The bytes that have come around the body."""
+        return self._answer.around.count
 
     async def chunks(self) -> AsyncIterator[bytes]:
         """Yield the body as it arrives, never decompressed; iterate once only.
@@ -150,6 +201,9 @@ class HttpResponse:
     def _measure(self, piece: bytes) -> bytes:
         """Count the bytes and cut them at the limit; the next call raises what is wrong."""
         self._received += len(piece)
+        around = self.bytes_around
+        self._left = max(0, self._left - (around - self._bytes_around))
+        self._bytes_around = around
         if len(piece) > self._left:
             self._failure = self._failure or self._make_failure(IssueCode.TOO_LARGE)
             piece = piece[: self._left]

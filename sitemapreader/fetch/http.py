@@ -93,7 +93,7 @@ class HttpFetcher:
         self.own_trust = Trust(options.allow_networks, options.allow_ports)
         self.hosts = Hosts(options.per_host, options.delay_seconds)
         self.addresses = Hosts(options.per_address, 0.0)
-        self.session = HttpSession(options, resolver, keepalive_seconds)
+        self.session = HttpSession(options, resolver, keepalive_seconds, limits.raw_bytes)
 
     async def __aenter__(self) -> Self:
         return self
@@ -288,8 +288,8 @@ class Exchange:
                     response = HttpResponse(answer, chain, slot, self._clock, options, most)
                     held.pop_all()
                     return response
-            sets_cookie = "set-cookie" in answer.fields
-            chain.follow(location, status=answer.status, sets_cookie=sets_cookie)
+            set_cookie = answer.fields.get("set-cookie", "")
+            chain.follow(location, status=answer.status, set_cookie=set_cookie)
             if (check := self._how.get("check_redirect")) is not None:
                 await check(str(chain.name))
 
@@ -328,6 +328,7 @@ class Exchange:
             self._how.get("headers") or {},
             same_origin=chain.same_origin and is_home,
             authorization=f"Basic {b64encode(userinfo.encode()).decode()}" if userinfo else "",
+            cookies=chain.cookies.write(chain.place.url),
         )
         began, result = time.monotonic(), "cancelled"
         try:

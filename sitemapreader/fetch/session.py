@@ -14,7 +14,15 @@ import attrs
 from aiohttp.http_exceptions import HttpProcessingError
 
 from sitemapreader.errors import LOGIN_STATUSES, FetchError
-from sitemapreader.fetch.connections import CleanConnector, OneAnswer, Route
+from sitemapreader.fetch.connections import (
+    MAX_FIELD_BYTES,
+    MAX_FIELDS,
+    BodyTooLongError,
+    BytesAround,
+    CleanConnector,
+    OneAnswer,
+    Route,
+)
 from sitemapreader.fetch.urls import read_headers
 from sitemapreader.issues import IssueCode
 
@@ -39,6 +47,7 @@ _CODES: tuple[tuple[tuple[type[Exception], ...], IssueCode], ...] = (
     ((ssl.SSLError,), IssueCode.TLS),
     # The resolver raises UnicodeError for a label that is empty or longer than 63 characters.
     ((aiohttp.InvalidURL, UnicodeError), IssueCode.INVALID_URL),
+    ((BodyTooLongError,), IssueCode.TOO_LARGE),
     ((aiohttp.ClientPayloadError,), IssueCode.BODY_CUT),
     ((aiohttp.ClientHttpProxyError,), IssueCode.CONNECT),
     ((aiohttp.ClientResponseError, HttpProcessingError), IssueCode.BAD_HTTP),
@@ -98,18 +107,21 @@ class Answer(aiohttp.ClientResponse):
     Attributes:
         fields: the headers, by lower-case name.
         line: its connection, also when that is back in the pool.
+        around: the bytes that belong to it besides its headers and its body.
         address: the one that was connected to.
         route: where its request might go.
     """
 
     fields: dict[str, str]
     line: OneAnswer
+    around: BytesAround
     address: str = ""
     route: Route
 
     async def start(self, connection: Connection) -> aiohttp.ClientResponse:
         """Wait for the headers."""
         self.line = line = cast("OneAnswer", connection.protocol)
+        self.around = line.around
         was_used = line.uses > 1
         if connection.transport is not None:
             self.address = (connection.transport.get_extra_info("peername") or ("",))[0]
@@ -163,6 +175,8 @@ class HttpSession:
     _options: FetchOptions
     _resolver: AbstractResolver | None
     _keepalive_seconds: float
+    _max_bytes_around: int
+    """Bytes around the body of one answer, before it is given up."""
     _session: aiohttp.ClientSession | None = None
     _is_closed: bool = False
     _loop: asyncio.AbstractEventLoop | None = None
@@ -237,6 +251,7 @@ class HttpSession:
         if self._session is not None:
             return self._session
         connector = CleanConnector(
+            self._max_bytes_around,
             limit=0,  # or waiting for a connection would count as the server's time
             ttl_dns_cache=60,
             resolver=self._resolver,
@@ -251,6 +266,9 @@ class HttpSession:
             # aiohttp times only the connection; for the rest see `answers`.
             timeout=aiohttp.ClientTimeout(sock_connect=self._options.connect_seconds),
             read_bufsize=65_536,
+            max_line_size=MAX_FIELD_BYTES,
+            max_field_size=MAX_FIELD_BYTES,
+            max_headers=MAX_FIELDS,
             trace_configs=[aiohttp.TraceConfig()],  # carries the route of a request
         )
         # Or it would repeat requests by itself, and neither turns nor attempts would count them.

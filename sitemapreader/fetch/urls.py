@@ -13,6 +13,7 @@ import attrs
 
 from sitemapreader.errors import FetchError, Redirect
 from sitemapreader.fetch.addresses import read_address
+from sitemapreader.fetch.cookies import ChainCookies
 from sitemapreader.issues import Issue, IssueCode, make_issue
 from sitemapreader.options import MAX_URL_CHARS, FetchOptions
 from sitemapreader.urls import (
@@ -188,6 +189,8 @@ class RedirectChain:
     Each URL has a name, by which it is reported, and a place, where it is asked for. They differ
     for mapped hosts only. A redirect to a mapped host is followed at its place if it comes from
     there. One from elsewhere is refused: headers and logins would go where a stranger points.
+
+    A circle is the same request again: the same URL with the same cookies.
     """
 
     name: RequestUrl
@@ -198,24 +201,36 @@ class RedirectChain:
     is_permanent: bool = True
     issues: list[Issue] = attrs.field(factory=list)
     redirects: list[Redirect] = attrs.field(factory=list)
+    cookies: ChainCookies = attrs.field(factory=ChainCookies)
 
     def __attrs_post_init__(self) -> None:
         place = self._find_place(self.name)
         self.start = self.place = place or self.name
         self._has_strayed = place is None
-        self._seen = {self.place.text}
+        self._seen = {self._request}
 
-    def follow(self, location: str, *, status: int = 301, sets_cookie: bool = False) -> None:
-        """Make the `Location` of a redirect the target, or raise FetchError."""
-        source, place = self.name, self.place
+    @property
+    def _request(self) -> tuple[str, str]:
+        """The URL and the cookies of the next request."""
+        return self.place.text, self.cookies.write(self.place.url)
+
+    def follow(self, location: str, *, status: int = 301, set_cookie: str = "") -> None:
+        """Make the `Location` of a redirect the target, or raise FetchError.
+
+        `set_cookie` has the lines of its Set-Cookie headers.
+        """
+        source = self.name
+        place = self.place
         target = location
+        if set_cookie:
+            self.cookies.add(place.url, set_cookie.split("\n"))
         try:
             self._go_to(self._read(location))
             target = str(self.name)
         finally:
-            self.redirects.append(Redirect(str(source), target, status, sets_cookie))
+            self.redirects.append(Redirect(str(source), target, status, bool(set_cookie)))
         # As written: servers redirect from one spelling of a URL to another.
-        if self.place.text in self._seen:
+        if self._request in self._seen:
             raise FetchError(IssueCode.REDIRECT_LOOP, str(source), f"to {target}")
         if len(self._seen) > (self._options.max_redirects if self._most is None else self._most):
             raise FetchError(IssueCode.TOO_MANY_REDIRECTS, str(source), f"to {target}")
@@ -224,7 +239,7 @@ class RedirectChain:
             raise FetchError(IssueCode.DOWNGRADE, str(source), f"to {target}")
         if self.place.userinfo:
             self.issues.append(make_issue(IssueCode.USERINFO_REMOVED, url=target))
-        self._seen.add(self.place.text)
+        self._seen.add(self._request)
         self.is_permanent = self.is_permanent and status in PERMANENT
         # Never true again: another origin has chosen the URL, even one of the first origin.
         self.same_origin = self.same_origin and self.place.origin == self.start.origin
@@ -284,9 +299,14 @@ _ENTITY_TAG = re.compile(r'(?:W/)?"[^\x00-\x20"\x7f]*"')
 
 
 def make_headers(
-    options: FetchOptions, extra: Mapping[str, str], *, same_origin: bool, authorization: str = ""
+    options: FetchOptions,
+    extra: Mapping[str, str],
+    *,
+    same_origin: bool,
+    authorization: str = "",
+    cookies: str = "",
 ) -> CIMultiDict[str]:
-    """Build the headers of a request."""
+    """Build the headers of a request; `cookies` are sent behind those of the options."""
     from multidict import CIMultiDict  # noqa: PLC0415 (an extension; a folder needs none)
 
     made = CIMultiDict({"User-Agent": options.user_agent, "Accept": ACCEPT})
@@ -295,6 +315,8 @@ def make_headers(
     for name, value in (*options.headers.items(), *extra.items()):
         if same_origin or name.lower() in SAFE_CROSS_ORIGIN:
             made[name] = value
+    if cookies:
+        made["Cookie"] = "; ".join(filter(None, (made.get("Cookie", ""), cookies)))
     made["Accept-Encoding"] = ACCEPT_ENCODING
     return made
 

@@ -103,11 +103,15 @@ class Budget:
         """Count received bytes; raise FetchError if they are too many, or too late."""
         # `within` sees no end of time while the next bytes are there already.
         self._check_clock()
+        self.count_bytes(count)
+        if self.exhausted not in (None, IssueCode.BUDGET_DOCUMENTS):
+            raise FetchError(self.exhausted, url)
+
+    def count_bytes(self, count: int) -> None:
+        """Count received bytes; if they are too many, the next document is refused."""
         self._bytes -= count
         if self.exhausted is None and self._bytes < 0:
             self.exhausted = IssueCode.BUDGET_BYTES
-        if self.exhausted not in (None, IssueCode.BUDGET_DOCUMENTS):
-            raise FetchError(self.exhausted, url)
 
     def take_urls(self, wanted: int) -> int:
         """Count URLs before they are delivered; return how many may be."""

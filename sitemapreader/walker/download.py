@@ -92,12 +92,20 @@ async def read_chunks(
 ) -> AsyncGenerator[bytes, None]:
     """Yield the body as it arrives; raise FetchError if it or the budget ends early."""
     chunks = response.chunks()
+    counted = 0
     try:
         while (chunk := await budget.within(anext(chunks, None), response.url)) is not None:
-            document.bytes_raw += len(chunk)
-            budget.spend_bytes(response.url, len(chunk))
+            around = getattr(response, "bytes_around", 0)
+            received = len(chunk) + around - counted
+            counted = around
+            document.bytes_raw += received
+            budget.spend_bytes(response.url, received)
             yield chunk
     finally:
+        # An answer that is cut off, or has no body, has bytes around it all the same.
+        around = getattr(response, "bytes_around", 0) - counted
+        document.bytes_raw += around
+        budget.count_bytes(around)
         if close := getattr(chunks, "aclose", None):  # a generator that is left must be closed
             await close()
 

@@ -30,7 +30,7 @@ FAULTS = {
     # whole in the end, after a repair, a redirect or another attempt
     "": """chunked until-close early-hints gzipped coding-unknown ok stale
         length-again length-list
-        slow versioned continue?times=2000 flaky?times=1&with=reset flaky?times=1&with=503 hops/5
+        slow versioned continue?times=20 flaky?times=1&with=reset flaky?times=1&with=503 hops/5
         packed?layers=2&coding=gzip packed?layers=0&coding=gzip redirect-with-endless-body""",
     "body-cut": """length-short length-huge chunk-cut chunks-without-end chunk-bad chunk-bad-late
         chunk-end-missing-late chunk-size-huge-late trailer-bad-late reset-mid reset-until-close
@@ -45,7 +45,7 @@ FAULTS = {
     "timeout": "silence headers-drip continue-for-ever",
     "connect": "close reset",
     "bad-http": """length-negative length-twice length-and-chunks garbage http-0.9
-        headers-many header-long status-long header-nul""",
+        headers-many header-long status-long header-nul continue?times=2000""",
     "http-status": """no-content-with-body upgrade no-location status/000 status/101 status/203
         status/206 status/300 status/304 status/403 status/404 status/429 status/500 status/999""",
     "login-required": "status/401",

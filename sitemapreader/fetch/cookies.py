@@ -1,0 +1,49 @@
+"""Cookies of one document: what the redirects on its way set, and nobody else gets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from aiohttp import CookieJar
+    from yarl import URL
+
+MAX_COOKIE_CHARS = 16_384
+"""The longest Cookie header: as much as servers take of all headers by default."""
+
+
+class ChainCookies:
+    """The cookies that an origin sets while it redirects to its own document.
+
+    Programs send a visitor to the same URL once more, to learn whether he takes cookies. The
+    cookies live as long as the chain of redirects, and go back to the origin that has set them,
+    whatever their Domain says (RFC 6265 has the rest: path, expiry, Secure).
+    """
+
+    def __init__(self) -> None:
+        self._jars: dict[URL, CookieJar] = {}
+
+    def add(self, url: URL, lines: Iterable[str]) -> None:
+        """Take the Set-Cookie lines of the answer to a request."""
+        from aiohttp import CookieJar  # noqa: PLC0415 (few chains set cookies)
+
+        if url.origin() not in self._jars:
+            # unsafe: hosts that are addresses may have cookies too
+            self._jars[url.origin()] = CookieJar(unsafe=True)
+        self._jars[url.origin()].update_cookies_from_headers([*lines], _strip_query(url))
+
+    def write(self, url: URL) -> str:
+        """Return the Cookie header for a request; "" for none."""
+        jar = self._jars.get(url.origin()) if self._jars else None
+        if jar is None:
+            return ""
+        cookies = jar.filter_cookies(_strip_query(url))
+        header = "; ".join(f"{name}={morsel.coded_value}" for name, morsel in cookies.items())
+        return header if len(header) <= MAX_COOKIE_CHARS else ""
+
+
+def _strip_query(url: URL) -> URL:
+    """Return the URL of a request, of which the query is a part of the path, without it."""
+    return url.with_path(url.raw_path.partition("?")[0], encoded=True)
