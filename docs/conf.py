@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import sitemapreader
-from sitemapreader import FetchOptions, IssueCode, Limits, options
-from sitemapreader.audit.rules import list_rules, sort_rules
+from sitemapreader import FetchOptions, Limits, options
+from sitemapreader.audit.rules import load_rules, sort_rules
 from sitemapreader.outcomes import show_bytes
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ of them can be set there.
 def write_rules() -> str:
     """Return the page of the rules of an audit, a table for each category."""
     parts = [RULES]
-    rules = (rule for rule in list_rules().values() if rule.code not in set(IssueCode))
+    rules = (rule for rule, _ in load_rules())
     for category, group in groupby(sort_rules(rules), lambda rule: rule.category):
         parts.append(f"## {category}\n\n| rule | severity | what it finds | what to do |")
         parts.append("|---|---|---|---|")

@@ -156,6 +156,7 @@ class IssueCode(StrEnum):
     REDIRECTS_UP = ("redirects-up", ERROR, "a sitemap redirects to what names it: its index, robots.txt or the start page", "restore it, or take it out of its index")
     NESTED_INDEX = ("nested-index", WARNING, "an index lists another index, which the protocol does not allow", "list urlsets only")
     CROSS_HOST_CHILD = ("cross-host-child", WARNING, "a child sitemap is on another site; it was not fetched", "name it in that site's robots.txt, or pass `hosts=\"any\"`")
+    HOST_NOT_PUBLIC = ("host-not-public", ERROR, "a listed address is on a host that nobody can reach, such as localhost or `undefined`; it was not fetched", "publish the address of production; to read this one, pass its URL with `sitemaps=`")
     FEED_HAS_MORE = ("feed-has-more", WARNING, "a feed has a next page, which is not followed, or is no URL", "pass its URL with `sitemaps=`")
     OUT_OF_SCOPE = ("out-of-scope", INFO, "entries lie outside the sitemap's host or folder", "publish them in their own host's sitemap")
     DUPLICATE_DOCUMENT = ("duplicate-document", WARNING, "a sitemap index has the same bytes as another one; its children were skipped", "list each sitemap once")

@@ -53,9 +53,14 @@ NOTHING_LOST = ASKED_FOR | {NOT_READ, ALREADY_READ, NOT_DUE}
 """Reasons to skip a listed sitemap that leave the walk complete."""
 
 REFUSALS = frozenset(
-    {IssueCode.CROSS_HOST_CHILD, IssueCode.ROBOTS_DISALLOWED, IssueCode.ROBOTS_TOO_COMPLEX}
+    {
+        IssueCode.CROSS_HOST_CHILD,
+        IssueCode.HOST_NOT_PUBLIC,
+        IssueCode.ROBOTS_DISALLOWED,
+        IssueCode.ROBOTS_TOO_COMPLEX,
+    }
 )
-"""Reasons to skip what `hosts` or a robots.txt does not allow, by a redirect too."""
+"""Reasons to skip what its host, `hosts` or a robots.txt does not allow, by a redirect too."""
 
 _ABSENT_STATUSES = frozenset({404, 410})
 _NO_ANSWER = frozenset(

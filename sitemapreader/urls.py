@@ -44,6 +44,8 @@ NORMAL_URL = re.compile(
 _BROKEN_URL = re.compile(r"https?[^\w/?#.]?//|[^?#]*?(?::|%3a)(?:/|%2f){2}", re.IGNORECASE)
 """A host follows, and a parser would take it for a folder."""
 _FIRST_SEGMENT = re.compile(r"[^/?#]*")
+_NO_HOSTS = frozenset(("undefined", "null", "None", "NaN", "[object Object]"))
+"""What programs write for the address of a site that they do not know."""
 _FINAL_DOT = re.compile(r"(?<=[^./])\.(?=(:\d*)?\Z)", re.ASCII)
 _TEMPLATE = re.compile(r"\{\{|\{%|\{#|\$\{|<%|<\?")
 _REPLACEMENT_CHARACTER = "\ufffd"
@@ -384,6 +386,8 @@ def read_loc(text: str, base: str) -> tuple[str, list[IssueCode]]:
         return "", [error]
     if has_web_scheme(text):
         return text, codes or url_warnings(text)
+    if _FIRST_SEGMENT.match(text)[0] in _NO_HOSTS:  # type: ignore[index]  # it may be empty
+        return "", [IssueCode.HOST_NOT_PUBLIC]
     url = find_url(base, text) if has_web_scheme(base) else None
     if url is None and _FOREIGN_SCHEME.match(text):
         return "", [IssueCode.UNSUPPORTED_SCHEME]

@@ -272,7 +272,8 @@ class AuditDatabase:
     def define_rule(self, code: str, query: str) -> str:
         """Return the query of a rule's hits, whatever columns its own has besides theirs."""
         self._unseen[code] = hits = _QUERIES["hits_of"].format(query)
-        self.codes.append(code)
+        if code not in self.codes:
+            self.codes.append(code)
         return hits
 
     def show_rules(self, *codes: str) -> None:

@@ -130,9 +130,13 @@ class RuleRunner:
                 hits = self._database.define_rule(code, own)
                 if rule.category == Category.CUSTOM:  # it may read what others hit
                     self._database.show_rules()
-                elif self._database.is_small and not self._database.ask(f"FROM ({own}) LIMIT 1"):
-                    continue  # most rules hit nothing, and to say so takes half as long
-                self._database.ask(_QUERIES["place_hits"].format(code, hits), most=most)
+                # most rules hit nothing, and to say so takes half as long
+                if not self._database.is_small or self._database.ask(f"FROM ({own}) LIMIT 1"):
+                    self._database.ask(_QUERIES["place_hits"].format(code, hits), most=most)
+                if code in set(IssueCode):  # the walk has found more of it
+                    issues = _QUERIES["view_issue"].format(code)
+                    both = f"FROM ({hits}) UNION ALL BY NAME FROM ({issues})"
+                    self._database.define_rule(code, both)
             except duckdb.Error as error:
                 if isinstance(error, (*DISK_ERRORS, duckdb.InterruptException)):
                     raise  # the disk or the caller, not the rule

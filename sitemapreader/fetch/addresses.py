@@ -79,6 +79,20 @@ def is_public(address: IPv4Address | IPv6Address) -> bool:
     return is_assigned and not any(address in network for network in _NOT_PUBLIC)
 
 
+_NOT_PUBLIC_NAMES = frozenset(
+    ("local", "test", "internal", "localhost", "localdomain", "lan", "home", "corp", "invalid")
+)
+"""Last labels that no public name has: RFC 6761, RFC 6762, RFC 8375, and ICANN's `internal`."""
+
+
+def is_public_host(host: str) -> bool:
+    """Return whether a host may be public, by its name or literal address alone."""
+    host = host.lower().strip("[]").rstrip(".")
+    if address := read_address(host):
+        return is_public(address)
+    return "." in host and host.rpartition(".")[2] not in _NOT_PUBLIC_NAMES
+
+
 def literal_address(host: str) -> str | None:
     """Return the address that a host name means without a resolver, or `None`."""
     # RFC 6761, section 6.3: `localhost` and all names below it are loopback.

@@ -85,6 +85,11 @@ class Client:
         self._fetcher = fetcher
         self.user_agent: str = getattr(fetcher, "user_agent", user_agent)
 
+    def is_allowed(self, url: str) -> bool:
+        """Return whether the caller lets requests go to the host of a URL, public or not."""
+        del url
+        return False
+
     def trust(self, url: str) -> None:
         """Trust the host of `url`, which the caller named, public or not."""
         getattr(self._fetcher, "trust", _ignore)(url)
@@ -191,6 +196,12 @@ class Trust:
     @property
     def _all(self) -> tuple[Trust, ...]:
         return (self, *self.others)
+
+    def names(self, host: str) -> bool:
+        """Return whether a host was named, or is a literal address that is allowed."""
+        found = read_address(host)
+        is_named = any(host in trust.kinds for trust in self._all)
+        return is_named or (found is not None and self._is_listed(host.strip("[]"), found))
 
     def has_origin(self, origin: str) -> bool:
         """Return whether a URL of this origin was named."""

@@ -195,6 +195,10 @@ class WalkClient(Client):
         """Return a client with the same mapped hosts."""
         return WalkClient(self._http, self._hosts)
 
+    def is_allowed(self, url: str) -> bool:
+        """Return whether the caller lets requests go to the host of a URL, public or not."""
+        return bool(self._hosts.find(url)) or self._trust.names(host_of(url))
+
     def trust(self, url: str) -> None:
         """Trust the place of a URL as `HttpFetcher.trust` does, for this walk."""
         self._trust.add(self._hosts.find(url) or url)

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
 from sitemapreader.errors import FetchError
+from sitemapreader.fetch.addresses import is_public_host
 from sitemapreader.issues import Issue, IssueCode, make_issue
 from sitemapreader.models import SitemapEntry, Via
 from sitemapreader.options import ROBOTS_MAX_BYTES
 from sitemapreader.outcomes import Document, Role, Status, issue_from_error, judge_counts
 from sitemapreader.pages.visit import parse_robots_aside
 from sitemapreader.readers.robots import Robots
-from sitemapreader.urls import Hosts, has_suffixes, load_suffixes, origin_of, same_hosts
+from sitemapreader.urls import Hosts, has_suffixes, host_of, load_suffixes, origin_of, same_hosts
 from sitemapreader.walker.download import fetch_body
 
 if TYPE_CHECKING:
@@ -57,9 +58,22 @@ class RobotsRules:
 
     async def check_fetch(self, entry: SitemapEntry, referrers: Sequence[str]) -> IssueCode | None:
         """Return why a sitemap must not be fetched; raise FetchError without budget."""
+        if entry.via is not Via.WELL_KNOWN and self._is_out_of_reach(entry.loc, referrers):
+            return IssueCode.HOST_NOT_PUBLIC
         if entry.via in _NAMED:
             return None
         return await self._check(entry, entry.loc, referrers)
+
+    def _is_out_of_reach(self, url: str, referrers: Sequence[str]) -> bool:
+        """Return whether a sitemap of a public site is on a host that nobody can reach."""
+        host = host_of(url)
+        return (
+            bool(host and referrers)
+            and self._hosts != "any"
+            and not is_public_host(host)
+            and all(is_public_host(host_of(each)) for each in referrers)
+            and not self._context.client.is_allowed(url)
+        )
 
     async def check_redirect(self, entry: SitemapEntry, referrers: Sequence[str], url: str) -> None:
         """Raise FetchError if the redirect of a sitemap to `url` must not be followed.

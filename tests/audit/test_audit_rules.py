@@ -210,6 +210,11 @@ CASES: dict[str, tuple[AuditedSite, int, AuditedSite]] = {
     "variant-www": (listed("/a https://shop.example/a"), 1, listed("/a https://m.shop.example/a")),
     "variant-trailing-slash": (listed("/a /a/"), 1, listed("/a /b/ https://www.shop.example /")),
     "variant-case": (listed("/Boots /boots"), 1, listed("/Boots /boot /b?x=A /b?x=a")),
+    "variant-index": (
+        listed("/ /index.html /a/ /a/INDEX.php /b /b/default.aspx"),
+        3,
+        listed("/ /a/index.html /b/ /c/index.html?x=1 /c/ /index"),
+    ),
     "variant-parameters": (listed("/a?utm_source=mail /a /a?x=1"), 1, listed("/a?color=red /a")),
     # -- hosts
     "host-other": (
@@ -344,6 +349,14 @@ CASES: dict[str, tuple[AuditedSite, int, AuditedSite]] = {
         listed("/Boots /b%C3%A9?X#Y /%c3%a9B"),
         2,
         listed("/b%C3%A9 /a?Color=Red https://WWW.shop.example/a"),
+    ),
+    "template": (
+        listed(
+            "/blog/[slug] /docs/[...path]/a /credit/:id /users/{id} /u/%5Bslug%5D /undefined"
+            " /a/None/ /x/NaN /[object%20Object]"
+        ),
+        9,
+        listed("/None-such /nan /undefined-behaviour /a:id /b?c=[d] /wiki/[A]_x /c/:) /d/{"),
     ),
     "url-double-slash": (listed("/a//b"), 1, listed("/a/b?c=//d /a")),
     "url-tracking-parameter": (

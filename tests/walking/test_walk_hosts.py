@@ -106,8 +106,6 @@ async def walk_top(pages: Pages, top: str = TOP, **arguments: Any) -> Walked:
         ("https://other.co.uk/c.xml", False, False),
         ("https://example.com/c.xml", False, False),
         ("https://example.co.uk.evil.net/c.xml", False, False),
-        ("http://127.0.0.1/c.xml", False, False),
-        ("http://localhost/c.xml", False, False),
     ],
 )
 async def test_hosts(child: str, on_host: bool, on_site: bool) -> None:
@@ -120,6 +118,16 @@ async def test_hosts(child: str, on_host: bool, on_site: bool) -> None:
         assert ("cross-host-child" in walked.codes) is not fetched
         if not fetched:
             assert walked.outcome(child) == ("skipped", "cross-host-child")
+
+
+@pytest.mark.parametrize("child", ["http://127.0.0.1/c.xml", "http://localhost/c.xml"])
+async def test_hosts_that_nobody_reaches(child: str) -> None:
+    """A child on a host that is not public is fetched only where any host is allowed."""
+    pages: Pages = {TOP: index(child), child: urlset(f"{child}/page")}
+    for policy in ("host", "site", "any"):
+        walked = await walk_top(pages, hosts=policy)
+        assert (child in walked.requested) is (policy == "any")
+        assert ("host-not-public" in walked.codes) is (policy != "any")
 
 
 @pytest.mark.parametrize(

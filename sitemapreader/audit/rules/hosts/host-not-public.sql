@@ -3,7 +3,8 @@
 -- unit: URLs
 -- detects: localhost, a literal address, a name under .local, .test, .internal and the like, what
 --   is no host; a warning where the first label is staging, stage, dev, test, uat or preprod. The
---   host of the sitemap itself is left out: it was reached.
+--   host of the sitemap itself is left out: it was reached. The same of a sitemap that an index or
+--   robots.txt lists, and `undefined/...` in the place of a host.
 -- meaning: Such URLs cannot be visited, or are not meant to be found.
 -- advice: Publish the production sitemap, and correct what is no host.
 -- source: https://support.google.com/webmasters/answer/7451001
