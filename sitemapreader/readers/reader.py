@@ -66,6 +66,9 @@ _BROKEN = frozenset({IssueCode.MALFORMED, IssueCode.TRUNCATED})
 BLOCK_BYTES = PROLOG_BYTES
 """Fast, since the values of a block stay in the processor's cache; blocks a loop for 1-2 ms."""
 
+_LONGEST_BLOCK = 4 * BLOCK_BYTES
+"""Bytes of one block in UTF-8: no encoding takes more for the same characters."""
+
 _DEFAULT_LIMITS = Limits()
 
 
@@ -113,6 +116,8 @@ class SitemapReader:
         self._decompressor = Decompressor(self.limits, self._notes, codings=codings)
         self._block = bytearray()
         self._transcoder: Transcoder | None = None
+        self._is_chosen = False
+        """Whether the first bytes have told which reader fits, if one does."""
         self._reader: Reader | None = None
         self._lost_root = ""
         """The first tag of a feed whose root is missing or broken."""
@@ -220,8 +225,8 @@ class SitemapReader:
         """Read a block, perhaps the last one; `cut` is why nothing follows."""
         self.stats.inflated_bytes += len(block)
         self.on_block(block)
-        events, is_first = self._drain_notes(), self._transcoder is None
-        if is_first:
+        events, is_started = self._drain_notes(), self._transcoder is not None
+        if not is_started:
             is_whole = final and not cut and self._charset in (None, "utf-8")
             if is_whole and (whole := read_whole(block, self.stats, self.limits)):
                 self.format, entries = whole
@@ -235,10 +240,27 @@ class SitemapReader:
             yield events
             return
         block = self._transcoder.feed(events, block, final=final)
-        if is_first:
+        if not self._is_chosen and (block or final or not self._transcoder.is_waiting):
+            self._is_chosen = True
             self._reader = self._choose_reader(events, block)
             self.format = self._reader.format if self._reader else None
         yield events
+        if self._is_chosen:
+            # what has waited for its encoding comes at once
+            pieces = [
+                block[at : at + _LONGEST_BLOCK] for at in range(0, len(block), _LONGEST_BLOCK)
+            ]
+            last = pieces.pop() if pieces else b""
+            for piece in pieces:
+                yield from self._read_text(piece)
+            yield from self._read_text(last, final=final, cut=cut)
+
+    def _read_text(
+        self, block: bytes, *, final: bool = False, cut: IssueCode | None = None
+    ) -> Iterator[Events]:
+        """Read a block in UTF-8, perhaps the last one."""
+        if self.finished:
+            return
         if self._reader is None:
             self.finished = not self._lost_root
         else:

@@ -39,9 +39,9 @@ def test_an_encoding_is_known_by_all_its_names(charset: str, codec: str) -> None
     assert read_as(charset, codec) == [RUSSIAN]
 
 
-@for_each("charset", ["rot13", "base64", "idna", "utf-7", "os", "../os", "a\0b", "utf\0-8", "."])
+@for_each("charset", ["rot13", "base64", "idna", "utf-7", "utf-32", "cp037", "iso-2022-kr"])
 def test_what_is_no_encoding_of_text_is_refused(charset: str) -> None:
-    """A codec that hides markup, a module, a path: nothing is read by it, or told to be."""
+    """In a codec that hides markup, ASCII may mean something else: nothing is read by it."""
     reader = SitemapReader(charset=charset)
     events = [*reader.feed(b"<urlset><url><loc>https://example.org/</loc></url></urlset>")]
     events += reader.close()

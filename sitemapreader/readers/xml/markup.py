@@ -49,8 +49,19 @@ _DIGITS = (
     "|x[2-6A-Fa-f][0-9A-Fa-f]|x[1-9A-Fa-f][0-9A-Fa-f]{2}|x[1-9A-Ca-c][0-9A-Fa-f]{3})"
 )
 """Common references to characters; not to those that XML lacks."""
+_HIGH = (
+    "#0*(?:55(?:29[6-9]|[3-9][0-9]{2})|56(?:[0-2][0-9]{2}|3[01][0-9]))"
+    "|#[xX]0*[dD][89aAbB][0-9a-fA-F]{2}"
+)
+_LOW = (
+    "#0*(?:56(?:3[2-9][0-9]|[4-9][0-9]{2})|57(?:[0-2][0-9]{2}|3[0-3][0-9]|34[0-3]))"
+    "|#[xX]0*[dD][c-fC-F][0-9a-fA-F]{2}"
+)
+"""References to the two halves of a character in UTF-16: JavaScript writes a character beyond
+U+FFFF so where it is escaped by halves."""
 _BEHIND_AMPERSAND = (
-    r"(?:#(?:0*(?P<decimal>[0-9]{1,8})|[xX]0*(?P<hex>[0-9a-fA-F]{1,7}));"
+    rf"(?:(?P<high>{_HIGH});&(?P<low>{_LOW});"
+    r"|#(?:0*(?P<decimal>[0-9]{1,8})|[xX]0*(?P<hex>[0-9a-fA-F]{1,7}));"
     r"|(?P<name>[A-Za-z][A-Za-z0-9]{1,31});)?"
 )
 ODD_REFERENCE = re.compile(rf"&(?!(?:{'|'.join(_XML)}|{_DIGITS});){_BEHIND_AMPERSAND}")
@@ -154,8 +165,19 @@ def unescape(text: str, repairs: set[IssueCode]) -> str:
     return _REFERENCE.sub(partial(resolve_reference, repairs), text) if "&" in text else text
 
 
+def _read_code(number: str) -> int:
+    """Read the number of a reference, `#55356` or `#xD83C`."""
+    digits = number[1:].lower()
+    return int(digits[1:], 16) if digits[0] == "x" else int(digits)
+
+
 def resolve_reference(repairs: set[IssueCode], match: re.Match[str]) -> str:
     """Resolve a reference of XML or of HTML; keep a bare `&`."""
+    if match["high"]:
+        repairs.add(IssueCode.NOT_WELL_FORMED)
+        high = _read_code(match["high"])
+        low = _read_code(match["low"])
+        return chr(0x10000 + (high - 0xD800) * 0x400 + low - 0xDC00)
     if name := match["name"]:
         if name in _XML:
             return _XML[name]
