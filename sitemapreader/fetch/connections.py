@@ -323,7 +323,13 @@ class CleanConnector(aiohttp.TCPConnector):
         """Return the addresses of a name in the resolver's order, allowed or not."""
         # RFC 6761, section 6.3: all names below `localhost` are loopback.
         is_local = host.lower().rstrip(".").endswith(".localhost")
-        return await super()._resolve_host("localhost" if is_local else host, port)
+        try:
+            return await super()._resolve_host("localhost" if is_local else host, port)
+        except RuntimeError as error:
+            # aiohttp takes the first of the addresses, also where there is none
+            if isinstance(error.__cause__, StopIteration):
+                return []
+            raise
 
     async def _resolve_host(
         self, host: str, port: int, traces: Sequence[Trace] | None = None

@@ -19,12 +19,16 @@ from aiohttp import web
 from each_case import for_each
 from faults import DOCUMENT, FaultServer
 from hosts import ANSWERS, HOSTS, NamedAddresses, resolve
-from walking import urlset
+from serving import serve
+from walking import index, urlset
 
-from sitemapreader import FetchError, FetchOptions, HttpFetcher, IssueCode, walk_many
+from sitemapreader import FetchError, FetchOptions, HttpFetcher, IssueCode, walk, walk_many
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
+
+    from aiohttp.abc import ResolveResult
+    from serving import Page
 
 PRIVATE = ("127.0.0.1", "::1", "10.0.0.1", "169.254.169.254", "::ffff:127.0.0.1", "fd00::1")
 
@@ -49,6 +53,49 @@ async def test_a_private_address_from_a_resolver_is_refused() -> None:
             assert code == IssueCode.BLOCKED_ADDRESS, address
             assert resolver.asked == ["site.test"]
         assert server.connections == 0
+
+
+class EmptyAnswers(NamedAddresses):
+    """A resolver that answers for some names without an address, where others raise."""
+
+    def __init__(self, *empty: str) -> None:
+        super().__init__()
+        self._empty = empty
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
+    ) -> list[ResolveResult]:
+        """Return no address for a name that is empty."""
+        found = await super().resolve(host, port, family)
+        return [] if host in self._empty else found
+
+
+@pytest.mark.parametrize(
+    ("empty", "expected"),
+    [("site.test", []), ("child.site.test", ["b"]), ("www.site.test", ["a", "b"])],
+)
+async def test_a_name_without_an_address(empty: str, expected: list[str]) -> None:
+    """A resolver that returns nothing is a failure of its name, twice as well; others are read."""
+
+    def show(served_at: str) -> dict[str, Page]:
+        base = f"site.test:{served_at.rpartition(':')[2]}"
+        return {
+            "/robots.txt": f"Sitemap: http://{base}/i.xml".encode(),
+            "/i.xml": index(f"http://child.{base}/a.xml", f"http://{base}/b.xml"),
+            "/a.xml": urlset(f"http://{base}/a"),
+            "/b.xml": urlset(f"http://{base}/b"),
+        }
+
+    async with serve(show) as site:
+        port = int(site.base.rpartition(":")[2])
+        options = FetchOptions(allow_networks=("127.0.0.0/8",), allow_ports=(port,), max_attempts=1)
+        async with HttpFetcher(options, resolver=EmptyAnswers(empty)) as fetcher:
+            for _ in range(2):
+                async with walk(f"http://site.test:{port}/", fetcher=fetcher) as entries:
+                    locs = [entry.loc async for entry in entries]
+                assert sorted(loc[-1] for loc in locs) == expected
+                codes = {str(issue.code) for issue in entries.report.issues}
+                assert ("dns" in codes) is (empty != "www.site.test")
 
 
 NAMES = [f"www.n{number}.test" for number in range(40)]
