@@ -66,7 +66,8 @@ _PARTS = re.compile(
 _NOT_IN_A_REQUEST = re.compile(r"%(?![0-9A-Fa-f]{2})|[^!$-;=?-Z_a-z~]")
 """All but the characters of a path and a query (RFC 3986, sections 3.3 and 3.4)."""
 _BLANKS = "".join(map(chr, range(33)))
-_INVISIBLE = re.compile(r"[\s\xad\u061c\u180e\u200b-\u200f\u2060-\u2064\ufeff]")
+INVISIBLE = r"\s\xad\u061c\u180e\u200b-\u200f\u2060-\u2064\ufeff"
+_INVISIBLE = re.compile(f"[{INVISIBLE}]")
 """Blanks, and what has no width, such as byte order marks, which editors and databases leave."""
 _NO_BASE = "about:invalid"
 """A base of which no relative URL makes one of the web."""

@@ -22,13 +22,14 @@ from sitemapreader.models import Alternate
 from sitemapreader.output.columns import ABSENT, Column, has_nothing
 from sitemapreader.output.sink import Encoder
 from sitemapreader.rows import OutputRows, get_column
+from sitemapreader.urls import INVISIBLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
 SEPARATORS = {"csv": ",", "tsv": "\t"}
 _TO_QUOTE = re.compile('[,;"]')
-_HIDDEN_FORMULA = re.compile(";(?=[\\s\"']*[=+\\-@\uff1d\uff0b\uff0d\uff20])")
+_HIDDEN_FORMULA = re.compile(f";(?=[{INVISIBLE}\"']*[=+\\-@\uff1d\uff0b\uff0d\uff20])")
 _encode = json.JSONEncoder().encode
 # What would end the line, or be acted on by a terminal: C0, DEL, C1, bidi and line separators,
 # lone surrogates. None of it may stand in a URL unescaped (RFC 3986).
@@ -36,8 +37,8 @@ _UNSAFE_IN_TEXT = "\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206
 _UNSAFE_TEXT = re.compile(f"[{_UNSAFE_IN_TEXT}]")
 _UNSAFE_URL = re.compile(f"[{_UNSAFE_IN_TEXT} \xa0]")
 # What a spreadsheet takes for a formula (OWASP, "CSV Injection"), and what a reader of tables takes
-# for the begin of a quoted cell.
-_FORMULA = re.compile('\\s*[=+\\-@\uff1d\uff0b\uff0d\uff20"]')
+# for the begin of a quoted cell. Readers drop a byte order mark that stands before it.
+_FORMULA = re.compile(f'[{INVISIBLE}]*[=+\\-@\uff1d\uff0b\uff0d\uff20"]')
 
 
 # -- lines

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from base64 import b64decode
 from hashlib import sha256
@@ -348,6 +349,24 @@ def test_a_sample_without_a_hit_says_how_sure_that_is() -> None:
         assert said in render(form, [], facts), form
     facts["pages"] = make_tally(300, 300, 300)
     assert "at most" not in render("text", [], facts)
+
+
+@pytest.mark.parametrize(
+    ("url", "detail"),
+    [
+        ("https://example.org/[click](https://evil.example/)", ""),
+        ("https://example.org/", "[a] [b](https://evil.example/ 'title')"),
+        ("https://example.org/](https://evil.example/)", "[x"),
+    ],
+)
+def test_strangers_write_no_links_into_sarif(url: str, detail: str) -> None:
+    """A code host shows `[text](URL)` in a message as a link: none comes from a sitemap."""
+    hit = Row(url=url, detail=detail, document=url, line=1, file="", file_line=None)
+    place = Row(document=url, count=3, line=1)
+    finding = make_finding(count=3, examples=[hit], places=[place])
+    (result,) = json.loads(render("sarif", [finding], make_facts()))["runs"][0]["results"]
+    assert "evil.example" in result["message"]["text"]
+    assert "](" not in result["message"]["text"]
 
 
 def test_findings_of_one_cause_are_one() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import pytest
 from commands import run
@@ -13,6 +13,9 @@ from sitemapreader.cli.options import COUNT_KINDS
 from sitemapreader.models import Alternate, News, UrlEntry
 from sitemapreader.output.counts import OTHERS, CountBy, UrlCounts
 from sitemapreader.rows import EntryColumns
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 SITE = "https://example.org/"
 
@@ -101,3 +104,16 @@ def test_in_the_shell() -> None:
     assert run(*words, "--format", "csv").stdout == "extension,urls\n,37\n.pdf,5\n.csv,1\n"
     assert '{"extension": null, "urls": 37}' in run(*words, "--format", "jsonl").stdout
     assert "43 URLs" in run(*words).stderr
+
+
+@pytest.mark.parametrize("kind", ["extension", "folder", "month"])
+@pytest.mark.parametrize("limit", [1, 7, 43, 100])
+def test_counts_of_a_limited_run(kind: str, limit: int, tmp_path: Path) -> None:
+    """With `--limit` the URLs that would be printed are counted, to a terminal and to a file."""
+    words = ["testdata/site", "--count-by", kind, "--limit", str(limit)]
+    lines = run(*words).stdout.splitlines()
+    assert sum(int(line.rpartition("\t")[2]) for line in lines) == min(limit, 43)
+    path = tmp_path / "counts.csv"
+    assert run(*words, "-o", str(path)).returncode == 0
+    _, *rows = path.read_text("utf-8").splitlines()
+    assert sum(int(row.rpartition(",")[2]) for row in rows) == min(limit, 43)

@@ -208,6 +208,29 @@ def test_no_part_of_a_cell_is_a_formula(field: str, hidden: str) -> None:
         )
 
 
+@for_each(
+    "title",
+    [
+        "\ufeff=cmd",
+        "\ufeff\u200b +1",
+        "\u2060@sum(a)",
+        "\u200e-1",
+        "\xad\ufeff\uff1d1",
+        '\ufeff"=1"',
+    ],
+)
+@for_each("format", ["csv", "tsv"])
+def test_no_first_cell_is_a_formula(title: str, format: str, tmp_path: Path) -> None:  # noqa: A002 (as above)
+    """Invisible characters hide no formula: of the first cell of a file a reader drops the mark."""
+    path = tmp_path / f"urls.{format}"
+    with open_output(path, format, fields=["title", "loc"], header=False) as output:
+        output.write([UrlEntry(URL, title=title), UrlEntry(URL, title=f"a;{title}")])
+    for encoding in ("utf-8", "utf-8-sig"):
+        for line in path.read_text(encoding).splitlines():
+            cell = line.strip('\ufeff\u200b\u2060\xad "')
+            assert not cell.startswith(("=", "+", "-", "@", "\uff1d"))
+
+
 def test_a_semicolon_before_anything_else_stays() -> None:
     """What is no formula is written as it is; the first column and JSON keep their values."""
     loc, text = f"{URL}a;=1;jsessionid=1;b=-2", "y;=0; z"

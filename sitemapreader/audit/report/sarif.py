@@ -88,7 +88,7 @@ def _make_results(finding: Row, facts: Row) -> Iterator[dict[str, Any]]:
         if count > 0:
             text = f": {count_units(count, finding.rule.unit)}"
             if name and name not in facts.files:
-                text += f" in {excerpt(name, MAX_TEXT)}"
+                text += f" in {_quote(name)}"
             others = (each for each in finding.examples if each.document == name and not each.file)
             shown = "; ".join([_show(each) for each in others][:3])
             text += f", such as {shown}" if shown else ""
@@ -97,7 +97,15 @@ def _make_results(finding: Row, facts: Row) -> Iterator[dict[str, Any]]:
 
 
 def _show(hit: Row) -> str:
-    return excerpt(" ".join(part for part in (hit.url, hit.detail) if part), MAX_TEXT)
+    return _quote(" ".join(part for part in (hit.url, hit.detail) if part))
+
+
+def _quote(text: str) -> str:
+    """Return a text of strangers without links: code hosts show `[text](URL)` as one.
+
+    SARIF 2.1.0, section 3.11.6.
+    """
+    return excerpt(text, MAX_TEXT).replace("](", "] (")
 
 
 def _make_result(
@@ -141,6 +149,6 @@ def _notify(facts: Row, results: int) -> Iterator[dict[str, Any]]:
     for each in facts.not_run:
         yield {
             "level": "error" if each.is_error else "note",
-            "message": {"text": f"{each.rule.code} was not run: {excerpt(each.reason, MAX_TEXT)}"},
+            "message": {"text": f"{each.rule.code} was not run: {_quote(each.reason)}"},
             "associatedRule": {"id": each.rule.code},
         }

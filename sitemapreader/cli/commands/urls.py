@@ -119,14 +119,14 @@ class _UrlPrinter:
                     self._sample.add(rows, site)
                 else:
                     await self._print_rows(site, rows)
-            if self._counts:
-                counted = self._counts.list_rows()
-                await write_to(self._output, partial(self._output.write_records, counted))
             for site, entry in self._sample.list_entries() if self._sample else ():
                 await self._print_rows(site, [entry])
         except _LimitReachedError:
             for each in sites.running if self._tells_all else ():
                 await self._write_report(each)
+        if self._counts:  # also of those before the limit
+            counted = self._counts.list_rows()
+            await write_to(self._output, partial(self._output.write_records, counted))
         if is_held:
             await self._commit(sites, pipe)
         return is_held
