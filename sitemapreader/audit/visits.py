@@ -360,6 +360,7 @@ def _describe(visit: PageVisit, robots: Iterable[str]) -> dict[str, Any]:
         "modified": facts.modified and facts.modified.replace(tzinfo=None),
         "text_hash": facts.text_hash,
         "template_hash": facts.template_hash,
+        "says_missing": facts.says_missing,
     }
 
 

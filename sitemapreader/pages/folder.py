@@ -147,8 +147,6 @@ _SITEMAPS_TRIED = 20
 """Sitemaps of a folder that are read to find its URL."""
 _LISTED_TRIED = 1_000
 """URLs of them that are looked up."""
-_FITTING_SHARE = 0.5
-"""A folder that has files for fewer of them is at another URL."""
 
 
 class PageFolder:
@@ -237,20 +235,18 @@ class PageFolder:
         """Return the URL below which files answer for what the sitemaps of the folder list.
 
         A project page, such as `https://user.github.io/project/`, is built without its path. So
-        where next to no listed URL has a file, the folders that all of them share are tried, the
-        shortest first. It is `base_url` if none of them fits.
+        the folders that all listed URLs share are tried, and the one below which most of them have
+        a file is taken: `base_url`, if no other has more.
         """
         paths = [_path_of(url) for url in islice(self._list_urls(), _LISTED_TRIED)]
-        if len(self._find_files(paths, self._prefix)) >= _FITTING_SHARE * len(paths):
-            return self.base_url
         pages = sum(1 for _ in self.list_pages())
+        best, most = self._prefix, len(self._find_files(paths, self._prefix))
         for prefix in _list_shared_folders(paths):
-            found = self._find_files(paths, prefix)
-            # a start page alone answers for a URL of any depth
-            is_told = len(found) > 1 or len(found) == pages
-            if is_told and len(found) >= _FITTING_SHARE * len(paths):
-                return self._origin + quote_from_bytes(prefix)
-        return self.base_url
+            found = len(self._find_files(paths, prefix))
+            # A start page alone answers for a URL of any depth.
+            if found > most and (found > 1 or found == pages):
+                best, most = prefix, found
+        return self.base_url if best == self._prefix else self._origin + quote_from_bytes(best)
 
     def _list_urls(self) -> Iterator[str]:
         """Yield URLs of this origin that sitemaps of the folder list."""

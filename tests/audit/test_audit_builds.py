@@ -77,6 +77,7 @@ def list_languages(pages: dict[str, dict[str, str]]) -> str:
         ("https://docs.example/team/manual/", ["", "install.html", "usage/"]),
         ("https://docs.example/handb%C3%BCcher/", ["install", "usage/"]),
         ("https://docs.example/manual/", ["install", "usage"]),
+        ("https://docs.example/manual/", ["install", "usage", "lost", "gone", "away"]),
     ],
 )
 def test_a_folder_below_a_path_is_found_by_its_urls(
@@ -86,7 +87,8 @@ def test_a_folder_below_a_path_is_found_by_its_urls(
     urls = [base + path for path in paths]
     folder = build_pages(tmp_path, urls, "index.html", "install.html", "usage/index.html")
     with audit_sync(folder, ignore=["page-unlisted"]) as result:
-        assert counts(result) == {}
+        lost = sum(path in ("lost", "gone", "away") for path in paths)
+        assert counts(result) == ({"page-missing": ("error", lost)} if lost else {})
         assert result.facts.base_url == base.rstrip("/") + "/"
         assert result.facts.pages.judged == len(paths)
         assert f", at {base.rstrip('/')}/\n" in result.format("text")
@@ -332,6 +334,18 @@ async def test_a_listed_error_page_is_known_by_its_text(status: int) -> None:
         publish(server, "", *fine, *errors)
         with await judge(server.base) as result:
             assert hits(result) == {"page-soft-404": [(path, "") for path in errors]}
+
+
+@pytest.mark.parametrize("path", ["404.html", "404/", "de/404.html", "404"])
+async def test_a_listed_error_page_is_known_by_its_name_and_words(path: str) -> None:
+    """A host with an error page of its own still serves the listed one of the site with 200."""
+    text = "Seite nicht gefunden" if "de" in path else "Page not found"
+    fine = {f"a/{number}": page(text=f"{WORDS} {number}") for number in range(4)}
+    async with serve_pages(**fine, **{path: page(text=text), "b/404": page(text=text)}) as server:
+        server.default = lambda _: web.Response(text="404: see our help", status=404)
+        publish(server, path, "b/404", *fine)
+        with await judge(server.base) as result:
+            assert hits(result) == {"page-soft-404": [(path, "")]}
 
 
 async def test_pages_made_by_the_browser_are_no_error_pages() -> None:

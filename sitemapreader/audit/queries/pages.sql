@@ -131,7 +131,8 @@ DELETE FROM probe WHERE template_hash IS NOT NULL AND NOT says_missing AND folde
 ) RETURNING folder
 
 -- find_soft_errors: pages that are as one that does not exist
-UPDATE page SET is_soft_404 = is_error_path('/' || file) OR EXISTS (
+UPDATE page SET is_soft_404 = is_error_path('/' || file)
+    OR is_error_path(path_of(key)) AND coalesce(says_missing, false) OR EXISTS (
     SELECT 1 FROM probe WHERE probe.folder = first_folder(page.key) AND (
         -- a start page that is shown for all that is not there is none of that
         probe.template_hash = page.template_hash

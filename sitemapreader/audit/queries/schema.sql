@@ -250,6 +250,7 @@ CREATE TABLE page (            -- a row a visit
     modified TIMESTAMP,        -- as the page itself says
     text_hash VARCHAR,         -- of its text; its version, "-", and the hash
     template_hash VARCHAR,     -- the same without its own address
+    says_missing BOOLEAN,      -- in words
     noindex_line UINTEGER, canonical_line UINTEGER,         -- of its source; NULL for headers
     refresh_line UINTEGER, alternate_line UINTEGER,
     url UBIGINT,               -- the number of its row
