@@ -145,8 +145,8 @@ class GonePage:
 
 Told: TypeAlias = Literal["unlisted", "gone"]
 TELLING: dict[Told, tuple[type[UnlistedUrl | GonePage], str, str]] = {
-    "unlisted": (UnlistedUrl, "loc, since, document, why, name, asked_at, status", "TRUE"),
-    "gone": (GonePage, "loc, document, status, asked_at, since, name", "due IS NULL"),
+    "unlisted": (UnlistedUrl, "loc, since, document, why, name, asked_at, status", "is_unlisted"),
+    "gone": (GonePage, "loc, document, status, asked_at, since, name", "is_gone"),
 }
 """For each word what is told, in which columns it is, and the condition of its rows."""
 
@@ -162,6 +162,8 @@ class State:
             more children than right is not trusted.
         distrust_after: how long a server that says that a document has not changed is believed
             before it is asked for all bytes.
+        verify_after: within which time a document that is believed unchanged is read in full while
+            a missing URL waits for it.
         confirm_after: how far apart the two readings of each document are by which a URL is
             unlisted.
         clock: returns the seconds since 1970; for tests and simulations.
@@ -173,6 +175,9 @@ class State:
     )
     distrust_after: timedelta = attrs.field(
         default=timedelta(days=30), kw_only=True, validator=_LENGTH
+    )
+    verify_after: timedelta = attrs.field(
+        default=timedelta(days=7), kw_only=True, validator=_LENGTH
     )
     confirm_after: timedelta = attrs.field(
         default=timedelta(hours=23), kw_only=True, validator=_LENGTH
@@ -192,8 +197,8 @@ class State:
                 " (SELECT ifnull(sum(entries), 0) FROM document"
                 "  WHERE document.site = site.id AND is_saved),"
                 " began, ended, ifnull(complete, 0), iif(unlisted IS NULL, NULL,"
-                "  (SELECT count(*) FROM page WHERE page.site = site.id)), waiting,"
-                " (SELECT count(*) FROM url WHERE url.site = site.id AND window"
+                "  (SELECT count(*) FROM page WHERE page.site = site.id AND is_unlisted)), waiting,"
+                " (SELECT count(*) FROM url WHERE url.site = site.id AND window IN (1, 2)"
                 "  AND lost_run IS NOT NULL)"
                 " FROM site ORDER BY name",
             )

@@ -1,35 +1,67 @@
-"""The law of unlisted URLs.
+"""The law of removal: when a URL is unlisted, and what proves it.
 
-**A URL is unlisted when no document lists it, and every document of its site was read on two days
-since.** For a fault lasts a day at most: of two readings that are `confirm_after` apart at least
-one shows what a document lists. So each document has a `proven_run`, the last reading that one a
-day later has confirmed, and a loss is judged when it is not newer than the oldest of these.
-Everything else follows:
+The life of one URL, of which `page` and `url` in the state keep the position:
 
-- An index is a document, too, and so is what a robots.txt and the caller name: what nothing names
-  any more is lost with all its URLs when that is seen, and judged like any loss.
-- A document that cannot be read, or of which a server says what it was never seen to be right
-  about, has no new reading, so it delays what it may list by now. After `_PATIENCE` it is not
-  waited for.
-- A document that is new may be as old as the last look before it, so it delays what was lost since
-  until it was read on two days itself.
-- A window (a feed, a record with `news:news`) lists recent items. What it no longer lists has left,
-  and is known for 90 days, so that it is not new when it comes back.
-- What says of itself that it was deleted (ResourceSync) is lost, and so judged at once.
+```
+             a reading lacks it           confirmed
+   listed ───────────────────► missing ──────────────► unlisted
+     ▲                          │    ▲                     │
+     │  a reading lists it      │    │ anything else       │ its page answers 404 or 410
+     ◄──────────────────────────┘    │                     │ in two walks a day apart
+     │                               └─── asked ◄──────────┤
+     │                                      │              │
+     │                                      ▼              │
+     └───────── listed again, or lives ◄── gone ◄──────────┘
+                     (returned)
+```
+
+**Only bytes prove absence.** A URL is unlisted when every document that its site names was read in
+full since the loss, twice and `confirm_after` apart, and none lists it: a lie lasts a day at most,
+so one of two such readings shows what a document lists.
+
+```
+evidence of a document             | its own URLs that it lacks     | URLs that other documents lost
+-----------------------------------+--------------------------------+-------------------------------
+full: all bytes were read; records | missing; a full reading a day  | the same two readings
+  dropped with an Issue cost only  |   later confirms that          |   confirm them
+  themselves                       |                                |
+claim: a 304, or an unchanged date | stay listed                    | wait: it is read in full
+  in its index                     |                                |   within `verify_after`
+part: it was cut, or is damaged    | missing; confirmed when they   | wait for all of the patience
+                                   |   are for all of the patience  |
+absent: 404, 410, a redirect to    | the same                       | the same
+  what names it, another page      |                                |
+none: no answer, or it must not be | stay listed                    | the same
+  asked                            |                                |
+nothing names it any more          | missing; confirmed by what     | do not wait
+                                   |   names documents              |
+```
+
+The patience is `PATIENCE`, seven days in seven walks. A window (a feed, a change list, a news
+sitemap) lists recent items: what it lacks has left. A record that says that its URL was deleted
+(ResourceSync) is confirmed at once.
+
+A document has four dates, which are numbers of runs: `seen_run`, its last outcome; `read_run`, a
+full reading; `confirmed_run`, the last one that another has confirmed; and `missing_run`, since
+when it cannot be read or is not named. Where the clock goes back, all that lies in the future of a
+run is as old as the moment before it (recall.sql).
 """
 
-# Days are counted in numbers of runs, which only grow: a clock that is set back would make a
-# reading look older than the loss that it has to confirm. The steps are the files of SQL beside.
+# The steps are the files of SQL beside; `gone.py` asks pages.
 
 from __future__ import annotations
 
+import math
+from bisect import bisect_right
 from datetime import timedelta
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from sitemapreader.changes.database import read_script
 from sitemapreader.changes.rows import Findings, Run, nanoseconds
+from sitemapreader.issues import IssueCode, list_errors
 from sitemapreader.models import Format
-from sitemapreader.outcomes import ALREADY_READ, SAME_BODY, SAME_LASTMOD, Status
+from sitemapreader.outcomes import ALREADY_READ, SAME_BODY, Status
 
 if TYPE_CHECKING:
     import sqlite3
@@ -38,99 +70,179 @@ if TYPE_CHECKING:
     from sitemapreader.changes.rows import DocumentRow
     from sitemapreader.outcomes import Document
 
-_PATIENCE, _PATIENCE_RUNS = timedelta(days=7), 7
-"""A document that cannot be read for so long, in so many runs, is not waited for any more: else one
-broken sitemap would hide all that is unlisted on its site for ever."""
-_LEFT_FOR = nanoseconds(timedelta(days=90))
-"""How long a URL that left a feed is known."""
+PATIENCE = timedelta(days=7)
+"""How long a document that cannot be read is waited for: one broken sitemap would otherwise hide
+all that is unlisted on its site for ever."""
+_PATIENCE_RUNS = 7
+_KNOWN_FOR = nanoseconds(timedelta(days=90))
+"""How long a URL is known that left a window, or that became unlisted."""
 _SHRUNK_FROM = 20
 """How many URLs a document needs to have shrunk by losing more than half of them."""
-_READ = "(document.seen_run IS :run AND document.status IN ('complete', 'unchanged'))"
-"""SQL condition: the run knows every URL that a document lists."""
-IS_INDEX = f"(children > 0 OR format = '{Format.INDEX}')"
-_IS_GIVEN_UP = (
-    f"(missed >= {_PATIENCE_RUNS}"
-    f" AND max(vouched_run, first_run) < :run - {nanoseconds(_PATIENCE)})"
+_VERIFIED_AT_ONCE = 10
+"""Documents that one run may verify, however many are to be spread over `verify_after`."""
+
+
+class Evidence(StrEnum):
+    """What the outcome of a document proves: see the table at the top."""
+
+    FULL = "full"
+    CLAIM = "claim"
+    PART = "part"
+    ABSENT = "absent"
+    NONE = "none"
+
+    @property
+    def is_list(self) -> bool:
+        """True if what the document lacks now is missing."""
+        return self in (Evidence.FULL, Evidence.PART, Evidence.ABSENT)
+
+
+_OF_ONE_RECORD = frozenset(
+    {
+        IssueCode.MALFORMED,
+        IssueCode.TEMPLATE,
+        IssueCode.RECORD_TOO_LONG,
+        IssueCode.FIELD_TOO_LONG,
+        IssueCode.TOO_DEEP,
+        IssueCode.TOO_MANY_ELEMENTS,
+        IssueCode.TOO_MANY_ATTRIBUTES,
+        IssueCode.MISSING_BASE,
+    }
 )
-_IS_WAITED_FOR = f"dropped_run IS NULL AND NOT {_IS_GIVEN_UP}"
+"""Errors that cost one record: the rest of the document was read."""
+_ABSENT_STATUSES = (404, 410)
+_NO_LIST = frozenset(
+    {
+        IssueCode.EMPTY,
+        IssueCode.HTML_NOT_SITEMAP,
+        IssueCode.NOT_A_SITEMAP,
+        IssueCode.REDIRECTS_UP,
+    }
+)
+"""Reasons of a failed document that stand for an answer without a list."""
+
+_IS_READ = "(document.seen_run >= :run AND document.evidence IN ('full', 'claim'))"
+"""SQL condition: the run knows what a document lists, or claims to list."""
+IS_INDEX = f"(children > 0 OR format = '{Format.INDEX}')"
+_IS_GIVEN_UP = f"(missed >= {_PATIENCE_RUNS} AND missing_run <= :patient)"
+_IS_WAITED_FOR = f"is_named AND NOT ifnull({_IS_GIVEN_UP}, FALSE)"
 _NAMED_BEFORE = f"""
     INSERT OR IGNORE INTO reachable WITH RECURSIVE named AS (SELECT url, is_wanted FROM reachable
         UNION SELECT url_key(json_extract(value, '$[0]')), is_wanted FROM named
-        CROSS JOIN document ON document.site = :site AND document.url = named.url AND NOT {_READ}
+        CROSS JOIN document ON document.site = :site AND document.url = named.url AND NOT {_IS_READ}
+            AND NOT (evidence = 'absent' AND ifnull({_IS_GIVEN_UP}, FALSE))
         CROSS JOIN json_each(child_list))
     SELECT url, is_wanted FROM named"""
 """What indexes that the run has not read listed before is named."""
 _IS_LOST = "site = :site AND lost_run IS NOT NULL AND NOT window"
 
 
-def vouch(candidate: int, proven: int, run: int, least: int) -> tuple[int, int]:
-    """Return which readings of a document are candidate and proven, after one more."""
+# -- one document
+
+
+def weigh(row: DocumentRow, outcome: Document) -> Evidence:
+    """Return what the outcome of a document proves; `row` is what was known of it before."""
+    errors = list_errors(outcome.counts)
+    match outcome.status:
+        case Status.COMPLETE:
+            return Evidence.FULL
+        case Status.UNCHANGED:
+            return Evidence.FULL if outcome.reason == SAME_BODY else Evidence.CLAIM
+        case Status.SKIPPED if outcome.reason == ALREADY_READ and row.digest is None:
+            return Evidence.FULL  # another address of a document, and never more
+        case Status.PARTIAL:
+            return Evidence.FULL if _OF_ONE_RECORD.issuperset(errors) else Evidence.PART
+        case Status.FAILED:
+            is_absent = outcome.http_status in _ABSENT_STATUSES or outcome.reason in _NO_LIST
+            return Evidence.ABSENT if is_absent else Evidence.NONE
+    return Evidence.NONE
+
+
+def confirm(read: int, confirmed: int, reading: int, least: int) -> tuple[int, int]:
+    """Return which reading stands for a document, and which is confirmed, after another one."""
     if not least:
-        return run, run
-    if not candidate:
-        return run, proven
-    return (run, candidate) if run - candidate >= least else (candidate, proven)
+        return max(reading, read), max(reading, confirmed)
+    if not read:
+        return reading, confirmed
+    return (reading, read) if reading - read >= least else (read, confirmed)
 
 
-def prove(
-    run: Run, row: DocumentRow, outcome: Document, read: Mapping[str, Any], *, was_dated: bool
-) -> dict[str, int]:
-    """Return the columns of `document` that say what its outcome proves.
+def date_outcome(
+    run: Run, row: DocumentRow, evidence: Evidence, *, age: int, is_new: bool
+) -> dict[str, Any]:
+    """Return the columns of `document` that date an outcome.
 
-    `read` has the others; if it `was_dated`, its index said that it had not changed.
+    `age` is how long a cache has had the response, in nanoseconds: the reading is as old. `is_new`
+    says that the document was read again, and is not the same.
     """
-    found = {}
-    is_whole = outcome.status is Status.COMPLETE
-    if is_whole or _is_confirmed(row, outcome):
-        if is_whole or outcome.reason == SAME_BODY:
-            found["body_run"] = run.stamp
-        if run.saves:  # else what it lists is not known
-            vouched = vouch(row.candidate_run, row.proven_run, run.stamp, run.confirm_after)
-            found["candidate_run"], found["proven_run"] = vouched
-            found["vouched_run"] = run.stamp
-            if is_whole:
-                found["listed_run"] = run.stamp
-    if is_whole and row.complete and row.digest != read["digest"]:
-        words = row.etag or row.last_modified, read["etag"] or read["last_modified"]
-        found["validators"] = _weigh(row.validators, *words, must_differ=True)
-        words = row.lastmod, read["lastmod"]
-        found["dates"] = _weigh(row.dates, *words, must_differ=was_dated)
+    found: dict[str, Any] = {"seen_run": run.stamp, "evidence": str(evidence)}
+    reading = run.stamp - age
+    if evidence is Evidence.FULL:
+        # what a walk without `changes` has read was not compared
+        read = row.read_run if row.is_saved else 0
+        least = run.confirm_after if run.saves else 0
+        found["read_run"], confirmed = confirm(read, row.confirmed_run, reading, least)
+        if run.saves:
+            found["confirmed_run"] = confirmed
+    if run.saves and evidence.is_list and is_new:
+        found["to_merge"] = -reading if row.digest is None else reading
+        if evidence is not Evidence.FULL:  # as it comes back, it is read again
+            found["complete"] = 0
     return found
 
 
-def _is_confirmed(row: DocumentRow, outcome: Document) -> bool:
-    """Return whether a document that was not read is known to list what it did."""
-    if outcome.reason == ALREADY_READ:
-        return row.read_run is None  # another address of a document, and never more
-    proof = row.dates if outcome.reason == SAME_LASTMOD else row.validators
-    # A window proves no removal, and the pages of a feed say nothing of themselves.
-    is_believed = outcome.reason == SAME_BODY or proof > 0 or bool(row.window)
-    return outcome.status is Status.UNCHANGED and is_believed
+# -- which documents are read in full
 
 
-def _weigh(proof: int, before: object, now: object, *, must_differ: bool) -> int:
-    """Return what a changed document has shown about a word that tells of changes.
+def find_losses(db: sqlite3.Connection, site: int) -> list[int]:
+    """Return the runs in which something was lost that waits, the oldest first."""
+    sql = (
+        f"SELECT DISTINCT lost_run FROM url INDEXED BY url_lost WHERE {_IS_LOST} ORDER BY lost_run"
+    )
+    return [lost for (lost,) in db.execute(sql, {"site": site})]
 
-    `proof` was known of it before: 1, -1 or 0. If it `must_differ`, the same word again is false.
+
+def find_unverified(
+    db: sqlite3.Connection, run: Run, losses: list[int], verify_after: int, elapsed: int
+) -> frozenset[str]:
+    """Return the URLs of documents that this run reads in full, because losses wait for them.
+
+    An index is read in every run. Of the others each is read within `verify_after`, those first
+    that were read longest ago, and a second time a day after; `elapsed` since the last run.
     """
-    if proof < 0 or not before or not now:
-        return proof
-    if before == now:
-        return -1 if must_differ else proof
-    return 1
+    if not losses:
+        return frozenset()
+    sql = (
+        f"SELECT url, read_run, confirmed_run, {IS_INDEX} FROM document"
+        " WHERE site = :site AND is_named AND confirmed_run < :newest ORDER BY read_run, url"
+    )
+    rows = db.execute(sql, {"site": run.site, "newest": losses[-1]}).fetchall()
+    (number,) = db.execute("SELECT count(*) FROM document WHERE site = ?", (run.site,)).fetchone()
+    share = 1.0 if elapsed >= verify_after else elapsed / verify_after
+    room = max(_VERIFIED_AT_ONCE, math.ceil(number * share))
+    chosen: set[str] = set()
+    waiting: list[str] = []
+    for url, read, confirmed, is_index in rows:
+        is_begun = bisect_right(losses, read) > bisect_right(losses, confirmed)
+        if is_begun or is_index:
+            if run.stamp - read >= run.confirm_after:
+                chosen.add(url)
+        else:
+            waiting.append(url)
+    return frozenset(chosen.union(waiting[:room]))
 
 
-def has_pending(db: sqlite3.Connection, site: int, document: int | None = None) -> int:
-    """Return the oldest loss, of a document, that is not judged yet; 0 for none."""
-    values = {"site": site, "document": document}
-    own = "" if document is None else " AND document = :document"
-    oldest = f"SELECT min(lost_run) FROM url INDEXED BY url_lost WHERE {_IS_LOST}{own}"
-    return db.execute(oldest, values).fetchone()[0] or 0
+# -- one site
 
 
 def merge(db: sqlite3.Connection, site: int) -> None:
     """Write what documents listed into `url`; note what they no longer list."""
     _execute(db, "merge.sql", {"site": site})
+
+
+def recall(db: sqlite3.Connection, site: int, now: int) -> None:
+    """Forget that anything of a site lies in the future."""
+    _execute(db, "recall.sql", {"site": site, "now": now})
 
 
 def _execute(db: sqlite3.Connection, name: str, values: Mapping[str, Any]) -> int:
@@ -141,10 +253,10 @@ def _execute(db: sqlite3.Connection, name: str, values: Mapping[str, Any]) -> in
     return max(0, changed)
 
 
-def judge(
+def reconcile(
     db: sqlite3.Connection, run: Run, listed: Mapping[str, bool], *, knows_all: bool
 ) -> Findings | None:
-    """Judge what is missing, with `changes`; forget what nothing names.
+    """Reconcile the state with a walk: return what is missing, with `changes`.
 
     `listed` are the URLs, as `url_key` writes them, of all documents that were found -> whether the
     walk wanted them; others were left out because the caller or robots.txt asked for it.
@@ -154,49 +266,46 @@ def judge(
         "site": run.site,
         "run": run.id,
         "now": run.stamp,
+        "last": run.last,
         "looked": run.looked,
-        "before": run.id - _LEFT_FOR,
+        "before": run.id - _KNOWN_FOR,
+        "patient": run.stamp - nanoseconds(PATIENCE),
     }
-    if run.saves and not run.is_new:  # the first walk has nothing to compare: the next one merges
-        merge(db, run.site)
     db.execute("DELETE FROM reachable")
     db.executemany("INSERT INTO reachable VALUES (?, ?)", listed.items())
     db.execute(_NAMED_BEFORE, values)
+    _execute(db, "name.sql", values)
+    if run.saves and not run.is_new:  # the first walk has nothing to compare: the next one merges
+        merge(db, run.site)
     # A document that failed and was never read may name any other.
     unknown = (
-        "SELECT 1 FROM document WHERE site = :site AND seen_run = :run AND status = 'failed'"
-        f" AND read_run IS NULL AND ifnull(http_status, 0) NOT IN (404, 410) AND NOT {_IS_GIVEN_UP}"
+        "SELECT 1 FROM document WHERE site = :site AND seen_run >= :run AND status = 'failed'"
+        " AND digest IS NULL AND ifnull(http_status, 0) NOT IN (404, 410)"
+        f" AND NOT ifnull({_IS_GIVEN_UP}, FALSE)"
     )
     values["drops"] = knows_all and not db.execute(unknown, values).fetchone()
-    _execute(db, "name.sql", values)
+    _execute(db, "unname.sql", values)
     # In a round, what was not asked was left for another time.
     unwanted = "(SELECT url FROM reachable WHERE NOT is_wanted)"
     db.execute(
-        f"UPDATE document SET missed = iif({_READ}, 0, missed + 1)"
-        f" WHERE site = :site AND (missed > 0 OR NOT {_READ})"
-        f" AND (NOT :is_round OR document.seen_run IS :run OR url IN {unwanted})",
+        f"UPDATE document SET missed = iif({_IS_READ}, 0, missed + 1),"
+        f" missing_run = iif({_IS_READ}, NULL, ifnull(missing_run, :now))"
+        f" WHERE site = :site AND is_named AND (missing_run > 0 OR NOT {_IS_READ})"
+        f" AND (NOT :is_round OR document.seen_run >= :run OR url IN {unwanted})",
         values | {"is_round": run.chosen is not None},
     )
-    candidate, values["proven"] = run.looks
-    if knows_all:
-        asked = run.kept or run.stamp
-        candidate, values["proven"] = vouch(*run.looks, asked, run.confirm_after)
-        indexes = f"WHERE site = :site AND {IS_INDEX} AND {_IS_WAITED_FOR}"
-        db.execute(
-            "UPDATE site SET candidate_run = :candidate, proven_run = :proven, looked_run = max("
-            " looked_run, (SELECT min(:asked, ifnull(min(vouched_run), :asked)) FROM document"
-            f" {indexes})) WHERE id = :site",
-            values | {"candidate": candidate, "asked": asked},
-        )
+    values["confirmed"] = _look(db, run, values, knows_all=knows_all)
     if not run.saves:
         _execute(db, "forget.sql", values)
         return None
     oldest = (
-        "SELECT min(:proven, ifnull(min(proven_run), :proven)) FROM document"
+        "SELECT min(:confirmed, ifnull(min(confirmed_run), :confirmed)) FROM document"
         f" WHERE site = :site AND {_IS_WAITED_FOR}"
     )
-    (values["proven"],) = db.execute(oldest, values).fetchone()
+    (values["confirmed"],) = db.execute(oldest, values).fetchone()
     missed, shrunk = _find_missed(db, values)
+    if missed and run.is_unique:
+        _execute(db, "respell.sql", values)
     unlisted = _execute(db, "unlist.sql", values)
     _execute(db, "forget.sql", values)
     left, waiting = db.execute(
@@ -209,14 +318,35 @@ def judge(
     return Findings(unlisted, waiting, left, shrunk, missed)
 
 
+def _look(db: sqlite3.Connection, run: Run, values: Mapping[str, Any], *, knows_all: bool) -> int:
+    """Date this run's look at what names documents; return the last one that is confirmed."""
+    read, confirmed = run.looks
+    if not knows_all:
+        sql = "UPDATE site SET missed = missed + 1 WHERE id = :site RETURNING missed"
+        (missed,) = db.execute(sql, values).fetchone()
+        is_given_up = missed >= _PATIENCE_RUNS and read <= values["patient"]
+        return run.stamp if is_given_up else confirmed
+    asked = run.kept or run.stamp
+    read, confirmed = confirm(read, confirmed, asked, run.confirm_after)
+    indexes = f"WHERE site = :site AND {IS_INDEX} AND {_IS_WAITED_FOR}"
+    db.execute(
+        "UPDATE site SET read_run = :read, confirmed_run = :confirmed, missed = 0,"
+        " looked_run = max(looked_run, (SELECT min(:asked, ifnull(min(read_run), :asked))"
+        f" FROM document {indexes})) WHERE id = :site",
+        {**values, "read": read, "confirmed": confirmed, "asked": asked},
+    )
+    return confirmed
+
+
 def _find_missed(
     db: sqlite3.Connection, values: Mapping[str, int]
 ) -> tuple[dict[int, int], tuple[tuple[str, int, int], ...]]:
     """Return what this walk missed, and the documents that lost more than half."""
     missed = (
-        "SELECT document.id, document.url, count(*), entries, dropped_run IS NULL"
+        "SELECT document.id, document.url, count(*), entries, is_named"
         " FROM url AS lost INDEXED BY url_lost JOIN document ON document.id = lost.document"
-        " WHERE lost.site = :site AND lost_run = :now AND NOT lost.window GROUP BY document.id"
+        " WHERE lost.site = :site AND lost_run > :last AND NOT lost.window"
+        " AND (evidence <> 'absent' OR NOT is_named) GROUP BY document.id"
     )
     rows = db.execute(missed, values).fetchall()
     shrunk = (

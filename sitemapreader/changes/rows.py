@@ -52,14 +52,17 @@ class Run:
     saves: bool = False  # it has `changes`, and so saves the URLs that documents list
     confirm_after: int = 0  # as in `State`, in nanoseconds
     distrust_after: int = 0  # the same
+    is_unique: bool = False
     site: int = 0  # until it begins, as all below
     id: int = 0
     stamp: int = 0  # `id`, or when it was resumed: what it sees is dated by it
+    last: int = 0  # the run before it
     is_resumed: bool = False
     is_new: bool = False  # the state has no URL of the site: every entry is new
-    has_pending: bool = False  # something is missing that is not judged yet
-    looked: int = 0  # the last run before it that asked all that names documents
-    looks: tuple[int, int] = (0, 0)  # of these, the candidate and the proven one
+    looked: int = 0  # the last run before it that knew all documents
+    looks: tuple[int, int] = (0, 0)  # of what names documents, `read_run` and `confirmed_run`
+    unverified: frozenset[str] = frozenset()  # documents that are read in full, by keys of URLs
+    ranks: Mapping[str, float] = attrs.field(factory=dict)  # key of a URL -> when it was answered
     chosen: frozenset[str] | None = None  # what is due, by keys of URLs, if only that is asked for
     idle: frozenset[str] = frozenset()  # not due, and not to be read for what they list either
     kept: int = 0  # the oldest run of which it uses an answer; 0 if it has asked for all
@@ -112,12 +115,12 @@ class DocumentRow:
     id: int | None
     site: int
     url: str
-    first_run: int
-    proven_run: int
+    confirmed_run: int
     status: str = ""
     reason: str = ""
-    seen_run: int | None = None
-    read_run: int | None = None
+    seen_run: int = 0
+    read_run: int = 0
+    missed: int = 0
     complete: int = 0
     is_saved: int = 0
     final_url: str = ""
@@ -132,10 +135,8 @@ class DocumentRow:
     read_at: float | None = None
     filters: str | None = attrs.field(default=None, converter=_as_filters)
     window: int = 0
-    validators: int = 0
-    dates: int = 0
-    body_run: int = 0
-    candidate_run: int = 0
+    etag_lies: int = 0
+    lastmod_lies: int = 0
     asked_at: float | None = None
     found_at: float | None = None
     news: float = 0.0
@@ -150,8 +151,8 @@ _FIND = f"SELECT {_COLUMNS} FROM document WHERE site = ? AND url = ?"
 
 def insert_document(db: sqlite3.Connection, row: DocumentRow) -> int:
     """Insert a document, unless it has a number; return that."""
-    known = row.site, row.url, row.first_run, row.proven_run
-    sql = "INSERT INTO document (site, url, first_run, proven_run) VALUES (?, ?, ?, ?)"
+    known = row.site, row.url, row.confirmed_run
+    sql = "INSERT INTO document (site, url, confirmed_run) VALUES (?, ?, ?)"
     row.id = row.id or db.execute(sql, known).lastrowid or 0
     return row.id
 
@@ -171,7 +172,7 @@ def load_document(db: sqlite3.Connection, run: Run, url: str) -> DocumentRow:
     """Return the row of a document; a new one if a run is the first to meet it."""
     found = db.execute(_FIND, (run.site, url)).fetchone()
     # It may be as old as the last look before this run: what was lost by then may be in it.
-    return DocumentRow(*(found or (None, run.site, url, run.stamp, run.looked - 1)))
+    return DocumentRow(*(found or (None, run.site, url, run.looked - 1)))
 
 
 # -- entries of a document
@@ -182,11 +183,17 @@ def find_records(
 ) -> dict[bytes, dict[int, bytes | None]]:
     """Return key of a known URL -> number of each document that lists it -> record.
 
-    The number is negative where the URL was deleted: only another record of it is new.
+    A record is that of several, one after another, if the document has several of the URL. The
+    number is negative where the URL was deleted: only another record of it is new. What was told as
+    unlisted or gone is not known.
     """
     known: dict[bytes, dict[int, bytes | None]] = {}
     own, marks = "iif(window = 2, -document, document)", ", ".join("?" * len(keys))
-    find = f"SELECT key, {own}, record FROM url WHERE site = ? AND key IN ({marks})"
+    find = (
+        f"SELECT key, {own}, record FROM url WHERE site = ? AND key IN ({marks})"
+        " AND NOT (lost_run IS NOT NULL AND window <> 2 AND EXISTS (SELECT 1 FROM page"
+        " WHERE site = url.site AND key = url.key AND (told_unlisted OR told_gone)))"
+    )
     for key, document, record in db.execute(find, (row.site, *keys)):
         known.setdefault(key, {})[document] = record
     return known
@@ -241,6 +248,14 @@ def hash_url(loc: str) -> bytes:
     return key.digest()
 
 
+def has_record(records: bytes, record: bytes) -> bool:
+    """Return whether a record is among several, whose hashes follow one another."""
+    size = _RECORD_HASH_BYTES
+    return records == record or any(
+        records[n : n + size] == record for n in range(0, len(records), size)
+    )
+
+
 _read_parts = attrgetter("title", *PARTS)
 
 
@@ -248,6 +263,9 @@ def hash_record(entry: UrlEntry) -> bytes:
     """Return a hash of all but the URL: a new headline is a change."""
     written = entry.lastmod_text
     parts = _read_parts(entry)
+    if entry.alternates:  # their order says nothing
+        *others, alternates, extras = parts
+        parts = (*others, tuple(sorted(map(repr, alternates))), extras)
     if not any(parts) and (written is None or len(written) <= 64):
         # SECURITY: the cache outlives the walk, and a date may be written in 64 KiB
         return _hash_plain(written, entry.changefreq, entry.priority)

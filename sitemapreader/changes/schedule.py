@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from sitemapreader.changes.database import read_script
-from sitemapreader.changes.law import IS_INDEX, has_pending
+from sitemapreader.changes.law import IS_INDEX, find_losses
 from sitemapreader.changes.rows import DocumentRow, Run, as_moment, load_document, update_document
 
 if TYPE_CHECKING:
@@ -240,7 +240,7 @@ def find_unscheduled(db: sqlite3.Connection, names: Iterable[str], now: float) -
     """Return the sites of which nothing is ever due -> whether they were read before."""
     unscheduled = (
         "SELECT value, ended IS NOT NULL"
-        " AND EXISTS (SELECT 1 FROM document WHERE site = site.id AND read_run > 0)"
+        " AND EXISTS (SELECT 1 FROM document WHERE site = site.id AND digest IS NOT NULL)"
         " FROM json_each(:names) LEFT JOIN site ON name = value"
         f" WHERE NOT {_HAS_TURNS} AND NOT ifnull({_IS_RESTING}, FALSE)"
     )
@@ -272,7 +272,7 @@ def choose(db: sqlite3.Connection, run: Run, revisit: int | Collection[str], now
     # What is missing may be in a child that goes from index to index while they are asked in turn.
     is_ready = f"{of_site} AND {IS_INDEX} AND NOT not_before BETWEEN :now AND :far"
     indexes = {url for (url,) in db.execute(is_ready, values)}
-    if not indexes.isdisjoint(chosen) and has_pending(db, run.site):
+    if not indexes.isdisjoint(chosen) and find_losses(db, run.site):
         chosen |= indexes
     idle = db.execute(
         f"{of_site} AND status IN ('complete', 'unchanged') AND children = 0"

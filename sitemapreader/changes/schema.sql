@@ -8,14 +8,15 @@ CREATE TABLE site (
     run INTEGER NOT NULL DEFAULT 0,
     began REAL,
     ended REAL,                 -- NULL while it can be resumed
-    complete INTEGER,           -- 0 in one that a limit of URLs stopped
+    complete INTEGER,           -- 0 in one that a limit stopped
     unlisted INTEGER,           -- how many URLs became so; NULL where that is not known
     waiting INTEGER,            -- how many may become so later; or NULL
-    -- the last walk that asked all that names documents; then as in `document`
-    looked_run INTEGER NOT NULL DEFAULT 0,
-    candidate_run INTEGER NOT NULL DEFAULT 0,
-    proven_run INTEGER NOT NULL DEFAULT 0,
-    lost_run INTEGER NOT NULL DEFAULT 0,    -- its oldest loss that is not judged; 0 for none
+    -- what names its documents (robots.txt, guesses, the start page), as of a document below
+    read_run INTEGER NOT NULL DEFAULT 0,
+    confirmed_run INTEGER NOT NULL DEFAULT 0,
+    missed INTEGER NOT NULL DEFAULT 0,      -- in how many runs it was not known since
+    looked_run INTEGER NOT NULL DEFAULT 0,  -- the last run that knew all documents and indexes
+    lost_run INTEGER NOT NULL DEFAULT 0,    -- the oldest loss that waits; 0 for none
     rest REAL NOT NULL DEFAULT 0            -- seconds for which nothing is due after `ended`
 );
 
@@ -23,39 +24,39 @@ CREATE TABLE document (
     id INTEGER PRIMARY KEY,
     site INTEGER NOT NULL,
     url TEXT NOT NULL,          -- as `url_key` writes it
+    -- of its last outcome
     status TEXT NOT NULL DEFAULT '',
     reason TEXT NOT NULL DEFAULT '',
     http_status INTEGER,
-    seen_run INTEGER,           -- the run in which it had this status
-    -- of the last reading
-    read_run INTEGER,
+    evidence TEXT NOT NULL DEFAULT '',    -- what that proves: see law.py
+    -- the four dates of the law: see law.py
+    seen_run INTEGER NOT NULL DEFAULT 0,  -- the last outcome
+    read_run INTEGER NOT NULL DEFAULT 0,  -- a full reading, which one a day later confirms
+    confirmed_run INTEGER NOT NULL,       -- the last reading that was confirmed
+    missing_run INTEGER,        -- since when it cannot be read, or nothing names it; else NULL
+    missed INTEGER NOT NULL DEFAULT 0,    -- in how many runs it could not be read since
+    is_named INTEGER NOT NULL DEFAULT 1,
+    -- of its last reading
     complete INTEGER NOT NULL DEFAULT 0,
     is_saved INTEGER NOT NULL DEFAULT 0,  -- whether `url` and `log` have what it listed
+    to_merge INTEGER NOT NULL DEFAULT 0,  -- the date of a reading that `log` has; of the first one,
+                                -- below 0
     final_url TEXT NOT NULL DEFAULT '',
     format TEXT,
     etag TEXT,
     last_modified TEXT,
-    lastmod TEXT,               -- what its index said of it
+    lastmod TEXT,               -- what its index said of it, if that tells of changes
     size INTEGER,
-    digest BLOB,
+    digest BLOB,                -- NULL if it was never read
     entries INTEGER NOT NULL DEFAULT 0,
     children INTEGER NOT NULL DEFAULT 0,
     child_list TEXT CHECK (child_list IS NULL OR json_valid(child_list)), -- pairs, loc and lastmod
-    read_at REAL,               -- when it was asked for, the time that the server vouches for it
+    read_at REAL,               -- the time that the server vouches for it, in seconds
     filters TEXT,               -- those that kept something of it back; NULL if nothing was
     window INTEGER NOT NULL DEFAULT 0,    -- whether it lists recent items only
-    validators INTEGER NOT NULL DEFAULT 0,    -- 1: they changed with its bytes once; -1: they did not; or 0
-    dates INTEGER NOT NULL DEFAULT 0,     -- the same of the lastmod in its index
-    -- what it proves about URLs that are missing: see law.py
-    first_run INTEGER NOT NULL, -- the run that met it first
-    body_run INTEGER NOT NULL DEFAULT 0,  -- the last run that saw all its bytes; or 0
-    vouched_run INTEGER NOT NULL DEFAULT 0,   -- the last run that certainly knew all that it lists; or 0
-    candidate_run INTEGER NOT NULL DEFAULT 0, -- one of these, which the next one a day later proves
-    proven_run INTEGER NOT NULL,    -- what it did not list then and a day later it does not list
-    listed_run INTEGER,         -- the last run that read all of it and saved that
-    merged_run INTEGER,         -- the same, of the rows in `url`
-    missed INTEGER NOT NULL DEFAULT 0,    -- runs since it was last known to its end
-    dropped_run INTEGER,        -- the run that found it named by nothing; NULL if it is named
+    -- 1: they stayed the same once although its bytes changed
+    etag_lies INTEGER NOT NULL DEFAULT 0,
+    lastmod_lies INTEGER NOT NULL DEFAULT 0,
     -- when to come back, in seconds: see schedule.py
     asked_at REAL,              -- when it last answered; NULL before its first turn
     found_at REAL,              -- when it last had news
@@ -71,10 +72,12 @@ CREATE TABLE url (
     site INTEGER NOT NULL,
     key BLOB NOT NULL,          -- a hash of the URL
     document INTEGER NOT NULL,
-    record BLOB,                -- a hash of the record that was delivered; NULL: none ever; '': another
+    record BLOB,                -- hashes of its records that were delivered, one after another;
+                                -- NULL: none ever; '': another; with x'00' at the end, `unique`
+                                -- has withheld it because of another spelling
     loc TEXT NOT NULL,
     seen_run INTEGER NOT NULL,
-    window INTEGER NOT NULL,    -- 1: it may leave, and is not unlisted for that; 2: it was deleted
+    window INTEGER NOT NULL,    -- 1: it left a window; 2: its record says that it was deleted
     lost_run INTEGER,           -- the first reading without it since; NULL while it is listed
     PRIMARY KEY (site, key, document)
 ) WITHOUT ROWID;
@@ -86,13 +89,14 @@ CREATE TABLE log (
     id INTEGER PRIMARY KEY,
     site INTEGER NOT NULL,
     document INTEGER NOT NULL,
-    run INTEGER NOT NULL,
+    run INTEGER NOT NULL,       -- the date of the reading
     keys BLOB NOT NULL,
     records BLOB NOT NULL,
     locs BLOB NOT NULL,         -- JSON: an array; compressed
-    marks BLOB NOT NULL         -- a letter each: s, it was sent with this record, now or before; o, it
-                                -- was sent with another one; u, it never was; capital: it may leave;
-                                -- d, its record says that it was deleted; n, and it was not known
+    marks BLOB NOT NULL         -- a letter each: s, it was sent with this record, now or before; w,
+                                -- `unique` has withheld it; o, it
+                                -- was sent with another one; u, it never was; d, its record says
+                                -- that it was deleted; n, and it was not known
 );
 CREATE INDEX log_site ON log (site);
 
@@ -119,7 +123,7 @@ CREATE TABLE kept (
     PRIMARY KEY (site, url)
 );
 
--- URLs that became unlisted, and what their pages answered
+-- URLs that are missing, and what their pages answered
 CREATE TABLE page (
     site INTEGER NOT NULL,
     key BLOB NOT NULL,
@@ -127,12 +131,23 @@ CREATE TABLE page (
     since REAL NOT NULL,        -- all moments are in seconds
     document TEXT NOT NULL,     -- the URL of the last one that listed it
     why TEXT NOT NULL,          -- missing, unnamed or deleted
+    is_unlisted INTEGER NOT NULL DEFAULT 0,         -- 0 while it waits
     status INTEGER,             -- what the page answered last; NULL before, and for no answer
     asked_at REAL,
-    due REAL,                   -- when to ask it again; NULL once it is gone
-    tries INTEGER NOT NULL DEFAULT 0,
+    dead_at REAL,               -- since when it has answered 404 or 410
+    due REAL,                   -- when to ask it again; NULL for never
+    tries INTEGER NOT NULL DEFAULT 0,     -- since it became missing, or gone
+    is_gone INTEGER NOT NULL DEFAULT 0,
     told_unlisted INTEGER NOT NULL DEFAULT 0,
     told_gone INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (site, key)
 ) WITHOUT ROWID;
 CREATE INDEX page_due ON page (site, due) WHERE due IS NOT NULL;
+
+-- listed pages that answered 404 or 410 when they were asked as controls: a day later they are none
+CREATE TABLE control (
+    site INTEGER NOT NULL,
+    loc TEXT NOT NULL,
+    dead_at REAL NOT NULL,
+    PRIMARY KEY (site, loc)
+) WITHOUT ROWID;

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import zlib
 from collections import deque
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 
 _RESUMABLE_SECONDS = 24 * 3600
 """Older interrupted walks are not resumed."""
+_CLOCK_SLACK = nanoseconds(timedelta(hours=1))
+"""A clock that goes back by less only stands still meanwhile."""
 _KEPT_SECONDS = 24 * 3600
 """How long a robots.txt may be used (RFC 9309, section 2.4)."""
 _HEADERS = ("content-type", "link")
@@ -45,8 +48,11 @@ class StateWriter:
         named = [config.site, *(entry.loc for entry in config.sitemaps)]
         self.clock = state.clock
         self.trust_seconds = state.revalidate_after.total_seconds()
+        self._verify_after = nanoseconds(state.verify_after)
         confirm, distrust = nanoseconds(state.confirm_after), nanoseconds(state.distrust_after)
-        self.run = Run(name_of_sitemaps(named), config.changes, confirm, distrust)
+        self.run = Run(
+            name_of_sitemaps(named), config.changes, confirm, distrust, is_unique=config.unique
+        )
         self.askings: dict[str, schedule.Asking] = {}
         """Requests for documents, by URLs as `url_key` writes them."""
         self._channel = channel
@@ -77,14 +83,20 @@ class StateWriter:
         run, now, revisit = self.run, self.clock(), self.config.revisit
         db.execute("INSERT OR IGNORE INTO site (name) VALUES (?)", (run.name,))
         site, last, since, ended, stopped, looked, *looks = db.execute(
-            "SELECT id, run, began, ended, complete, looked_run, candidate_run, proven_run"
+            "SELECT id, run, began, ended, complete, looked_run, read_run, confirmed_run"
             " FROM site WHERE name = ?",
             (run.name,),
         ).fetchone()
+        law.merge(db, site)  # what the last one saved
+        present = round(now * 1_000_000) * 1_000
+        if last > present + _CLOCK_SLACK:
+            law.recall(db, site, present)
+            last = min(last, present - 2)
+            looked, *looks = (min(each, last) for each in (looked, *looks))
         # One that a limit of URLs stopped goes on whenever the next one comes.
         is_resumed = bool(last) and ended is None
         is_resumed &= stopped is not None or 0 <= now - (since or 0) < _RESUMABLE_SECONDS
-        stamp = max(round(now * 1_000_000) * 1_000, last + 1)
+        stamp = max(present, last + 1)
         if not is_resumed:
             db.execute(
                 "UPDATE site SET run = ?, began = ?, ended = NULL, complete = NULL,"
@@ -92,23 +104,36 @@ class StateWriter:
                 (stamp, now, site),
             )
             db.execute("DELETE FROM batch WHERE site = ?", (site,))
-        if run.saves:
-            law.merge(db, site)  # what the last one saved
         run = attrs.evolve(
             run,
             site=site,
             id=last if is_resumed else stamp,
             stamp=stamp,
+            last=last,
             is_resumed=is_resumed,
             is_new=not db.execute("SELECT 1 FROM url WHERE site = ? LIMIT 1", (site,)).fetchone(),
-            has_pending=law.has_pending(db, site) > 0,
             looked=looked,
             looks=tuple(looks),
         )
+        if run.saves:
+            losses, elapsed = law.find_losses(db, site), stamp - last
+            unverified = law.find_unverified(db, run, losses, self._verify_after, elapsed)
+            run = attrs.evolve(run, unverified=unverified)
         if revisit is not None:
             return schedule.choose(db, run, revisit, now)
         db.execute("DELETE FROM kept WHERE site = ?", (site,))  # what it is answered now is newer
-        return run
+        if stopped != 0:
+            return run
+        # The last one did not come to its end: begin with what was answered longest ago.
+        ranks: dict[str, float] = {}
+        sql = (
+            f"SELECT url, {law.IS_INDEX}, seen_run / 1e9, reason, read_at FROM document"
+            " WHERE site = ? AND is_named"
+        )
+        for url, is_index, seen, reason, read_at in db.execute(sql, (site,)):
+            answered = (read_at or 0.0) if reason == IssueCode.BUDGET_SECONDS else seen
+            ranks[url] = -1.0 if is_index else answered
+        return attrs.evolve(run, ranks=ranks)
 
     def list_delivered(self, db: Connection) -> Iterator[str]:
         """Return the URLs that were delivered before the walk was interrupted."""
@@ -153,7 +178,7 @@ class StateWriter:
     ) -> Findings | None:
         """Wait until the consumer has all; end the run, and learn when to come back.
 
-        Return what is missing, as `law.judge` does.
+        Return what is missing, as `law.reconcile` does.
         """
         await self._channel.wait_until_dry()
         if self.run.chosen and not self.run.is_resumed:  # else it may have been asked before
@@ -164,12 +189,13 @@ class StateWriter:
         def end(db: Connection) -> Findings | None:
             site, now = self.run.site, self.clock()
             db.execute("DELETE FROM batch WHERE site = ?", (site,))
-            found = law.judge(db, self.run, listed, knows_all=knows_all)
+            found = law.reconcile(db, self.run, listed, knows_all=knows_all)
             unlisted, waiting = (found.unlisted, found.waiting) if found else (None, None)
+            oldest = next(iter(law.find_losses(db, site)), 0)
             db.execute(
                 "UPDATE site SET ended = ?, complete = ?, unlisted = ?, waiting = ?, lost_run = ?"
                 " WHERE id = ?",
-                (now, complete, unlisted, waiting, law.has_pending(db, site), site),
+                (now, complete, unlisted, waiting, oldest, site),
             )
             if found:
                 schedule.learn(db, self.run, self.askings, found.missed, now)

@@ -6,15 +6,17 @@ Whether it is asked for, which of its entries were delivered before, and what it
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 from itertools import compress, takewhile
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from sitemapreader.changes.law import has_pending, prove
+from sitemapreader.changes.law import Evidence, date_outcome, weigh
 from sitemapreader.changes.rows import (
     as_moment,
     find_records,
+    has_record,
     hash_record,
     hash_url,
     load_batches,
@@ -25,8 +27,14 @@ from sitemapreader.changes.rows import (
     update_document,
 )
 from sitemapreader.changes.schedule import Asking, is_ready
-from sitemapreader.dates import is_since, parse_last_modified, parse_lastmod
+from sitemapreader.dates import is_since, parse_lastmod
 from sitemapreader.fetch.local import StoredResponse
+from sitemapreader.fetch.validators import (
+    choose_validators,
+    is_older,
+    make_validators,
+    read_age,
+)
 from sitemapreader.issues import without_userinfo
 from sitemapreader.models import Change, SitemapEntry, UrlEntry, Via
 from sitemapreader.outcomes import (
@@ -43,7 +51,7 @@ from sitemapreader.walker.config import covers
 from sitemapreader.walker.download import PriorVersion
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from sitemapreader.changes.database import Connection
     from sitemapreader.changes.state_writer import StateWriter
@@ -53,6 +61,11 @@ if TYPE_CHECKING:
 _READ = frozenset({Status.COMPLETE, Status.PARTIAL})
 _FINISHED = _READ | {Status.UNCHANGED}
 _ABSENT = 404
+_COMPARED_URLS = 20_000
+"""URLs of a document of which a second record is not another change; they take 2 MB."""
+_NEWS_LAST = timedelta(days=3)
+"""A news sitemap lists articles of the last two days (Google's guidelines); one that keeps older
+ones is a list."""
 
 
 @attrs.define(eq=False)
@@ -74,8 +87,6 @@ class DocumentTracker:
     def __init__(self, db: Connection, writer: StateWriter, job: Job) -> None:
         run = writer.run
         self.row = row = load_document(db, run, url_key(job.entry.loc))
-        self._has_lost = bool(row.id and run.has_pending and has_pending(db, run.site, row.id))
-        """Its last readings lack URLs, which none has confirmed."""
         is_begun = run.is_resumed and not run.saves
         self._sent = load_batches(db, row) if is_begun else frozenset[bytes]()
         """Keys of what the resumed walk has delivered of it, without `changes`."""
@@ -83,17 +94,24 @@ class DocumentTracker:
         self._config = writer.config
         self._entry = job.entry
         self._scope = job.scope
-        self._parent_read = job.parent.last_read if job.parent else None
+        self._is_new_child = job.parent is None or not job.parent.is_restored
         self._index = job.parent.key if job.parent else ""
-        self._is_doubtful = job.entry.via.is_guess and row.read_run is None
+        self._is_doubtful = job.entry.via.is_guess and row.digest is None
         self._asked_at = writer.clock()
+        self._headers: Mapping[str, str] = {}
         self._news = 0
         self._withheld = False
         self._children: list[tuple[str, str | None]] = []
+        self._newest = ""
+        """The newest lastmod of its entries, as text: W3C dates sort so."""
+        self._offered: set[bytes] = set()
+        """Keys of its URLs that were new or changed."""
+        self._has_old = False
+        """Whether an entry is no recent news."""
         # whether earlier filters delivered all entries that pass now
         is_covered = row.filters is None or covers(row.filters, self._mark(row.final_url))
         if self._config.changes:  # one without them has not saved what it delivered
-            is_covered &= bool(row.is_saved) or row.read_run is None
+            is_covered &= bool(row.is_saved) or row.digest is None
         self._is_usable = bool(row.complete) and is_covered
         self._is_dated = self._compare_lastmod()
         self.settled = self._find_outcome() if is_covered else None
@@ -113,7 +131,7 @@ class DocumentTracker:
     def _find_outcome(self) -> tuple[Status, str] | None:
         """Return the outcome of what was finished before, or is not due; else `None`."""
         run, row = self._writer.run, self.row
-        if run.is_resumed and row.seen_run == run.id and row.status in _FINISHED:
+        if run.is_resumed and row.seen_run >= run.id and row.status in _FINISHED:
             return Status(row.status), row.reason or FINISHED_BEFORE
         if self._decide_due():
             return None
@@ -127,7 +145,7 @@ class DocumentTracker:
             return True
         if self._is_doubtful:
             return is_ready(self.row, self._asked_at)
-        if self.row.id is None and self._parent_read is None:
+        if self.row.id is None and self._is_new_child:
             return True  # its index was read now, and lists it for the first time
         if self.row.asked_at is None:
             self._writer.askings[key] = Asking(index=self._index)
@@ -164,23 +182,14 @@ class DocumentTracker:
             and self._is_dated
             and 0 <= age < self._writer.trust_seconds
             and self._writer.run.chosen is None  # what is due is asked for
-            and self._believes(self.row.dates)
+            and self._believes(lies=self.row.lastmod_lies)
         )
 
-    def _believes(self, proof: int) -> bool:
-        """Return whether the word that the document has not changed is believed.
-
-        `proof` is what is known of that word: `row.validators`, or `row.dates` if an index says so.
-        """
-        # Where something is missing, a word that was never seen to change proves nothing: the
-        # document may have what is missing. And a word that never changes may be a constant.
+    def _believes(self, *, lies: int) -> bool:
+        """Return whether a word of the index or the server is believed; not one that has lied."""
         run, row = self._writer.run, self.row
-        if run.id - row.body_run >= run.distrust_after:
-            return False
-        if self._has_lost:  # only its bytes tell whether that was a fault
-            return False
-        was_read_on_two_days = row.proven_run >= row.first_run
-        return (proof > 0 and was_read_on_two_days) if run.has_pending else proof >= 0
+        is_old = run.id - row.read_run >= run.distrust_after
+        return not (lies or is_old or row.url in run.unverified)
 
     def _compare_lastmod(self) -> bool:
         """Return whether the lastmod in an index says that a child is unchanged."""
@@ -198,10 +207,9 @@ class DocumentTracker:
 
     def _make_prior_version(self) -> PriorVersion:
         row = self.row
-        date = row.last_modified if parse_last_modified(row.last_modified or "") else None
-        words = {"If-None-Match": row.etag, "If-Modified-Since": date}
-        is_believed = self._believes(row.validators)
-        headers = {name: value for name, value in words.items() if value and is_believed}
+        headers = make_validators(row.etag, row.last_modified)
+        if not self._believes(lies=row.etag_lies):
+            headers = {}
         if row.size is None or row.digest is None:
             return PriorVersion(headers, row.final_url)
         return PriorVersion(headers, row.final_url, BodyDigest(row.size, row.digest))
@@ -212,7 +220,8 @@ class DocumentTracker:
         document.final_url = row.final_url
         document.format = row.format
         document.etag, document.last_modified = row.etag, row.last_modified
-        document.listed = row.entries if row.read_run == self._writer.run.id else 0
+        was_read_now = row.seen_run >= self._writer.run.id and row.status in _READ
+        document.listed = row.entries if was_read_now else 0
         via = Via.PAGE if row.format is not None and row.format.is_feed else Via.INDEX
         return [
             SitemapEntry(loc, parse_lastmod(mark or ""), via, row.final_url, lastmod_text=mark)
@@ -221,16 +230,29 @@ class DocumentTracker:
 
     # -- during the visit
 
+    def receive(self, headers: Mapping[str, str]) -> None:
+        """Take the headers of the response whose body is read now."""
+        self._headers = headers
+
+    @property
+    def _age(self) -> int:
+        """How long a cache has had the response, in nanoseconds."""
+        return round(read_age(self._headers) * 1e9)
+
     def add_children(self, entries: Iterable[SitemapEntry]) -> None:
         """Remember children of the document, without passwords."""
         self._children += [(without_userinfo(each.loc), _lastmod_of(each)) for each in entries]
 
     async def compare(self, rows: Rows) -> Compared:
         """Compare entries with what was delivered; with `changes`, set their `change`."""
+        texts = [text for text in get_column(rows, "lastmod_text") if text and text[0] in "12"]
+        self._newest = max([self._newest, *texts])
         if not self._config.changes:
             sent = map(hash_url, get_column(rows, "loc")) if self._sent else ()
             return Compared(select_rows(rows, [key not in self._sent for key in sent]))
         entries = list(rows)
+        recent = as_moment(self._asked_at) - _NEWS_LAST
+        self._has_old |= any(not each.news or (each.date or recent) < recent for each in entries)
         keys = [hash_url(entry.loc) for entry in entries]
         records = [hash_record(entry) for entry in entries]
         known: dict[bytes, dict[int, bytes | None]] = {}
@@ -240,6 +262,10 @@ class DocumentTracker:
             _compare(known[key], self.row.id or 0, record) if key in known else Change.NEW
             for key, record in zip(keys, records, strict=True)
         ]
+        for n, key in enumerate(keys):  # several records of a URL are one
+            if changes[n] is not None and len(self._offered) < _COMPARED_URLS:
+                changes[n] = None if key in self._offered else changes[n]
+                self._offered.add(key)
         # What a record says of itself happened since some day; this, since the last walk. What it
         # says was deleted is told at the end of the walk.
         listed = [entry.change is not Change.UNLISTED for entry in entries]
@@ -267,18 +293,20 @@ class DocumentTracker:
             entries = list(takewhile(lambda entry: entry is not rest[0], entries))
         # What `unique` drops was handed over by another document: it counts as sent.
         held = {*map(id, compared.offered)}.difference(map(id, passed))
-        marks = ["S" if entry.news else "s" for entry in entries]
+        withheld = {*map(id, passed)}.difference(map(id, kept))
+        marks = ["s"] * len(entries)
         for n, entry in enumerate(entries):
             if entry.change is Change.UNLISTED:
                 marks[n] = "n" if compared.changes[n] is Change.NEW else "d"
             elif held and id(entry) in held:
-                mark = "u" if compared.changes[n] is Change.NEW else "o"
-                marks[n] = mark.upper() if entry.news else mark
+                marks[n] = "u" if compared.changes[n] is Change.NEW else "o"
+            elif withheld and id(entry) in withheld:
+                marks[n] = "w"
         keys, records = compared.keys[: len(entries)], compared.records[: len(entries)]
         packed = pack(entry.loc for entry in entries)
         columns = b"".join(keys), b"".join(records), packed, "".join(marks)
-        stamp = self._writer.run.stamp
-        await self._writer.commit_on_ack(lambda db: log_entries(db, self.row, stamp, *columns))
+        reading = self._writer.run.stamp - self._age
+        await self._writer.commit_on_ack(lambda db: log_entries(db, self.row, reading, *columns))
 
     # -- after the visit
 
@@ -305,27 +333,31 @@ class DocumentTracker:
     ) -> dict[str, Any]:
         """Return how the document ended, and what a request for it gave."""
         status, row, run = document.status, self.row, self._writer.run
+        evidence = weigh(row, document)
         found: dict[str, Any] = {
             "status": str(status),
             "reason": str(document.reason),
             "http_status": document.http_status,
-            "seen_run": run.id,
         }
+        is_new = body is None or status is not Status.UNCHANGED
         if body is not None and status in _FINISHED:
-            is_same = status is Status.UNCHANGED
+            etag, date = choose_validators(
+                _text(document.etag), document.last_modified, self._headers
+            )
+            if status is Status.UNCHANGED:
+                etag, date = etag or row.etag, date or row.last_modified
             found |= {
-                "etag": _text(document.etag) or (row.etag if is_same else None),
-                "last_modified": _text(document.last_modified)
-                or (row.last_modified if is_same else None),
+                "etag": etag,
+                "last_modified": _text(date),
                 "lastmod": _lastmod_of(self._entry),
-                "read_at": self._asked_at,
+                "read_at": self._asked_at - read_age(self._headers),
             }
         if body is not None and status in _READ:
             children = self._children
-            if status is not Status.COMPLETE:  # children behind the error are still listed
+            if evidence is not Evidence.FULL:  # children behind the error are still listed
                 children = list({**dict(row.child_list), **dict(children)}.items())
+            is_news = document.listed > 0 and run.saves and not self._has_old
             found |= {
-                "read_run": run.id,
                 "complete": int(status is Status.COMPLETE),
                 "is_saved": int(run.saves or not document.listed),
                 "final_url": document.final_url,
@@ -336,9 +368,31 @@ class DocumentTracker:
                 "children": document.children,
                 "child_list": json.dumps(children) if children else None,
                 "filters": self._mark(document.final_url) if self._withheld else None,
-                "window": int(is_window),
+                "window": int(is_window or is_news),
+                "etag_lies": row.etag_lies or self._finds_stale_etag(found, body),
+                "lastmod_lies": row.lastmod_lies or self._finds_stale_lastmod(found, body),
             }
-        return found | prove(run, row, document, found, was_dated=self._is_dated)
+        return found | date_outcome(run, row, evidence, age=self._age, is_new=is_new)
+
+    def _finds_stale_etag(self, found: Mapping[str, Any], body: BodyDigest) -> int:
+        """Return 1 if validators stay the same while the document changes, else 0."""
+        row = self.row
+        before, now = (row.etag or row.last_modified), (found["etag"] or found["last_modified"])
+        has_changed = bool(row.complete) and row.digest != body.digest
+        if has_changed and before is not None and before == now:
+            return 1
+        # A file with entries that are newer than itself has a date that was made up.
+        newest = parse_lastmod(self._newest)
+        return int(newest is not None and is_older(self._headers, newest))
+
+    def _finds_stale_lastmod(self, found: Mapping[str, Any], body: BodyDigest) -> int:
+        """Return 1 if the lastmod in the index tells of no change of the document, else 0."""
+        row, lastmod = self.row, self._entry.lastmod
+        has_changed = bool(row.complete) and row.digest != body.digest
+        if has_changed and self._is_dated and row.lastmod == found["lastmod"]:
+            return 1
+        # The date of its newest page stays the same when an older or undated one is added.
+        return int(lastmod is not None and lastmod == parse_lastmod(self._newest))
 
 
 def _lastmod_of(entry: SitemapEntry) -> str | None:
@@ -351,7 +405,8 @@ def _compare(known: dict[int, bytes | None], document: int, record: bytes) -> Ch
     # Two sitemaps often say different things of one page, so the document's own record of a URL
     # counts. Another's counts only where this one has none, as when a URL has moved.
     own = known.get(document)
-    if own == record or (not own and record in known.values()):
+    others = [own] if own else known.values()
+    if any(each is not None and has_record(each, record) for each in others):
         return None
     is_known = any(known[number] is not None for number in known if number > 0)
     return Change.CHANGED if is_known else Change.NEW

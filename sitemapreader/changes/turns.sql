@@ -20,6 +20,6 @@ turn AS (
         -- its square, because not every SQLite knows roots
         rate * rate * waited * waited * waited * waited / total AS waiting,
         -- a missed URL waits for it: it was not asked since, or a day ago for the first time
-        proven_run < lost_run AND asked_at < max(lost_run / 1e9, :now - 82800) AS is_awaited
+        confirmed_run < lost_run AND asked_at < max(lost_run / 1e9, :now - 82800) AS is_awaited
     FROM observed
 )

@@ -1,16 +1,33 @@
--- URLs that are proven to be missing become unlisted, unless another document lists them. What a
--- window still lists may leave it later, which makes no URL unlisted; this does.
-INSERT INTO judged
-SELECT key, document, loc, lost_run, window FROM url AS judged INDEXED BY url_lost
-WHERE site = :site AND lost_run IS NOT NULL AND (window = 2 OR lost_run <= :proven AND NOT window)
+-- What this run has missed may be asked from now on; it waits to be unlisted.
+INSERT INTO page (site, key, loc, since, document, why, is_unlisted, due)
+SELECT :site, key, loc, lost_run / 1e9, document.url, iif(is_named, 'missing', 'unnamed'), 0,
+    lost_run / 1e9
+FROM url AS lost INDEXED BY url_lost CROSS JOIN document ON document.id = lost.document
+WHERE lost.site = :site AND lost_run IS NOT NULL AND NOT lost.window
+    AND (evidence <> 'absent' OR NOT is_named)
     AND NOT EXISTS (SELECT 1 FROM url
-        WHERE site = :site AND key = judged.key AND window AND lost_run IS NULL);
+        WHERE site = :site AND key = lost.key AND lost_run IS NULL)
+ON CONFLICT DO NOTHING;
 
-INSERT INTO page (site, key, loc, since, due, document, why)
+-- Losses that are confirmed. What a window still lists may leave it later, which makes no URL
+-- unlisted; this does.
+INSERT INTO judged
+SELECT key, document, loc, lost_run, lost.window
+FROM url AS lost INDEXED BY url_lost CROSS JOIN document ON document.id = lost.document
+WHERE lost.site = :site AND lost_run IS NOT NULL AND (lost.window = 2
+        OR (NOT lost.window AND lost_run <= :confirmed AND (NOT is_named OR missing_run IS NULL
+            OR confirmed_run >= lost_run
+            OR (evidence IN ('part', 'absent') AND lost_run <= :patient))))
+    AND NOT EXISTS (SELECT 1 FROM url
+        WHERE site = :site AND key = lost.key AND window AND lost_run IS NULL);
+
+-- They are unlisted, unless another document lists them, or has lost them later.
+INSERT INTO page (site, key, loc, since, due, document, why, is_unlisted)
 SELECT :site, key, loc, lost / 1e9, lost / 1e9, document.url,
-    CASE judged.window WHEN 2 THEN 'deleted' ELSE iif(lost = dropped_run, 'unnamed', 'missing') END
+    CASE judged.window WHEN 2 THEN 'deleted' ELSE iif(is_named, 'missing', 'unnamed') END, 1
 FROM (SELECT *, max(lost) FROM judged GROUP BY key) AS judged
 JOIN document ON document.id = judged.document
 WHERE NOT EXISTS (SELECT 1 FROM url WHERE site = :site AND key = judged.key
-    AND (lost_run IS NULL OR (NOT window AND judged.window < 2 AND lost_run > :proven)))
-ON CONFLICT DO NOTHING
+    AND (lost_run IS NULL OR (NOT window AND judged.window < 2
+        AND (key, document) NOT IN (SELECT key, document FROM judged))))
+ON CONFLICT DO UPDATE SET is_unlisted = 1, why = excluded.why WHERE NOT is_unlisted

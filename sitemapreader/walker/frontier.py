@@ -22,7 +22,7 @@ from sitemapreader.outcomes import ASKED_FOR, NOT_DUE, NOT_FOLLOWED, NOT_MODIFIE
 from sitemapreader.urls import origin_of, url_key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from sitemapreader.walker.config import WalkConfig
     from sitemapreader.walker.context import WalkContext
@@ -51,10 +51,10 @@ class Job:
     is_moved: bool = False
     """Whether the state has read it at this address, and another job reads it now."""
     is_started: bool = False
-    last_read: int | None = None
-    """The run of the state that read it last, if it has not changed since."""
-    place: tuple[int, float, int] = (0, 0.0, 0)
-    """Its place among those that wait: in the order, then as they came."""
+    is_restored: bool = False
+    """Whether its children are those of an earlier reading."""
+    place: tuple[int, float, float, int] = (0, 0.0, 0, 0)
+    """Its place among those that wait: in the order, by rank, then as they came."""
     _is_sitemap: bool | None = attrs.field(default=None, init=False)
     _known: asyncio.Event | None = attrs.field(default=None, init=False)
 
@@ -98,6 +98,11 @@ class Job:
         return False
 
     @property
+    def is_ranked_first(self) -> bool:
+        """Whether its children may be wanted before other sitemaps."""
+        return self.place[2] < 0
+
+    @property
     def is_wanted(self) -> bool:
         """Whether the site has a sitemap at this address."""
         is_skipped = self.document is not None and self.document.status is Status.SKIPPED
@@ -135,6 +140,11 @@ class Frontier:
         """Of the bytes of the indexes that were read."""
         self.idle: frozenset[str] = frozenset()
         """Keys of URLs of children that this walk has nothing to do with."""
+        self.ranks: Mapping[str, float] = {}
+        """Key of a URL -> rank of the sitemap: the lowest first, and indexes below 0. Without one
+        it has 0."""
+        self._ranked_first = 0
+        """How many sitemaps with a rank below 0 are read: all others wait for their children."""
         self._capacity = context.limits.documents
         self._bytes_left = self._capacity * FRONTIER_BYTES_PER_DOCUMENT
         self._jobs: dict[str, Job] = {}
@@ -143,7 +153,7 @@ class Frontier:
         self.asked: dict[str, Document] = {}
         """Key -> the document of a skipped one that was asked for, before its host was paused."""
         self._numbers = count()
-        self._waiting: list[tuple[tuple[int, float, int], Job]] = []
+        self._waiting: list[tuple[tuple[int, float, float, int], Job]] = []
         """A heap: the first in the order is on top."""
         self._parked: defaultdict[str, list[Job]] = defaultdict(list)
         """Origin that must not be asked for a while -> what waits for it."""
@@ -186,7 +196,7 @@ class Frontier:
         self._jobs[job.key] = job
         self.skipped.pop(job.key, None)
         rank = _rank_newest(job.entry) if self.config.order == "newest" else (0, 0.0)
-        job.place = (*rank, next(self._numbers))
+        job.place = (*rank, self.ranks.get(job.key, 0), next(self._numbers))
         heapq.heappush(self._waiting, (job.place, job))
         self._changed.set()
         self._start_worker()
@@ -275,9 +285,10 @@ class Frontier:
             for job in self._parked.pop(origin):
                 heapq.heappush(self._waiting, (job.place, job))
 
-    def release(self) -> None:
+    def release(self, job: Job) -> None:
         """End a job that was taken."""
         self._taken -= 1
+        self._ranked_first -= job.is_ranked_first
         self._changed.set()
 
     async def take_job(self) -> Job | None:
@@ -287,9 +298,16 @@ class Frontier:
         """
         while True:
             job = self._pick()
+            if job is not None and self._ranked_first and not job.is_ranked_first:
+                heapq.heappush(self._waiting, (job.place, job))
+                self._breaker.end_trial(job.entry.loc)
+                self._changed.clear()
+                await self._changed.wait()
+                continue
             if job is not None:
                 job.is_started = True
                 self._taken += 1
+                self._ranked_first += job.is_ranked_first
                 if self._parked:
                     self._start_worker()
                 return job
@@ -336,7 +354,9 @@ class Children:
         self._document = document
         self._number = 0
         self._held: list[SitemapEntry] = []
-        self._is_held = bool(job.depth) or self._config.order == "newest"
+        # Also where some rank before others: the last child may be the first.
+        is_sorted = self._config.order == "newest" or bool(frontier.ranks)
+        self._is_held = bool(job.depth) or is_sorted
         self._skipped: dict[IssueCode, tuple[str, int]] = {}
         """Why children were skipped -> the first one, and how many."""
 

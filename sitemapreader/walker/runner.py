@@ -34,19 +34,19 @@ if TYPE_CHECKING:
 
 _HIDES_SITEMAPS = frozenset(
     {
-        IssueCode.BUDGET_BYTES,
-        IssueCode.BUDGET_DOCUMENTS,
-        IssueCode.BUDGET_SECONDS,
         IssueCode.BLOCKED_BY_SITE,
         IssueCode.HOST_DOWN,
         IssueCode.HOST_REFUSES,
         IssueCode.LOGIN_REQUIRED,
         IssueCode.NO_SITEMAP,
         IssueCode.ROBOTS_NOT_TEXT,
+        IssueCode.ROBOTS_TOO_LARGE,
         IssueCode.ROBOTS_UNREACHABLE,
     }
 )
 """Issues after which a site may have sitemaps that were not found."""
+_BUDGETS = frozenset({IssueCode.BUDGET_BYTES, IssueCode.BUDGET_DOCUMENTS, IssueCode.BUDGET_SECONDS})
+"""Reasons for which a search ends early. Known sitemaps may be left for the next walk."""
 
 
 class WalkRunner:
@@ -70,6 +70,7 @@ class WalkRunner:
         """Walk to the end; `get_result` unpacks a bug, here or in the caller's functions."""
         if (writer := self._writer) is not None:
             self.frontier.idle = writer.run.idle
+            self.frontier.ranks = writer.run.ranks
             if writer.run.is_resumed and self._config.unique:
                 await writer.file.ask(lambda db: self._filter.remember(writer.list_delivered(db)))
         try:
@@ -131,7 +132,7 @@ class WalkRunner:
                 self.context.breaker.end_trial(job.entry.loc)
                 if job.is_started:  # else it was postponed
                     job.resolve(is_sitemap=False)
-                self.frontier.release()
+                self.frontier.release(job)
             await self.context.loop_share.yield_if_due()
         self._idle_workers += 1
 
@@ -142,9 +143,15 @@ class WalkRunner:
         is_told = set() if self._config.site else {IssueCode.ROBOTS_UNREACHABLE}
         return (
             not self.frontier.skipped_unnamed.total()
+            and not self._is_search_cut()
             and not any(report.counts[code] for code in _HIDES_SITEMAPS - is_told)
             and not any(map(_hides_sitemaps, report.documents))
         )
+
+    def _is_search_cut(self) -> bool:
+        """Return whether the budget ended before all guesses were tried."""
+        skipped = self.frontier.skipped.values()
+        return any(entry.via.is_guess and reason in _BUDGETS for entry, reason in skipped)
 
     async def _visit(self, job: Job) -> None:
         tracker = await self._open_tracker(job)
@@ -237,9 +244,9 @@ class WalkRunner:
 
 def _hides_sitemaps(document: Document) -> bool:
     """Return whether a robots.txt or start page that may name sitemaps was not read."""
-    return (
-        document.role is not Role.SITEMAP
-        and document.via is not None
-        and document.status in (Status.FAILED, Status.PARTIAL)
-        and document.http_status not in (404, 410)
-    )
+    if document.role is Role.SITEMAP or document.via is None:
+        return False
+    if document.status is Status.SKIPPED:
+        return document.reason in _BUDGETS
+    is_lost = document.status in (Status.FAILED, Status.PARTIAL)
+    return is_lost and document.http_status not in (404, 410)

@@ -16,6 +16,7 @@ from sitemapreader.bytes.codings import read_codings
 from sitemapreader.errors import LOGIN_STATUSES, FetchError
 from sitemapreader.fetch.hosts import HOST_CODES
 from sitemapreader.fetch.urls import read_etag
+from sitemapreader.fetch.validators import is_confirmed
 from sitemapreader.issues import Issue, IssueCode
 from sitemapreader.models import Event, Format, SitemapEntry, UrlEntry, Via
 from sitemapreader.options import MAX_URL_CHARS
@@ -136,8 +137,10 @@ class Visit:
         """Request and read the document; return False if the validators do not match it."""
         prior = self._prior
         async with self._open(headers=validators) as response:
-            # Redirects may lead to another document than last time, which has other validators.
-            if validators and response.status == 304 and response.url != prior.final_url:
+            # Redirects may lead to another document than last time, and a cache may have another
+            # version of it: both have other validators.
+            is_answered = validators is not None and response.status == 304
+            if is_answered and not self._is_of_prior(response, validators or {}):
                 return False
             self._record_response(response)
             if self._is_read_elsewhere(response.url):
@@ -158,9 +161,16 @@ class Visit:
                         await self._take_over(Status.UNCHANGED, SAME_BODY)
         return True
 
+    def _is_of_prior(self, response: Response, sent: Mapping[str, str]) -> bool:
+        """Return whether a 304 is about the version that the validators were of."""
+        is_same_url = response.url == self._prior.final_url
+        return is_same_url and is_confirmed(sent, response.headers)
+
     def _record_response(self, response: Response) -> None:
         self._response = response
         document, headers = self.document, response.headers
+        if self._tracker is not None:
+            self._tracker.receive(headers)
         record_answer(document, response)
         document.etag = read_etag(headers)
         document.last_modified = headers.get("last-modified")
@@ -180,7 +190,7 @@ class Visit:
         job.scope += self._walk.rules.find_listing(job.referrers, job.entry.loc)
         self._entries.scope = (*job.scope, folder_of(job.entry.loc), folder_of(url))
         if is_read:
-            job.is_moved = self._tracker is not None and self._tracker.row.read_run is not None
+            job.is_moved = self._tracker is not None and self._tracker.row.digest is not None
             self._outcome = Status.SKIPPED, ALREADY_READ
         return is_read
 
@@ -198,7 +208,7 @@ class Visit:
         if self._tracker is None:
             return
         row = self._tracker.row
-        self._job.last_read = row.read_run
+        self._job.is_restored = row.digest is not None
         children = self._tracker.restore(document)
         if document.format is not None:
             await self._accept_format(document.format)

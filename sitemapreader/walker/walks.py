@@ -171,13 +171,13 @@ class Walk(TaskStream[Batch]):
 
     async def _find_gone(self, limit: int | UrlAllowance) -> AsyncGenerator[Found, None]:
         """Ask pages; yield those that are gone, again and again until they are told."""
-        from sitemapreader.changes.asking import PageAsker  # noqa: PLC0415 (few walks ask)
+        from sitemapreader.changes.gone import PageChecker  # noqa: PLC0415 (few walks ask)
 
         writer, runner = self._writer, self._runner
         assert writer is not None and runner is not None  # noqa: S101, PT018 (the walk has ended)
         allowance = UrlAllowance(limit) if isinstance(limit, int) else limit
-        asker = PageAsker(runner.context, runner.rules, writer)
-        async with aclosing(asker.ask(allowance)) as asking:
+        checker = PageChecker(runner.context, runner.rules, writer)
+        async with aclosing(checker.check(allowance)) as asking:
             async for _ in asking:
                 while rows := await writer.find_untold("gone"):
                     yield rows

@@ -178,8 +178,8 @@ WRONG: dict[str, Any] = {
     "children without an address": """UPDATE document SET child_list = '[[5, null]]'""",
     "a format that is none": "UPDATE document SET format = 'x'",
     "a status that is none": "UPDATE document SET status = 'x', reason = 'x'",
-    "a time of a page beyond all": "INSERT INTO page (site, key, loc, since, document, why)"
-    " VALUES (1, x'00', 'https://example.org/x', 1e300, '', 'missing')",
+    "a time of a page beyond all": "INSERT INTO page (site, key, loc, since, document, why,"
+    " is_unlisted) VALUES (1, x'00', 'https://example.org/x', 1e300, '', 'missing', 1)",
     "URLs of nothing": "UPDATE log SET locs = x'ff00ff'",
 }
 

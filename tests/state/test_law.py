@@ -205,10 +205,15 @@ STORIES: dict[str, list[tuple[Any, ...]]] = {
         *[(constant([1, 2, 3], [6, 4]), "")] * 2,
         (constant([1, 2, 3], [6, 4]), "5"),
     ],
-    "a child that is missing keeps its own, and for a week what others lost waits for it": [
+    "a child that is missing keeps its own for a week, and what others lost waits for it": [
         (listing(one=[1, 2], two=[8, 9]), ""),
         *[(listing(one=[2], two=MISSING), "")] * 7,
-        (listing(one=[2], two=MISSING), "1"),
+        (listing(one=[2], two=MISSING), "1 8 9"),
+    ],
+    "a child that fails keeps its own, and for a week what others lost waits for it": [
+        (listing(one=[1, 2], two=[8, 9]), ""),
+        *[(listing(one=[2], two=status(503, TWO)), "")] * 7,
+        (listing(one=[2], two=status(503, TWO)), "1"),
         (listing(one=[2]), ""),
         (listing(one=[2]), "8 9"),
     ],

@@ -124,7 +124,7 @@ async def test_urls_of_finished_documents_take_no_room(db: Path) -> None:
         state = db.with_name(f"{number}.db")
         await run(pages, state, len(those) // ACK_ENTRIES + 2)
         sizes.append(state.stat().st_size)
-    assert sizes[1] < sizes[0] + 100_000 < len("".join(rest)) / 4
+    assert sizes[1] < sizes[0] + 100_000 < len("".join(rest)) / 3
 
 
 @pytest.mark.parametrize("changes", [False, True])

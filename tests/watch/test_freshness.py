@@ -58,7 +58,7 @@ class ProductPolicy:
 
     def _insert(self, doc: Any) -> None:
         run = self._run(doc.site.number)
-        row = DocumentRow(None, run.site, str(doc.number), 1, 0)
+        row = DocumentRow(None, run.site, str(doc.number), 0)
         self._db.execute(
             "INSERT OR IGNORE INTO site (id, name, ended) VALUES (?, ?, 0)", (run.site, run.name)
         )
@@ -103,14 +103,14 @@ class ProductPolicy:
             news = answer.new + answer.removed
             askings[str(doc.number)] = self._ask(doc, now, news=news)
             row, stamp = load_document(self._db, run, str(doc.number)), round(now * 1e9)
-            candidate, proven = law.vouch(row.candidate_run, row.proven_run, stamp, LEAST)
-            update_document(self._db, row, {"candidate_run": candidate, "proven_run": proven})
+            read, confirmed = law.confirm(row.read_run, row.confirmed_run, stamp, LEAST)
+            update_document(self._db, row, {"read_run": read, "confirmed_run": confirmed})
             lost += [stamp] if answer.removed else []
             for child in answer.born:
                 self._insert(self._documents[child])
                 self._born.append(child)
                 askings[str(child)] = Asking(index=str(doc.number))
-        sql = "SELECT min(proven_run) FROM document WHERE site = ?"
+        sql = "SELECT min(confirmed_run) FROM document WHERE site = ?"
         (oldest,) = self._db.execute(sql, (run.site,)).fetchone()
         self._lost[site] = lost = [each for each in lost if each > (oldest or 0)]
         sql = "UPDATE site SET lost_run = ? WHERE id = ?"

@@ -39,7 +39,7 @@ class Learned:
 
     def meet(self, *urls: str, site: int = 1) -> None:
         for url in urls:
-            insert_document(self.db, DocumentRow(None, site, url, 1, 0))
+            insert_document(self.db, DocumentRow(None, site, url, 0))
 
     def learn(self, at: float, *, site: int = 1, **askings: Asking | int) -> None:
         """Learn from askings, or from so many news."""
@@ -182,7 +182,7 @@ def test_a_loss_has_all_documents_asked(learned: Learned) -> None:
     assert sorted(learned.chosen(1, turn) for turn in turns) == [["busy"]] * 3 + [["dull"]]
     learned.learn(at + HOUR, dull=0, busy=0)
     assert [learned.chosen(1, turn + HOUR) for turn in turns] == [["busy"]] * 4
-    learned.db.execute("UPDATE document SET proven_run = ? WHERE url = 'busy'", (int(at * 2e9),))
+    learned.db.execute("UPDATE document SET confirmed_run = ? WHERE url = 'busy'", (int(at * 2e9),))
     later = [turn + DAY for turn in turns]
     assert sorted(learned.chosen(1, turn) for turn in later) == [["busy"]] * 3 + [["dull"]]
 

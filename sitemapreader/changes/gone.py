@@ -1,0 +1,298 @@
+"""The pages of missing URLs: whether they are gone, and whether they return.
+
+Only the status of a page is asked for. It is gone when it answered 404 or 410 in two walks that are
+`confirm_after` apart, each time beside living controls, so that the minutes of a deployment prove
+nothing. It is asked once more three weeks later; if it lives, it has returned. A page that lives is
+asked again after 1, 2, 4 ... 32 days, as long as its URL is missing.
+
+Controls are listed neighbours: pages of the same script, else of the same folder, else of the
+folders above. Each walk takes others. A control that answers 404 speaks against believing its
+neighbours, until it has done so on two days. The folder above is asked only where all of a few are
+forbidden, or were dead for nine days: a site may be deployed in each minute in which it is walked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from functools import partial
+from hashlib import blake2b
+from itertools import chain
+from operator import methodcaller
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import attrs
+
+from sitemapreader.errors import FetchError
+from sitemapreader.issues import IssueCode
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Collection, Iterator, Sequence
+
+    from sitemapreader.changes.database import Connection
+    from sitemapreader.changes.state_writer import StateWriter
+    from sitemapreader.walker.context import UrlAllowance, WalkContext
+    from sitemapreader.walker.robots_rules import RobotsRules
+
+T = TypeVar("T")
+
+_AT_ONCE = 50
+"""Pages that are asked between two looks at controls."""
+_HEADERS = {"Accept": "text/html, */*;q=0.8"}
+_DEAD = frozenset({404, 410})
+_REDIRECTED = 302
+_DAY = 86_400.0
+_LAST_TRY = 5
+"""Tries after which the pause grows no more: 32 days."""
+_PATIENT_TRIES = 8
+"""Tries without evidence after which the pause grows, too."""
+_RECHECK_SECONDS = 21 * _DAY
+_CANDIDATES = 12
+"""Controls of one place that a walk may ask."""
+_DEAD_SECONDS = 9 * _DAY
+"""How long a listed page answers 404 before the folder above is asked in its place: so long that a
+dead page is told within ten days."""
+_INSTANT = 1e-6
+_CONTROLS = 2
+"""Controls that live at once where an answer is believed."""
+
+
+@attrs.frozen
+class _Page:
+    """A page that is due: the columns of `page` of that name."""
+
+    key: bytes
+    loc: str
+    tries: int
+    dead_at: float | None
+    is_gone: int
+
+
+class PageChecker:
+    """Checks pages by the fetcher, the rules, the limits and the state of a walk."""
+
+    def __init__(self, context: WalkContext, rules: RobotsRules, writer: StateWriter) -> None:
+        self._context = context
+        self._rules = rules
+        self._writer = writer
+        self._room = asyncio.Semaphore(context.options.concurrency)
+        self._dead_controls: dict[str, float] = {}
+        """Listed page -> since when it answers 404 or 410."""
+        self._least = writer.run.confirm_after / 1e9
+
+    async def check(self, allowance: UrlAllowance) -> AsyncGenerator[None, None]:
+        """Check pages that are due; yield at first and between them."""
+        yield
+        file, run = self._writer.file, self._writer.run
+        sql = (
+            "SELECT key, loc, tries, dead_at, is_gone FROM page WHERE site = ? AND due <= ?"
+            " ORDER BY due, key LIMIT ?"
+        )
+        due = run.site, self._writer.now, int(allowance.left)
+        pages = [_Page(*row) for row in await file.ask(lambda db: [*db.execute(sql, due)])]
+        pages = pages[: allowance.take(len(pages))]
+        places: dict[str, list[_Page]] = {}
+        for page in pages:
+            places.setdefault(list_places(page.loc)[0], []).append(page)
+        wanted = {place for page in pages for place in list_places(page.loc)}
+        find = partial(find_controls, site=run.site, seed=run.stamp, places=wanted)
+        controls = await file.work(find, run.name)
+        sql = "SELECT loc, dead_at FROM control WHERE site = ?"
+        self._dead_controls = await file.ask(lambda db: dict(db.execute(sql, (run.site,))))
+        for place, several in places.items():
+            for some in _split(several, _AT_ONCE):
+                asking = self._ask_batch([page.loc for page in some], controls)
+                try:
+                    statuses = await self._context.budget.within(asking, place)
+                except FetchError:  # the time is over
+                    return
+                answers = [
+                    self._postpone(page) if statuses is None else self._judge(page, statuses[n])
+                    for n, page in enumerate(some)
+                ]
+                await file.work(methodcaller("executemany", _ANSWERED, answers), run.name)
+                yield
+
+    def _note(self, page: _Page, status: int | None, pause: float) -> dict[str, Any]:
+        """Return the columns of a page after it was asked."""
+        now = self._writer.now
+        return {
+            "site": self._writer.run.site,
+            "key": page.key,
+            "status": status,
+            "now": now,
+            "tries": page.tries + 1,
+            "dead_at": page.dead_at,
+            "is_gone": page.is_gone,
+            "due": now + pause,
+        }
+
+    def _postpone(self, page: _Page) -> dict[str, Any]:
+        """Return the columns of a page of which nothing shows what is true."""
+        patient = max(0, page.tries - _PATIENT_TRIES)
+        return self._note(page, None, _DAY / 2 * (1 << min(patient, _LAST_TRY + 1)))
+
+    def _judge(self, page: _Page, status: int | None) -> dict[str, Any]:
+        """Return the columns of a page after its answer; `None` if there was none."""
+        answer = self._note(page, status, _DAY * (1 << min(page.tries, _LAST_TRY)))
+        now, least = answer["now"], self._least
+        if status in _DEAD and page.is_gone:
+            return answer | {"due": None}
+        if status in _DEAD:
+            since = now if page.dead_at is None else page.dead_at
+            if now - since >= least:
+                answer |= {"is_gone": 1, "tries": 0, "due": now + _RECHECK_SECONDS}
+            else:
+                answer |= {"due": since + least}
+            return answer | {"dead_at": since}
+        if _lives(status):
+            return answer | {"dead_at": None, "is_gone": 0}
+        return answer
+
+    async def _ask_batch(
+        self, urls: Sequence[str], controls: dict[str, list[str]]
+    ) -> list[int | None] | None:
+        """Return what pages answer; `None` if nothing shows that this is true."""
+        if living := await self._find_living(urls, controls):
+            statuses = await asyncio.gather(*map(self._ask, urls))
+            if _DEAD.isdisjoint(statuses) or _lives(await self._ask(living[0])):
+                return statuses
+        return None
+
+    async def _find_living(
+        self, urls: Sequence[str], controls: dict[str, list[str]]
+    ) -> tuple[str, ...]:
+        """Return living controls of the nearest place; none if they contradict one another."""
+        for place in list_places(urls[0]):
+            candidates = [url for url in controls.get(place, ()) if url not in urls]
+            is_doubtful = len(candidates) == _CANDIDATES
+            for some in _split(candidates, _CONTROLS):
+                ages = {url: await self._ask_control(url) for url in some}
+                living = tuple(url for url, dead in ages.items() if dead == 0)
+                is_doubtful |= any(dead < _DEAD_SECONDS for dead in ages.values())
+                if living and not any(0 < dead < self._least for dead in ages.values()):
+                    return living
+            if is_doubtful:
+                return ()
+        return ()
+
+    async def _ask_control(self, url: str) -> float:
+        """Return for how long a listed page has been dead; 0 if it lives.
+
+        One that gives no other answer is as good as one that was always dead.
+        """
+        status, since, now = await self._ask(url), self._dead_controls.get(url), self._writer.now
+        if _lives(status):
+            if since is not None:
+                await self._note_control(url, None)
+            return 0
+        if status not in _DEAD:
+            return math.inf
+        if since is None or since > now:
+            await self._note_control(url, now)
+            since = now
+        return max(now - since, _INSTANT)
+
+    async def _note_control(self, url: str, dead_at: float | None) -> None:
+        """Record since when a listed page answers 404, or that it lives."""
+        run = self._writer.run
+
+        def note(db: Connection) -> None:
+            db.execute("DELETE FROM control WHERE site = ? AND loc = ?", (run.site, url))
+            if dead_at is not None:
+                db.execute("INSERT INTO control VALUES (?, ?, ?)", (run.site, url, dead_at))
+
+        await self._writer.file.work(note, run.name)
+
+    async def _ask(self, url: str) -> int | None:
+        """Return what a page answers; `None` if it must not be asked, or for no answer."""
+        try:
+            async with self._room:
+                if await self._rules.find_refusal(url, is_named=False):
+                    return None
+                opened = self._context.client.open(
+                    url, headers=_HEADERS, check_redirect=_refuse_redirect
+                )
+                async with opened as response:
+                    return response.status
+        except FetchError as error:
+            if error.code is IssueCode.TOO_MANY_REDIRECTS or error.redirects:
+                return _REDIRECTED
+            return error.http_status
+
+
+_ANSWERED = (
+    "UPDATE page SET status = :status, asked_at = :now, tries = :tries, dead_at = :dead_at,"
+    " is_gone = :is_gone, due = :due WHERE site = :site AND key = :key"
+)
+
+
+def _split(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+    """Yield slices of a sequence."""
+    return (items[start : start + size] for start in range(0, len(items), size))
+
+
+def _lives(status: int | None) -> bool:
+    return status is not None and 200 <= status < 400
+
+
+async def _refuse_redirect(url: str) -> None:
+    raise FetchError(IssueCode.TOO_MANY_REDIRECTS, url)
+
+
+# -- controls
+
+
+def find_controls(
+    db: Connection, site: int, seed: int, places: Collection[str]
+) -> dict[str, list[str]]:
+    """Return some listed URLs of each place; for a host without any, its start page.
+
+    The keys of URLs are hashes, so a walk through them from another point gives others.
+    """
+    found: dict[str, list[str]] = {place: [] for place in places}
+    unfilled = set(places)
+    start = blake2b(str(seed).encode(), digest_size=10).digest()
+    sql = "SELECT loc FROM url WHERE site = ? AND key {} ? AND lost_run IS NULL ORDER BY key"
+    rows = chain.from_iterable(db.execute(sql.format(sign), (site, start)) for sign in (">=", "<"))
+    for (loc,) in rows:
+        if not unfilled:
+            break
+        for place in unfilled.intersection(list_places(loc)):
+            if loc not in found[place]:
+                found[place].append(loc)
+            if len(found[place]) == _CANDIDATES:
+                unfilled.discard(place)
+    for place in places:
+        if place == _find_host(place) and not found[place]:
+            found[place].append(place)
+    return found
+
+
+def list_places(loc: str) -> list[str]:
+    """Return where the neighbours of a page are, the nearest first.
+
+    A place is a script ("https://a.example/shop.php?"), the pages of a folder by themselves
+    ("https://a.example/blog/*"), or a folder with all that is below.
+    """
+    path, mark, _ = loc.partition("?")
+    host = _find_host(path)
+    folder = path.rstrip("/")
+    folder = folder[: folder.rfind("/") + 1]
+    folder = folder if len(folder) > len(host) else host
+    script = [f"{path}?"] if mark else []
+    return [*script, f"{folder}*", *_list_folders(folder, host)]
+
+
+def _list_folders(folder: str, host: str) -> Iterator[str]:
+    """Yield a folder and those above it, up to the host."""
+    while len(folder) > len(host):
+        yield folder
+        folder = folder[: folder.rfind("/", 0, -1) + 1]
+    yield host
+
+
+def _find_host(loc: str) -> str:
+    """Return the beginning of a URL up to its host, with a slash."""
+    end = loc.find("/", 8) + 1
+    return loc[:end] if end else f"{loc}/"
