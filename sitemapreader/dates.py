@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from datetime import UTC, date, datetime, time, timedelta, timezone
-from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
@@ -72,6 +71,8 @@ def parse_http_date(text: str) -> datetime | None:
     """Parse an HTTP date (RFC 9110, section 5.6.7), or return `None`."""
     if not 0 < len(text) <= MAX_DATE_CHARS:
         return None
+    from email.utils import parsedate_to_datetime  # noqa: PLC0415 (loads socket; a file needs none)
+
     try:
         moment = parsedate_to_datetime(text)
         # The form of asctime is in GMT, and parsed without a zone.

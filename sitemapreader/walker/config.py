@@ -134,7 +134,7 @@ def _pattern(value: str | re.Pattern[str]) -> re.Pattern[str]:
         ) from None
 
 
-_LANGUAGE = re.compile(r"[a-z]{1,8}(-[a-z0-9]{1,8})*", re.IGNORECASE | re.ASCII)
+_LANGUAGE = re.compile(r"[a-z]{1,8}([-_][a-z0-9]{1,8})*", re.IGNORECASE | re.ASCII)
 
 
 def _languages(values: str | Iterable[str]) -> tuple[str, ...]:
@@ -142,7 +142,7 @@ def _languages(values: str | Iterable[str]) -> tuple[str, ...]:
     for code in codes if codes != ("",) else ():
         if not _LANGUAGE.fullmatch(str(code)):
             raise ValueError(f"`language` has codes such as en or pt-BR, not {code!r}")
-    return tuple(code.lower() for code in codes if code)
+    return tuple(code.lower().replace("_", "-") for code in codes if code)
 
 
 def _sitemaps(values: Sitemaps) -> tuple[SitemapEntry, ...]:

@@ -91,9 +91,8 @@ class EntryFilter:
         if self._include or self._exclude:
             rows = select_rows(rows, [self._is_wanted(loc) for loc in get_column(rows, "loc")])
         if self._codes:
-            rows = select_rows(
-                rows, [self._has_code(code) for code in get_column(rows, "language")]
-            )
+            # rows by columns have no extensions, and so no languages
+            rows = [row for row in rows if self._has_code(list_languages(row))]
         return self._select_dates(rows), len(outside)
 
     def _select_dates(self, rows: Rows) -> Rows:
@@ -105,14 +104,25 @@ class EntryFilter:
             rows = [row for row, day in dated if (keep if day is None else day <= until)]
         return rows
 
-    def _has_code(self, code: str | None) -> bool:
-        code = (code or "").lower()
-        return code in self._codes or code.startswith(self._prefixes)
+    def _has_code(self, codes: Iterable[str]) -> bool:
+        written = (code.lower().replace("_", "-") for code in codes)
+        return any(code in self._codes or code.startswith(self._prefixes) for code in written)
 
     def _is_wanted(self, loc: str) -> bool:
         if self._include and not any(pattern.search(loc) for pattern in self._include):
             return False
         return not any(pattern.search(loc) for pattern in self._exclude)
+
+
+def list_languages(entry: UrlEntry) -> list[str]:
+    """Return the languages that a record gives itself: in its alternates, else by its news.
+
+    A page may be for several regions, and its own links may spell its URL otherwise.
+    """
+    key = url_key(entry.loc) if entry.alternates else ""
+    own = [each.hreflang for each in entry.alternates if url_key(each.href) == key]
+    named = [code for code in own if code and code.lower() != "x-default"]
+    return named or [code for code in (entry.language,) if code]
 
 
 def _find_outside(locs: list[str], scope: tuple[str, ...]) -> list[str]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
 from commands import run
 from serving import serve
+from walking import walk_all
 
 from sitemapreader import walk
 
@@ -80,3 +82,23 @@ def test_in_the_shell() -> None:
     words = ["testdata/site", "--language", "en,fr", "--format", "csv"]
     assert run(*words, "--fields", "loc,language").stdout.split()[0] == "loc,language"
     assert set(run(*words, "--fields", "language", "--no-header").stdout.split()) == {"en", "fr"}
+
+
+@pytest.mark.parametrize(
+    ("links", "code"),
+    [
+        ({"zh_CN": f"{SITE}a"}, "zh"),
+        ({"zh-CN": f"{SITE}a"}, "ZH_cn"),
+        ({"PT_br": f"{SITE}a"}, "pt-BR"),
+        ({"en": f"{SITE}a", "en-GB": f"{SITE}a"}, "en-GB"),
+        ({"x-default": f"{SITE}a", "de": f"{SITE}a", "de-AT": f"{SITE}a"}, "de-at"),
+        ({"fr": "https://EXAMPLE.org:443/a"}, "fr"),
+        ({"fr": f"{SITE}%61#top"}, "fr"),
+        ({"fr": "/a"}, "fr"),
+    ],
+)
+async def test_a_language_in_any_spelling(links: Mapping[str, str], code: str) -> None:
+    """An underscore is a hyphen, own links may be spelled otherwise, and each code counts."""
+    pages = {TOP: document(record(f"{SITE}a", links), record(f"{SITE}b", {"es": f"{SITE}b"}))}
+    walked = await walk_all(pages, None, sitemaps=[TOP], language=code)
+    assert walked.locs == [f"{SITE}a"]
