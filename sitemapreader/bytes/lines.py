@@ -29,8 +29,10 @@ def read_line_ends(text: str) -> str:
 
 def split_lines(text: str) -> list[str]:
     """Return the lines of a text, trimmed; behind a last line end there is no line."""
-    lines = read_line_ends(text).removesuffix("\n").split("\n")
-    return list(map(str.strip if text.isascii() else trim, lines))
+    lines = list(map(str.strip, read_line_ends(text).removesuffix("\n").split("\n")))
+    if text.isascii() or "".join(lines).isprintable():  # a test of all at once is cheap
+        return lines
+    return list(map(trim, lines))
 
 
 class LineReader:
