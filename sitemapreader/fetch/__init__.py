@@ -8,17 +8,32 @@ from __future__ import annotations
 
 from sitemapreader.bytes.charset import charset_of
 from sitemapreader.fetch.answers import read_body
-from sitemapreader.fetch.client import Fetcher, Response
+from sitemapreader.fetch.client import Fetcher, MakesClients, Response
+from sitemapreader.fetch.functions import FunctionFetcher
+from sitemapreader.fetch.hooks import (
+    HasName,
+    HasSettings,
+    SetsCrawlDelay,
+    TakesTurns,
+    Trusts,
+)
 from sitemapreader.fetch.http import HttpFetcher
 from sitemapreader.fetch.local import FolderFetcher, MemoryFetcher, StoredResponse
 
 __all__ = [
     "Fetcher",
     "FolderFetcher",
+    "FunctionFetcher",
+    "HasName",
+    "HasSettings",
     "HttpFetcher",
+    "MakesClients",
     "MemoryFetcher",
     "Response",
+    "SetsCrawlDelay",
     "StoredResponse",
+    "TakesTurns",
+    "Trusts",
     "charset_of",
     "read_body",
 ]

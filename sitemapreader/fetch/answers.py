@@ -1,26 +1,24 @@
-"""Answers: the bounds of their bodies, and what one without a document means."""
+"""Answers: the bounds of their bodies, in bytes and time; and which failures may pass."""
 
 # Time-outs of the client are not enough: one byte now and then satisfies every one for silence.
 
 from __future__ import annotations
 
 import asyncio
-import re
 import socket
 import time
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TypeVar
 
 import attrs
 
 from sitemapreader.bytes.codings import DecompressionError, Decompressor, fill, read_codings
-from sitemapreader.dates import parse_http_date
-from sitemapreader.errors import LOGIN_STATUSES, FetchError
-from sitemapreader.issues import IssueCode, excerpt, make_issue
+from sitemapreader.errors import FetchError
+from sitemapreader.fetch.refusals import RETRY_AFTER_STATUSES
+from sitemapreader.issues import IssueCode, make_issue
 from sitemapreader.options import FetchOptions, Limits
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+    from collections.abc import AsyncIterator, Awaitable, Callable
 
     from sitemapreader.fetch.client import Response
     from sitemapreader.fetch.hosts import Slot
@@ -258,110 +256,6 @@ async def read_body(response: Response, max_bytes: int, *, cut: bool = False) ->
     if len(body) > max_bytes and not cut:
         raise FetchError(IssueCode.TOO_LARGE, response.url, f"{max_bytes} bytes")
     return bytes(body[: max_bytes + 1])
-
-
-# -- answers without a document: bot protections, logins, errors
-
-_PROTECTIONS = (
-    # Sent with refusals only, so that the status does not matter. Documented: "Detect a challenge
-    # page response" of developers.cloudflare.com, "How the CAPTCHA and Challenge actions work" of
-    # docs.aws.amazon.com/waf
-    ("cf-mitigated", "challenge", "Cloudflare", None),
-    ("x-amzn-waf-action", "captcha|challenge", "AWS WAF", None),
-    # Observed: challenge with 403 and 429, deny with 403; "FBP007"
-    ("x-vercel-mitigated", "challenge|deny", "Vercel", None),
-    ("x-sucuri-block", ".+", "Sucuri", None),
-    # Sent with every answer of the vendor: a refusal beside a status that says so. All observed.
-    ("x-datadome", ".+", "DataDome", {403, 429}),
-    ("server", "akamaighost", "Akamai", {403, 429}),
-    ("server", "sucuri/cloudproxy", "Sucuri", {403, 429}),
-    ("server", "ddos-guard", "DDoS-Guard", {403, 429}),
-)
-"""How bot protections show: name of a header, its value, the vendor, statuses if not all."""
-
-RETRY_AFTER_STATUSES = frozenset({429, 503})
-"""The statuses whose Retry-After is an order (RFC 6585, section 4; RFC 9110, section 15.6.4)."""
-
-
-SIGNATURE_STATUSES = frozenset({400, 401, 403, 429})
-"""The statuses with which sites refuse unsigned requests and signatures (Web Bot Auth)."""
-_MAX_CLOCK_SKEW_SECONDS = 5
-"""Verifiers accept signatures of the future by 0 to 5 s."""
-_MAX_SIGNATURE_ERROR = 120
-"""Characters of a Signature-Error that are shown."""
-
-
-def find_protection(status: int, headers: Mapping[str, str]) -> str:
-    """Return the bot protection that refused a request, with the evidence, or ""."""
-    for name, value, vendor, statuses in _PROTECTIONS:
-        said = headers.get(name, "")
-        if (not statuses or status in statuses) and re.fullmatch(value, said, re.IGNORECASE):
-            return f"{vendor} ({name}: {said[:40]})"
-    return ""
-
-
-def make_refusal(answer: Answer, url: str, options: FetchOptions) -> FetchError:
-    """Return the error for an answer; RETRY_LATER if its Retry-After is too long."""
-    status, headers = answer.status, answer.fields
-    detail = f"{status} {answer.reason}".rstrip()
-    wait = None
-    if status in SIGNATURE_STATUSES:
-        detail += _explain_signature(answer, options)
-    if status in RETRY_AFTER_STATUSES and "retry-after" in headers:
-        wait = parse_retry_after(headers["retry-after"], datetime.now(UTC))
-    code = IssueCode.HTTP_STATUS
-    if status in SIGNATURE_STATUSES and "accept-signature" in headers:
-        code = IssueCode.BLOCKED_BY_SITE
-    elif status in LOGIN_STATUSES:
-        code = IssueCode.LOGIN_REQUIRED
-    elif vendor := find_protection(status, headers):
-        code, detail = IssueCode.BLOCKED_BY_SITE, f"{detail}, {vendor}"
-    elif wait is not None and wait > options.retry_after_seconds:
-        code = IssueCode.RETRY_LATER
-    return FetchError(code, url, detail, http_status=status, retry_after_seconds=wait)
-
-
-def _explain_signature(answer: Answer, options: FetchOptions) -> str:
-    """Explain what a refusal may have to do with signed requests (Web Bot Auth); "" if nothing."""
-    headers = answer.fields
-    explanation = ""
-    agent = answer.request_info.headers.get("Signature-Agent")
-    if agent is not None:
-        explanation = f", though signed as {agent}"
-        explanation += _explain_clock(headers.get("date", ""))
-    elif options.identity is not None:
-        explanation = ", not signed because it is http"
-    elif "accept-signature" in headers:
-        explanation = ", asks for a signed request (Accept-Signature)"
-    if problem := headers.get("signature-error"):  # draft-hardt-httpbis-signature-key
-        explanation += f"; Signature-Error: {excerpt(problem, _MAX_SIGNATURE_ERROR)}"
-    return explanation
-
-
-def _explain_clock(date: str) -> str:
-    """Explain how far this clock is from the server's, if that makes signatures invalid."""
-    moment = parse_http_date(date)
-    if moment is None:
-        return ""
-    ahead_seconds = (datetime.now(UTC) - moment).total_seconds()
-    if abs(ahead_seconds) <= _MAX_CLOCK_SKEW_SECONDS:
-        return ""
-    relation = "ahead of" if ahead_seconds > 0 else "behind"
-    return f"; this clock is {abs(ahead_seconds):.0f} s {relation} the server's"
-
-
-def parse_retry_after(text: str, now: datetime) -> float | None:
-    """Parse a Retry-After header: seconds from `now`, or `None`.
-
-    RFC 9110, section 10.2.3.
-
-    A date in the past is 0. Anything else, such as a negative or non-ASCII number, is ignored.
-    """
-    text = text.strip(" \t")
-    if text.isascii() and text.isdigit():
-        return min(float(text), 9_999_999_999.0)  # three hundred years: never
-    moment = parse_http_date(text)
-    return None if moment is None else max(0.0, (moment - now).total_seconds())
 
 
 # -- another try

@@ -1,25 +1,37 @@
 """Fetchers, responses, the clients by which walks use fetchers, and their trust."""
 
+# mypy: disable-error-code="type-abstract"
+# A protocol stands for its type here, and nothing is made of it.
+
 from __future__ import annotations
 
-from contextlib import suppress
+from abc import ABC, abstractmethod
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING, Protocol, TypedDict, Unpack, runtime_checkable
 from weakref import WeakSet
 
 from sitemapreader.errors import FetchError
 from sitemapreader.fetch.addresses import is_public, literal_address, read_address
-from sitemapreader.fetch.urls import WEB_PORTS, parse_request_url
+from sitemapreader.fetch.hooks import (
+    HasName,
+    HasSettings,
+    SetsCrawlDelay,
+    Trusts,
+    find_hook,
+)
+from sitemapreader.fetch.refusals import is_success, make_refusal
+from sitemapreader.fetch.urls import WEB_PORTS, is_conditional, parse_request_url
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import FetchOptions, Limits
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+    from collections.abc import AsyncIterator, Iterable, Mapping
     from contextlib import AbstractAsyncContextManager
     from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 
     from sitemapreader.fetch.hosts import HostBreaker
-    from sitemapreader.fetch.urls import CheckRedirect, HostMap, RequestUrl
+    from sitemapreader.fetch.urls import CheckRedirect, HostMap, HostPairs, RequestUrl
 
 _LIMITS, _OPTIONS = Limits(), FetchOptions()
 """The defaults, made once: their checks take a tenth of the walk over a tiny site."""
@@ -35,7 +47,7 @@ class Response(Protocol):
 
     @property
     def status(self) -> int:
-        """The HTTP status: 200 or 304; for any other, `Fetcher.open` raises."""
+        """The HTTP status. One that is no success is a failure, as if `Fetcher.open` had raised."""
         ...
 
     @property
@@ -81,9 +93,11 @@ class Opening(TypedDict, total=False):
 class Client:
     """A fetcher as one walk uses it; one of a caller's own needs nothing but `open`."""
 
-    def __init__(self, fetcher: Fetcher, user_agent: str) -> None:
+    def __init__(self, fetcher: Fetcher, user_agent: str, options: FetchOptions = _OPTIONS) -> None:
         self._fetcher = fetcher
-        self.user_agent: str = getattr(fetcher, "user_agent", user_agent)
+        self._options = options
+        named = find_hook(fetcher, HasName)
+        self.user_agent: str = user_agent if named is None else named.user_agent
 
     def is_allowed(self, url: str) -> bool:
         """Return whether the caller lets requests go to the host of a URL, public or not."""
@@ -92,34 +106,67 @@ class Client:
 
     def trust(self, url: str) -> None:
         """Trust the host of `url`, which the caller named, public or not."""
-        getattr(self._fetcher, "trust", _ignore)(url)
+        if (fetcher := find_hook(self._fetcher, Trusts)) is not None:
+            fetcher.trust(url)
 
     def set_crawl_delay(self, host_url: str, seconds: float) -> None:
         """Wait `seconds` between two requests to the host of a URL."""
-        getattr(self._fetcher, "set_crawl_delay", _ignore)(host_url, seconds)
+        if (fetcher := find_hook(self._fetcher, SetsCrawlDelay)) is not None:
+            fetcher.set_crawl_delay(host_url, seconds)
 
     def open(self, url: str, **how: Unpack[Opening]) -> AbstractAsyncContextManager[Response]:
-        """Request a URL, with headers only if there are some."""
-        headers = how.get("headers")
-        return self._fetcher.open(url, headers=headers) if headers else self._fetcher.open(url)
+        """Request a URL, with headers only if there are some.
+
+        Entering raises FetchError for a status that is no success, whoever fetched it, and for an
+        error of the operating system.
+        """
+        return self._open(url, how)
+
+    @asynccontextmanager
+    async def _open(self, url: str, how: Opening) -> AsyncIterator[Response]:
+        headers = how.get("headers") or {}
+        async with AsyncExitStack() as stack:
+            try:
+                opener = self._fetcher.open(url, headers=headers) if headers else None
+                response = await stack.enter_async_context(opener or self._fetcher.open(url))
+            except OSError as error:  # TimeoutError and ConnectionError are such
+                said = str(error) or type(error).__name__
+                raise FetchError(IssueCode.CONNECT, url, said) from error
+            status = response.status
+            is_expected = status in how.get("error_pages", ()) or (
+                status == 304 and is_conditional(headers)
+            )
+            if not (is_success(status) or is_expected):
+                raise make_refusal(status, response.headers, response.url, self._options)
+            yield response
 
 
-def _ignore(*_: object) -> None:
-    """Do nothing: a folder has no hosts."""
+class MakesClients(ABC):
+    """A fetcher that each walk uses by a client of its own; derive from this class."""
+
+    # Not a protocol: many fetchers keep an HTTP client in an attribute named `client`.
+
+    @abstractmethod
+    def client(self, hosts: HostMap | HostPairs = ()) -> Client:
+        """Return a client for one walk, with the hosts that are mapped."""
 
 
-def make_client(fetcher: Fetcher, user_agent: str, hosts: HostMap | None = None) -> Client:
+def make_client(
+    fetcher: Fetcher,
+    user_agent: str,
+    hosts: HostMap | None = None,
+    options: FetchOptions = _OPTIONS,
+) -> Client:
     """Return a fetcher as one walk uses it; `user_agent` is its name if it has none.
 
     Raises:
         TypeError: there are mapped hosts, and the fetcher is none of ours.
     """
-    make: Callable[..., Client] | None = getattr(fetcher, "client", None)
-    if not hosts:
-        return Client(fetcher, user_agent) if make is None else make()
-    if make is None:
+    if isinstance(fetcher, MakesClients):
+        return fetcher.client(hosts) if hosts else fetcher.client()
+    if hosts:
         raise TypeError("`map_hosts` needs an HttpFetcher: let `open` of yours ask other hosts")
-    return make(hosts)
+    return Client(fetcher, user_agent, options)
 
 
 def find_settings(
@@ -133,8 +180,8 @@ def find_settings(
             f"fetcher must be an object with the method `open` of `Fetcher`, not {kind}: write "
             "fetcher=HttpFetcher(options), or an object of yours around another client"
         )
-    own_limits, own_options = getattr(fetcher, "limits", None), getattr(fetcher, "options", None)
-    if not (isinstance(own_limits, Limits) and isinstance(own_options, FetchOptions)):
+    own = find_hook(fetcher, HasSettings)
+    if own is None:
         return limits or _LIMITS, options or _OPTIONS
     for name, given in (("limits", limits), ("options", options)):
         if given is not None:
@@ -142,7 +189,7 @@ def find_settings(
                 f"the fetcher has {name} of its own: give {name} to the fetcher, as in "
                 f"fetcher=HttpFetcher({name}=...), and not to the walk"
             )
-    return own_limits, own_options
+    return own.limits, own.options
 
 
 # -- where clients may go

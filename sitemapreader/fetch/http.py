@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING, Self, TypeVar, Unpack
 import attrs
 
 from sitemapreader.errors import FetchError
-from sitemapreader.fetch.answers import DeadlineClock, HttpResponse, make_refusal, may_pass
-from sitemapreader.fetch.client import Client, Trust
+from sitemapreader.fetch.answers import DeadlineClock, HttpResponse, may_pass
+from sitemapreader.fetch.client import Client, MakesClients, Trust
 from sitemapreader.fetch.hosts import HOST_CODES, Hosts, Slot
+from sitemapreader.fetch.refusals import make_refusal
 from sitemapreader.fetch.urls import (
     REDIRECTS,
     CheckRedirect,
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class HttpFetcher:
+class HttpFetcher(MakesClients):
     """Open URLs over HTTP, politely, within limits, and only where requests may go.
 
     Use it as an async context manager, or call `aclose` at the end; one fetcher belongs to one
@@ -180,7 +181,7 @@ class HttpFetcher:
             slot.release()
 
 
-class WalkClient(Client):
+class WalkClient(Client, MakesClients):
     """A fetcher as one walk uses it: its trust, place in the queue, mapped hosts."""
 
     def __init__(self, fetcher: HttpFetcher, hosts: HostMap) -> None:
@@ -191,9 +192,10 @@ class WalkClient(Client):
         for _, target in hosts.names:  # the caller has typed it
             self.trust(target)
 
-    def client(self) -> WalkClient:
-        """Return a client with the same mapped hosts."""
-        return WalkClient(self._http, self._hosts)
+    def client(self, hosts: HostMap | HostPairs = ()) -> WalkClient:
+        """Return a client with the same mapped hosts, or with others."""
+        mapped = hosts if isinstance(hosts, HostMap) else HostMap(hosts)
+        return WalkClient(self._http, mapped or self._hosts)
 
     def is_allowed(self, url: str) -> bool:
         """Return whether the caller lets requests go to the host of a URL, public or not."""
@@ -362,7 +364,15 @@ class Exchange:
             host.slow_down()
         if status in REDIRECTS and "location" in headers:
             return headers["location"]
-        error = make_refusal(answer, str(chain.name), options)
+        signed_as = answer.request_info.headers.get("Signature-Agent")
+        error = make_refusal(
+            status,
+            headers,
+            str(chain.name),
+            options,
+            reason=answer.reason or "",
+            signed_as=signed_as,
+        )
         wait = error.retry_after_seconds
         if wait is not None and wait <= options.retry_after_seconds:
             host.defer(wait)

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING
 import attrs
 
 from sitemapreader.errors import FetchError, Redirect
-from sitemapreader.fetch.answers import find_protection, read_body
+from sitemapreader.fetch.answers import read_body
 from sitemapreader.fetch.client import Client, Fetcher, Response, make_client
 from sitemapreader.fetch.hosts import HostBreaker
+from sitemapreader.fetch.refusals import find_protection
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import ROBOTS_MAX_BYTES, FetchOptions
 from sitemapreader.pages.facts import HTML_TYPES, TEXT_TYPES, PageFacts, page_type_of, read_page
@@ -167,7 +168,7 @@ class _Visits:
         slow_seconds: float,
         probes: Collection[str],
     ) -> None:
-        self.client = make_client(fetcher, network.user_agent)
+        self.client = make_client(fetcher, network.user_agent, options=network)
         self._slow_seconds = slow_seconds
         self._probes = frozenset(probes)
         self._rules = rules

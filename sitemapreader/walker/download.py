@@ -21,8 +21,8 @@ from sitemapreader.bytes.codings import (
 )
 from sitemapreader.errors import FetchError
 from sitemapreader.event_loop import run_in_thread
-from sitemapreader.fetch.answers import find_protection
 from sitemapreader.fetch.local import StoredResponse
+from sitemapreader.fetch.refusals import find_protection
 from sitemapreader.issues import IssueCode
 from sitemapreader.outcomes import BodyDigest, BodyHasher, Document
 from sitemapreader.readers.feedparser import FeedparserAnswer, ask_feedparser, start_feedparser
@@ -94,7 +94,9 @@ async def read_chunks(
     chunks = response.chunks()
     counted = 0
     try:
-        while (chunk := await budget.within(anext(chunks, None), response.url)) is not None:
+        while (
+            chunk := await budget.within(_read_next(chunks, response), response.url)
+        ) is not None:
             around = getattr(response, "bytes_around", 0)
             received = len(chunk) + around - counted
             counted = around
@@ -108,6 +110,16 @@ async def read_chunks(
         budget.count_bytes(around)
         if close := getattr(chunks, "aclose", None):  # a generator that is left must be closed
             await close()
+
+
+async def _read_next(chunks: AsyncIterator[bytes], response: Response) -> bytes | None:
+    """Return the next bytes of a body, `None` at its end."""
+    try:
+        return await anext(chunks, None)
+    except OSError as error:  # of a caller's own client; TimeoutError is one of these
+        said = str(error) or type(error).__name__
+        code = IssueCode.STALLED if isinstance(error, TimeoutError) else IssueCode.BODY_CUT
+        raise FetchError(code, response.url, said) from error
 
 
 async def read_patiently(

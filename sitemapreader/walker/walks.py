@@ -227,7 +227,7 @@ class Walk(TaskStream[Batch]):
             budget = Budget(limits, UrlAllowance(urls) if isinstance(urls, int) else urls)
             self._channel.pause = budget.paused
             context = WalkContext(
-                client=make_client(fetcher, options.user_agent, config.map_hosts),
+                client=make_client(fetcher, options.user_agent, config.map_hosts, options),
                 options=options,
                 limits=limits,
                 budget=budget,

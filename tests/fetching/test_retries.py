@@ -14,8 +14,8 @@ from faults import DOCUMENT, FaultServer
 from timing import retried
 
 from sitemapreader.errors import FetchError
-from sitemapreader.fetch.answers import parse_retry_after
 from sitemapreader.fetch.http import HttpFetcher
+from sitemapreader.fetch.refusals import parse_retry_after
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import FetchOptions
 from sitemapreader.walker import walk

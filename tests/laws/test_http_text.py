@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from strategies import characters
 
 from sitemapreader.errors import FetchError
-from sitemapreader.fetch.answers import parse_retry_after
+from sitemapreader.fetch.refusals import parse_retry_after
 from sitemapreader.fetch.urls import (
     RedirectChain,
     make_headers,

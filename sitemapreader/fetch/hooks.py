@@ -1,0 +1,86 @@
+"""What a fetcher may offer besides `open`. A walk uses what has the right type, and nothing else.
+
+A fetcher of your own may have attributes of any names: an `httpx.Limits` named `limits` is no
+`HasSettings`, and a number named `turn` is no `TakesTurns`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
+
+from sitemapreader.options import FetchOptions, Limits
+
+if TYPE_CHECKING:
+    from contextlib import AbstractAsyncContextManager
+
+
+@runtime_checkable
+class SetsCrawlDelay(Protocol):
+    """A fetcher that keeps the Crawl-delay of a robots.txt."""
+
+    def set_crawl_delay(self, host_url: str, seconds: float) -> None:
+        """Keep `seconds` between two requests to the host of a URL."""
+        ...
+
+
+@runtime_checkable
+class Trusts(Protocol):
+    """A fetcher that asks hosts that are not public only if the caller has named them."""
+
+    def trust(self, url: str) -> None:
+        """Trust the host of a URL that the caller of the walk has named."""
+        ...
+
+
+@runtime_checkable
+class TakesTurns(Protocol):
+    """A fetcher that shares its turns at a host with requests of others."""
+
+    def turn(self, url: str) -> AbstractAsyncContextManager[None]:
+        """Wait for a turn at the host of a URL, and hold it inside of the context."""
+        ...
+
+
+@runtime_checkable
+class HasName(Protocol):
+    """A fetcher that sends a User-Agent of its own: robots.txt is read for that name."""
+
+    @property
+    def user_agent(self) -> str:
+        """The User-Agent header that is sent."""
+        ...
+
+
+@runtime_checkable
+class HasSettings(Protocol):
+    """A fetcher with limits and options of its own: they are those of its walks, too."""
+
+    @property
+    def limits(self) -> Limits:
+        """How much is read of one document."""
+        ...
+
+    @property
+    def options(self) -> FetchOptions:
+        """How the network is used."""
+        ...
+
+
+_METHODS = {SetsCrawlDelay: "set_crawl_delay", Trusts: "trust", TakesTurns: "turn"}
+_VALUES: dict[type, dict[str, type]] = {
+    HasName: {"user_agent": str},
+    HasSettings: {"limits": Limits, "options": FetchOptions},
+}
+T = TypeVar("T")
+
+
+def find_hook(fetcher: object, kind: type[T]) -> T | None:
+    """Return a fetcher as one of these types if it is one, else `None`."""
+    if not isinstance(fetcher, kind):
+        return None
+    if kind in _METHODS and not callable(getattr(fetcher, _METHODS[kind])):
+        return None
+    for name, wanted in _VALUES.get(kind, {}).items():
+        if not isinstance(getattr(fetcher, name), wanted):
+            return None
+    return fetcher

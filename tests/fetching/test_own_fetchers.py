@@ -1,0 +1,209 @@
+"""Fetchers of a caller's own: any client, sync or async, and what it may raise or hand over."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from sitemapreader import FetchError, FetchOptions, IssueCode, walk
+from sitemapreader.fetch import FunctionFetcher, StoredResponse
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
+    from sitemapreader import Report
+
+HOME = "https://www.example.org"
+URLS = [f"{HOME}/{number}" for number in range(3)]
+SITEMAP = f"<urlset>{''.join(f'<url><loc>{url}</loc></url>' for url in URLS)}</urlset>".encode()
+PAGES = {
+    f"{HOME}/robots.txt": b"User-agent: *\nCrawl-delay: 3\nUser-agent: OwnBot\nCrawl-delay: 5",
+    f"{HOME}/sitemap.xml": SITEMAP,
+}
+
+
+async def read(fetcher: Any, **how: Any) -> tuple[list[str], Report]:
+    """Walk with a fetcher; return the URLs and the report."""
+    async with walk(HOME, fetcher=fetcher, **how) as entries:
+        found = [entry.loc async for entry in entries]
+    return found, entries.report
+
+
+class Own:
+    """A fetcher that answers, or raises, what a test says of the sitemap."""
+
+    def __init__(self, answer: object) -> None:
+        self.answer = answer
+
+    @asynccontextmanager
+    async def open(self, url: str, **_: object) -> AsyncIterator[StoredResponse]:
+        answer = self.answer if url.endswith("sitemap.xml") else PAGES.get(url)
+        if answer is None:
+            raise FetchError(IssueCode.HTTP_STATUS, url, "404", http_status=404)
+        if isinstance(answer, Exception):
+            raise answer
+        if isinstance(answer, bytes):
+            answer = StoredResponse(url, answer)
+        assert isinstance(answer, StoredResponse)
+        yield answer
+
+
+# -- names that are no hooks
+
+
+@pytest.mark.parametrize("value", [None, 7, "text", {"a": 1}, object(), asyncio.Lock, print])
+async def test_attributes_of_any_name_are_no_hooks(value: object) -> None:
+    """A walk never calls an attribute of a caller's fetcher because of its name alone."""
+    fetcher = Own(SITEMAP)
+    for name in ("client", "limits", "options", "user_agent", "hosts", "session"):
+        setattr(fetcher, name, value)
+    for name in ("turn", "set_crawl_delay", "trust"):
+        setattr(fetcher, name, None if callable(value) else value)
+    found, report = await read(fetcher)
+    assert (found, report.complete) == (URLS, True)
+
+
+async def test_hooks_are_used_by_their_types() -> None:
+    """A method `set_crawl_delay` is told the delay; options of its own are the walk's."""
+    told: list[tuple[str, float]] = []
+
+    class Polite(Own):
+        options = FetchOptions(concurrency=1)
+        user_agent = "OwnBot"
+
+        def set_crawl_delay(self, host_url: str, seconds: float) -> None:
+            told.append((host_url, seconds))
+
+    await read(Polite(SITEMAP))
+    assert [seconds for _, seconds in told] == [5]
+
+
+# -- errors and statuses
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ConnectionResetError("reset by peer"),
+        TimeoutError(),
+        OSError(101, "Network is unreachable"),
+        BrokenPipeError(),
+    ],
+    ids=repr,
+)
+async def test_errors_of_the_system_are_failures_to_connect(error: Exception) -> None:
+    """What a client's `open` raises from the system ends the document, not the walk."""
+    _, report = await read(Own(error), probe="few")
+    assert report.counts[IssueCode.CONNECT]
+    assert any(document.reason == IssueCode.CONNECT for document in report.documents)
+    assert not report.complete
+
+
+@pytest.mark.parametrize("error", [KeyError("x"), RuntimeError("bug"), ValueError("no")])
+async def test_bugs_of_a_fetcher_come_to_the_caller(error: Exception) -> None:
+    """All other exceptions are bugs, and are not hidden."""
+    with pytest.raises(type(error)):
+        await read(Own(error))
+
+
+@pytest.mark.parametrize("error", [ConnectionAbortedError("gone"), TimeoutError("slow")])
+async def test_a_body_that_breaks_off_loses_only_its_rest(error: Exception) -> None:
+    """What came before an error of the system is delivered."""
+
+    class Broken(StoredResponse):
+        async def chunks(self) -> AsyncIterator[bytes]:
+            yield SITEMAP[:80]
+            raise error
+
+    found, report = await read(Own(Broken(f"{HOME}/sitemap.xml")))
+    assert found == URLS[:1]
+    assert {str(code) for code in report.counts} & {"body-cut", "stalled"}
+
+
+@pytest.mark.parametrize(
+    ("status", "reason"),
+    [
+        (404, "http-status"),
+        (500, "http-status"),
+        (301, "http-status"),
+        (206, "http-status"),
+        (304, "http-status"),
+        (403, "http-status"),
+        (401, "login-required"),
+    ],
+)
+async def test_a_status_that_is_no_success_is_a_failure(status: int, reason: str) -> None:
+    """A document that a fetcher hands over with such a status is not read."""
+    response = StoredResponse(f"{HOME}/sitemap.xml", SITEMAP, status)
+    async with walk(sitemaps=[f"{HOME}/sitemap.xml"], fetcher=Own(response)) as entries:
+        assert [entry async for entry in entries] == []
+    (document,) = [each for each in entries.report.documents if each.via is not None]
+    assert (document.reason, document.http_status) == (reason, status)
+    assert not entries.report.complete
+
+
+async def test_retry_after_of_a_handed_over_status_is_kept() -> None:
+    """The wait that a server asks for stands in the outcome, whoever fetched the answer."""
+    response = StoredResponse(f"{HOME}/sitemap.xml", b"", 503, {"retry-after": "99999"})
+    async with walk(sitemaps=[f"{HOME}/sitemap.xml"], fetcher=Own(response)) as entries:
+        assert [entry async for entry in entries] == []
+    (document,) = [each for each in entries.report.documents if each.via is not None]
+    assert (document.reason, document.retry_after_seconds) == (IssueCode.RETRY_LATER, 99_999)
+
+
+# -- functions
+
+
+def get(url: str) -> bytes | None:
+    assert threading.current_thread() is not threading.main_thread()
+    return PAGES.get(url)
+
+
+async def get_later(url: str) -> bytes | None:
+    await asyncio.sleep(0)
+    return PAGES.get(url)
+
+
+def get_response(url: str, headers: object = None) -> StoredResponse:
+    assert not headers
+    status = 200 if url in PAGES else 404
+    return StoredResponse(url, PAGES.get(url, b"no"), status, {"Content-Type": "text/xml"})
+
+
+class Getter:
+    """An object that is called."""
+
+    async def __call__(self, url: str, **how: object) -> bytearray | None:
+        return bytearray(PAGES[url]) if url in PAGES and "headers" in how else None
+
+
+@pytest.mark.parametrize("function", [get, get_later, get_response, Getter()])
+async def test_a_function_is_a_fetcher(function: Callable[..., Any]) -> None:
+    """Sync or async, of bytes or responses: its pages are read, and what is missing is a 404."""
+    found, report = await read(FunctionFetcher(function))
+    assert (found, report.complete) == (URLS, True)
+
+
+async def test_a_sync_function_holds_up_nothing() -> None:
+    """While it waits, the event loop runs."""
+    ran = threading.Event()
+
+    def wait(url: str) -> bytes | None:
+        assert ran.wait(5)
+        return PAGES.get(url)
+
+    asyncio.get_running_loop().call_later(0.05, ran.set)
+    assert (await read(FunctionFetcher(wait)))[0] == URLS
+
+
+@pytest.mark.parametrize("got", ["text", 7, [b"bytes"]])
+async def test_a_function_that_returns_something_else_is_misuse(got: object) -> None:
+    """The error says what to return."""
+    with pytest.raises(TypeError, match="return bytes"):
+        await read(FunctionFetcher(lambda _: got))  # type: ignore[arg-type, return-value]
+    with pytest.raises(TypeError, match="takes a function"):
+        FunctionFetcher(got)  # type: ignore[arg-type]
