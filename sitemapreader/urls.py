@@ -44,8 +44,8 @@ NORMAL_URL = re.compile(
 _BROKEN_URL = re.compile(r"https?[^\w/?#.]?//|[^?#]*?(?::|%3a)(?:/|%2f){2}", re.IGNORECASE)
 """A host follows, and a parser would take it for a folder."""
 _FIRST_SEGMENT = re.compile(r"[^/?#]*")
-_NO_HOSTS = frozenset(("undefined", "null", "None", "NaN", "[object Object]"))
-"""What programs write for the address of a site that they do not know."""
+_NO_HOSTS = frozenset(("localhost", "undefined", "null", "None", "NaN", "[object Object]"))
+"""What programs write for the address of a site that they do not know; no folder."""
 _FINAL_DOT = re.compile(r"(?<=[^./])\.(?=(:\d*)?\Z)", re.ASCII)
 _TEMPLATE = re.compile(r"\{\{|\{%|\{#|\$\{|<%|<\?")
 _REPLACEMENT_CHARACTER = "\ufffd"
@@ -387,7 +387,8 @@ def read_loc(text: str, base: str) -> tuple[str, list[IssueCode]]:
         return "", [error]
     if has_web_scheme(text):
         return text, codes or url_warnings(text)
-    if _FIRST_SEGMENT.match(text)[0] in _NO_HOSTS:  # type: ignore[index]  # it may be empty
+    host = _FIRST_SEGMENT.match(text)[0].partition(":")[0]  # type: ignore[index]  # it may be empty
+    if host in _NO_HOSTS and host != host_of(base):
         return "", [IssueCode.HOST_NOT_PUBLIC]
     url = find_url(base, text) if has_web_scheme(base) else None
     if url is None and _FOREIGN_SCHEME.match(text):
@@ -431,6 +432,7 @@ def check_url(name: str, value: str) -> str:
     """Return an absolute http(s) URL; raise TypeError or ValueError for anything else."""
     if not isinstance(value, str):
         raise TypeError(f"{name} must be given as text, not as {type(value).__name__}")
+    value = trim(value)
     if not has_web_scheme(value) or parse_url(value) is None:
         raise ValueError(f"{name} must be a full URL like 'https://example.org/', not {value!r}")
     return value

@@ -31,6 +31,7 @@ from sitemapreader.urls import (
     path_of,
     remove_login,
     site_of,
+    trim,
     url_key,
 )
 
@@ -138,7 +139,7 @@ class CheckedTask(SiteTask):
 def check_task(given: object) -> CheckedTask:
     """Return the task of a URL, host or SiteTask; else raise InvalidSiteError."""
     task = given if isinstance(given, SiteTask) else SiteTask(str(given))
-    text = task.url.strip()
+    text = trim(task.url)
     url = text if "://" in text else f"https://{text}"
     url = name_as_site(url) if has_web_scheme(url) else url
     parsed = parse_url(url) if has_web_scheme(url) else None

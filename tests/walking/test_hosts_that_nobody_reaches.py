@@ -37,7 +37,9 @@ async def test_a_listed_sitemap_on_a_hidden_host_is_an_error(url: str) -> None:
     assert not any(each.startswith(url[:14]) for each in walked.requested)
 
 
-@pytest.mark.parametrize("text", ["undefined", "undefined/sitemap.xml", "null/s.xml", "None/a"])
+@pytest.mark.parametrize(
+    "text", ["undefined", "undefined/sitemap.xml", "null/s.xml", "None/a", "localhost:80/s"]
+)
 async def test_a_word_for_no_host_is_no_folder(text: str) -> None:
     """What a program writes for the address that it does not know becomes no URL."""
     pages = {ROBOTS: f"Sitemap: {text}\nSitemap: {MAP}\n".encode(), MAP: index(text, text)}
