@@ -5,16 +5,18 @@ Only the status of a page is asked for. It is gone when it answered 404 or 410 i
 nothing. It is asked once more three weeks later; if it lives, it has returned. A page that lives is
 asked again after 1, 2, 4 ... 32 days, as long as its URL is missing.
 
-Controls are listed neighbours: pages of the same script, else of the same folder, else of the
-folders above. Each walk takes others. A control that answers 404 speaks against believing its
-neighbours, until it has done so on two days. The folder above is asked only where all of a few are
-forbidden, or were dead for nine days: a site may be deployed in each minute in which it is walked.
+Controls are listed neighbours, other ones in each walk: pages of the same script, or whose names
+differ in numbers only; else of the same folder; else of the folders above. A control that answers
+404 speaks against believing its neighbours, until it has done so for nine days: a site may be
+deployed in each minute in which it is walked. The next place is asked only where all of a few are
+forbidden, or dead for so long.
 """
 
 from __future__ import annotations
 
 import asyncio
 import math
+import re
 from functools import partial
 from hashlib import blake2b
 from itertools import chain
@@ -36,6 +38,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_NUMBERS = re.compile(r"[0-9]+")
+
 _AT_ONCE = 50
 """Pages that are asked between two looks at controls."""
 _HEADERS = {"Accept": "text/html, */*;q=0.8"}
@@ -50,10 +54,10 @@ _RECHECK_SECONDS = 21 * _DAY
 _CANDIDATES = 12
 """Controls of one place that a walk may ask."""
 _DEAD_SECONDS = 9 * _DAY
-"""How long a listed page answers 404 before the folder above is asked in its place: so long that a
-dead page is told within ten days."""
+"""How long a listed page answers 404 before it is no control any more: so long that a dead page is
+told within ten days."""
 _INSTANT = 1e-6
-_CONTROLS = 2
+_CONTROLS = 3
 """Controls that live at once where an answer is believed."""
 
 
@@ -159,22 +163,24 @@ class PageChecker:
                 return statuses
         return None
 
-    async def _find_living(
-        self, urls: Sequence[str], controls: dict[str, list[str]]
-    ) -> tuple[str, ...]:
-        """Return living controls of the nearest place; none if they contradict one another."""
+    async def _find_living(self, urls: Sequence[str], controls: dict[str, list[str]]) -> list[str]:
+        """Return living controls of the nearest place; none if one of them is dead."""
         for place in list_places(urls[0]):
             candidates = [url for url in controls.get(place, ()) if url not in urls]
             is_doubtful = len(candidates) == _CANDIDATES
-            for some in _split(candidates, _CONTROLS):
-                ages = {url: await self._ask_control(url) for url in some}
-                living = tuple(url for url, dead in ages.items() if dead == 0)
-                is_doubtful |= any(dead < _DEAD_SECONDS for dead in ages.values())
-                if living and not any(0 < dead < self._least for dead in ages.values()):
+            living: list[str] = []
+            has_dead = False
+            for url in candidates:
+                dead = await self._ask_control(url)
+                has_dead = has_dead or 0 < dead < _DEAD_SECONDS
+                living += [url] if dead == 0 else []
+                if len(living) == _CONTROLS and not has_dead:
                     return living
-            if is_doubtful:
-                return ()
-        return ()
+            if living and not has_dead:
+                return living
+            if living or has_dead or is_doubtful:
+                return []
+        return []
 
     async def _ask_control(self, url: str) -> float:
         """Return for how long a listed page has been dead; 0 if it lives.
@@ -272,16 +278,22 @@ def find_controls(
 def list_places(loc: str) -> list[str]:
     """Return where the neighbours of a page are, the nearest first.
 
-    A place is a script ("https://a.example/shop.php?"), the pages of a folder by themselves
+    A place is a script ("https://a.example/shop.php?"), pages whose names differ in numbers only
+    ("https://a.example/blog/page-0"), the pages of a folder by themselves
     ("https://a.example/blog/*"), or a folder with all that is below.
     """
     path, mark, _ = loc.partition("?")
     host = _find_host(path)
-    folder = path.rstrip("/")
-    folder = folder[: folder.rfind("/") + 1]
+    bare = path.rstrip("/")
+    folder = bare[: bare.rfind("/") + 1]
     folder = folder if len(folder) > len(host) else host
-    script = [f"{path}?"] if mark else []
-    return [*script, f"{folder}*", *_list_folders(folder, host)]
+    above = list(_list_folders(folder, host))
+    if mark:
+        return [f"{path}?", *above]
+    name = bare[len(folder) :]
+    alike = _NUMBERS.sub("0", name)
+    near = [] if alike == name else [f"{folder}{alike}"]
+    return [*near, f"{folder}*", *above]
 
 
 def _list_folders(folder: str, host: str) -> Iterator[str]:

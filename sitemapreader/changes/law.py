@@ -124,13 +124,13 @@ _NO_LIST = frozenset(
 _IS_READ = "(document.seen_run >= :run AND document.evidence IN ('full', 'claim'))"
 """SQL condition: the run knows what a document lists, or claims to list."""
 IS_INDEX = f"(children > 0 OR format = '{Format.INDEX}')"
-_IS_GIVEN_UP = f"(missed >= {_PATIENCE_RUNS} AND missing_run <= :patient)"
-_IS_WAITED_FOR = f"is_named AND NOT ifnull({_IS_GIVEN_UP}, FALSE)"
+IS_GIVEN_UP = f"(missed >= {_PATIENCE_RUNS} AND missing_run <= :patient)"
+_IS_WAITED_FOR = f"is_named AND NOT ifnull({IS_GIVEN_UP}, FALSE)"
 _NAMED_BEFORE = f"""
     INSERT OR IGNORE INTO reachable WITH RECURSIVE named AS (SELECT url, is_wanted FROM reachable
         UNION SELECT url_key(json_extract(value, '$[0]')), is_wanted FROM named
         CROSS JOIN document ON document.site = :site AND document.url = named.url AND NOT {_IS_READ}
-            AND NOT (evidence = 'absent' AND ifnull({_IS_GIVEN_UP}, FALSE))
+            AND NOT (evidence = 'absent' AND ifnull({IS_GIVEN_UP}, FALSE))
         CROSS JOIN json_each(child_list))
     SELECT url, is_wanted FROM named"""
 """What indexes that the run has not read listed before is named."""
@@ -254,13 +254,19 @@ def _execute(db: sqlite3.Connection, name: str, values: Mapping[str, Any]) -> in
 
 
 def reconcile(
-    db: sqlite3.Connection, run: Run, listed: Mapping[str, bool], *, knows_all: bool
+    db: sqlite3.Connection,
+    run: Run,
+    listed: Mapping[str, bool],
+    *,
+    knows_all: bool,
+    is_cut: bool = False,
 ) -> Findings | None:
     """Reconcile the state with a walk: return what is missing, with `changes`.
 
     `listed` are the URLs, as `url_key` writes them, of all documents that were found -> whether the
     walk wanted them; others were left out because the caller or robots.txt asked for it.
-    `knows_all` says that the site has no documents but these and those below them.
+    `knows_all` says that the site has no documents but these and those below them; `is_cut`, that a
+    limit ended the walk before all were asked.
     """
     values: dict[str, Any] = {
         "site": run.site,
@@ -281,7 +287,7 @@ def reconcile(
     unknown = (
         "SELECT 1 FROM document WHERE site = :site AND seen_run >= :run AND status = 'failed'"
         " AND digest IS NULL AND ifnull(http_status, 0) NOT IN (404, 410)"
-        f" AND NOT ifnull({_IS_GIVEN_UP}, FALSE)"
+        f" AND NOT ifnull({IS_GIVEN_UP}, FALSE)"
     )
     values["drops"] = knows_all and not db.execute(unknown, values).fetchone()
     _execute(db, "unname.sql", values)
@@ -291,8 +297,11 @@ def reconcile(
         f"UPDATE document SET missed = iif({_IS_READ}, 0, missed + 1),"
         f" missing_run = iif({_IS_READ}, NULL, ifnull(missing_run, :now))"
         f" WHERE site = :site AND is_named AND (missing_run > 0 OR NOT {_IS_READ})"
-        f" AND (NOT :is_round OR document.seen_run >= :run OR url IN {unwanted})",
-        values | {"is_round": run.chosen is not None},
+        f" AND (NOT :is_round OR document.seen_run >= :run OR url IN {unwanted})"
+        # Nor does a limit of the walk count.
+        f" AND ({_IS_READ} OR NOT :is_cut"
+        "  OR document.seen_run >= :run AND reason NOT LIKE 'budget-%')",
+        values | {"is_round": run.chosen is not None, "is_cut": is_cut},
     )
     values["confirmed"] = _look(db, run, values, knows_all=knows_all)
     if not run.saves:

@@ -199,6 +199,15 @@ def find_records(
     return known
 
 
+def find_removed(
+    db: sqlite3.Connection, row: DocumentRow, keys: Sequence[bytes], reading: int
+) -> frozenset[bytes]:
+    """Return the keys of URLs that were missing after a reading, which a cache had kept."""
+    marks = ", ".join("?" * len(keys))
+    find = f"SELECT key FROM page WHERE site = ? AND since > ? AND key IN ({marks})"
+    return frozenset(key for (key,) in db.execute(find, (row.site, reading / 1e9, *keys)))
+
+
 def log_entries(
     db: sqlite3.Connection, row: DocumentRow, stamp: int, *columns: bytes | str
 ) -> None:

@@ -124,15 +124,14 @@ class StateWriter:
         db.execute("DELETE FROM kept WHERE site = ?", (site,))  # what it is answered now is newer
         if stopped != 0:
             return run
-        # The last one did not come to its end: begin with what was answered longest ago.
-        ranks: dict[str, float] = {}
+        # The last one did not come to its end: begin with what was read longest ago.
         sql = (
-            f"SELECT url, {law.IS_INDEX}, seen_run / 1e9, reason, read_at FROM document"
-            " WHERE site = ? AND is_named"
+            f"SELECT url, iif({law.IS_INDEX}, -1.0,"
+            f" iif({law.IS_GIVEN_UP}, seen_run / 1e9, ifnull(read_at, 0.0)))"
+            " FROM document WHERE site = :site AND is_named"
         )
-        for url, is_index, seen, reason, read_at in db.execute(sql, (site,)):
-            answered = (read_at or 0.0) if reason == IssueCode.BUDGET_SECONDS else seen
-            ranks[url] = -1.0 if is_index else answered
+        patient = stamp - nanoseconds(law.PATIENCE)
+        ranks = dict(db.execute(sql, {"site": site, "patient": patient}))
         return attrs.evolve(run, ranks=ranks)
 
     def list_delivered(self, db: Connection) -> Iterator[str]:
@@ -174,7 +173,7 @@ class StateWriter:
         await self.file.work(lambda db: db.execute(sql, row), self.run.name)
 
     async def finish(
-        self, *, complete: bool, listed: Mapping[str, bool], knows_all: bool
+        self, *, complete: bool, listed: Mapping[str, bool], knows_all: bool, is_cut: bool
     ) -> Findings | None:
         """Wait until the consumer has all; end the run, and learn when to come back.
 
@@ -189,7 +188,7 @@ class StateWriter:
         def end(db: Connection) -> Findings | None:
             site, now = self.run.site, self.clock()
             db.execute("DELETE FROM batch WHERE site = ?", (site,))
-            found = law.reconcile(db, self.run, listed, knows_all=knows_all)
+            found = law.reconcile(db, self.run, listed, knows_all=knows_all, is_cut=is_cut)
             unlisted, waiting = (found.unlisted, found.waiting) if found else (None, None)
             oldest = next(iter(law.find_losses(db, site)), 0)
             db.execute(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from datetime import timedelta
+from functools import partial
 from itertools import compress, takewhile
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from sitemapreader.changes.law import Evidence, date_outcome, weigh
 from sitemapreader.changes.rows import (
     as_moment,
     find_records,
+    find_removed,
     has_record,
     hash_record,
     hash_url,
@@ -254,6 +256,12 @@ class DocumentTracker:
         recent = as_moment(self._asked_at) - _NEWS_LAST
         self._has_old |= any(not each.news or (each.date or recent) < recent for each in entries)
         keys = [hash_url(entry.loc) for entry in entries]
+        if self._age:
+            reading = self._writer.run.stamp - self._age
+            find = partial(find_removed, row=self.row, keys=keys, reading=reading)
+            removed = await self._writer.file.ask(find)
+            entries = [each for each, key in zip(entries, keys, strict=True) if key not in removed]
+            keys = [key for key in keys if key not in removed]
         records = [hash_record(entry) for entry in entries]
         known: dict[bytes, dict[int, bytes | None]] = {}
         if not self._writer.run.is_new:

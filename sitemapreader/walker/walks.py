@@ -262,7 +262,10 @@ class Walk(TaskStream[Batch]):
             await writer.stop()
             return
         found = await writer.finish(
-            complete=report.complete, listed=runner.frontier.listed(), knows_all=runner.knows_all()
+            complete=report.complete,
+            listed=runner.frontier.listed(),
+            knows_all=runner.knows_all(),
+            is_cut=context.budget.exhausted is not None,
         )
         if found is None:
             return
