@@ -116,6 +116,7 @@ class IssueCode(StrEnum):
     CHANGEFREQ = ("changefreq", WARNING, "a changefreq is not one of the seven words", "use always, hourly, daily, weekly, monthly, yearly or never")
     PRIORITY = ("priority", WARNING, "a priority is not a number from 0.0 to 1.0", "write a number from 0.0 to 1.0")
     EXTENSION = ("extension", WARNING, "a field of an image, video, news, link or other extension could not be read", "see the extension's specification")
+    SITEMAPS_AS_PAGES = ("sitemaps-as-pages", WARNING, "a urlset lists nothing but sitemaps; they were delivered as pages", "list sitemaps in a sitemapindex, as <sitemap>")
     # -- the fetch of a document
     INVALID_URL = ("invalid-url", ERROR, "the URL cannot be requested", "correct the URL")
     CHILD_URL_TOO_LONG = ("child-url-too-long", ERROR, "a child sitemap has a URL that is longer than servers take; it was dropped", "shorten it to 8,192 characters")
@@ -228,7 +229,8 @@ class Issue:
 
     def __str__(self) -> str:
         """Return where it happened, and what."""
-        place = self.sitemap + (f", line {self.line}" if self.line else "")
+        line = f"line {self.line}" if self.line else ""
+        place = ", ".join(filter(None, [self.sitemap, line]))
         what = f" [{self.value}]" if self.value else ""
         return f"{place}: {self.message}{what}" if place else self.message + what
 

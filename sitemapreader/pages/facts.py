@@ -16,7 +16,6 @@ import attrs
 from sitemapreader.bytes.charset import charset_of, media_type_of
 from sitemapreader.dates import parse_lastmod
 from sitemapreader.readers.html import (
-    FEED_TYPES,
     MAX_PAGE_BYTES,
     Token,
     decode_page,
@@ -25,6 +24,7 @@ from sitemapreader.readers.html import (
     resolve_link,
     scan_page,
 )
+from sitemapreader.readers.record import is_feed_link
 from sitemapreader.urls import find_base, url_key
 
 if TYPE_CHECKING:
@@ -244,26 +244,11 @@ def _read_links(
         code = link.get("hreflang", "").strip().lower()
         if "canonical" in relations:
             canonicals[target] = None
-        if "alternate" in relations and code and not _is_feed(link, target):
+        if "alternate" in relations and code and not is_feed_link(link, target):
             alternates[code, target] = None
         for relation in relations:
             lines[relation, target] = lines.get((relation, target)) or line
     return tuple(canonicals), tuple(alternates)
-
-
-_FEED_TYPES = FEED_TYPES | {
-    *("application/feed+json", "application/json"),
-    *("application/xml", "text/xml"),
-}
-_FEED_SUFFIXES = (".xml", ".rss", ".atom", ".rdf", ".json")
-
-
-def _is_feed(link: Mapping[str, str], target: str) -> bool:
-    """Return whether a link leads to a feed, which is no language version of a page."""
-    kind = media_type_of(link.get("type", ""))
-    if kind:
-        return kind in _FEED_TYPES
-    return urlsplit(target).path.lower().endswith(_FEED_SUFFIXES)
 
 
 def _find_refresh(head: Head, url: str, lines: Lines) -> tuple[int, str] | None:

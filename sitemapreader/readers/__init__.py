@@ -18,6 +18,8 @@ process. A caller feeds a `SitemapReader`, or lets `read` pull from a source.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, BinaryIO
 
 from sitemapreader.dates import When, as_since, is_recent
@@ -25,48 +27,90 @@ from sitemapreader.models import Event, UrlEntry
 from sitemapreader.readers.reader import SitemapReader
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
     from datetime import datetime
 
+    from sitemapreader.models import Format
     from sitemapreader.options import ExtraFormats, Limits
+    from sitemapreader.readers.stats import ReadStats
     from sitemapreader.rows import Events
 
-__all__ = ["SitemapReader", "read"]
+__all__ = ["Reading", "SitemapReader", "read"]
 
 _CHUNK_BYTES = 65_536
+_HALF_CHARACTER = re.compile("[\ud800-\udfff]")
+"""What is no character of a text, and has no bytes."""
+
+
+class Reading(Iterator[Event]):
+    """The events of one sitemap, as `read` finds them, and what is known of the document.
+
+    Iterate it for the events. `format` and `stats` grow with them, and are final behind the last.
+    """
+
+    def __init__(self, events: Iterator[Event], reader: SitemapReader) -> None:
+        self._events = events
+        self._reader = reader
+
+    def __next__(self) -> Event:
+        return next(self._events)
+
+    @property
+    def format(self) -> Format | None:
+        """The format of the document; `None` until it is detected, or if no reader fits."""
+        return self._reader.format
+
+    @property
+    def stats(self) -> ReadStats:
+        """The counts of records, bytes and Issues so far; those of all dates."""
+        return self._reader.stats
 
 
 def read(
-    source: bytes | BinaryIO | Iterable[bytes],
+    source: str | bytes | BinaryIO | Iterable[bytes],
     url: str = "",
     *,
     since: When | None = None,
     limits: Limits | None = None,
+    charset: str | None = None,
     extra_formats: ExtraFormats = (),
-) -> Iterator[Event]:
-    """Yield the events of one sitemap, in document order.
+) -> Reading:
+    """Return the events of one sitemap, in document order.
 
     Args:
-        source: the document, compressed or not: bytes, a binary file, or an iterable of bytes.
+        source: the document: a text, whose declaration of an encoding is not heeded; or,
+            compressed or not, bytes, a binary file, or an iterable of bytes.
         url: the address of the document; relative URLs are resolved against it.
         since: skip UrlEntries whose date (lastmod, else the publication date of news) lies wholly
             before. UrlEntries without a date stay, and so does every SitemapEntry, since its URLs
             may be newer.
         limits: how much is read.
+        charset: of bytes, as in `SitemapReader`.
         extra_formats: as in `SitemapReader`.
 
     Raises:
-        TypeError: for a source that does not give bytes.
+        TypeError: for a source that gives neither a text nor bytes, or a text with a charset.
     """
+    if isinstance(source, str):
+        if charset is not None:
+            raise TypeError("charset is for bytes: leave it out for a text, which is decoded")
+        source = _HALF_CHARACTER.sub("\ufffd", source).encode()
+        charset = "utf-8"
     moment = None if since is None else as_since(since)
-    reader = SitemapReader(url, limits=limits, extra_formats=extra_formats)
+    reader = SitemapReader(url, limits=limits, charset=charset, extra_formats=extra_formats)
+    return Reading(_read_events(reader, source, moment), reader)
+
+
+def _read_events(
+    reader: SitemapReader, source: bytes | BinaryIO | Iterable[bytes], since: datetime | None
+) -> Iterator[Event]:
     for chunk in _chunks(source):
         for events in reader.feed_steps(chunk):
-            yield from _select(events, moment)
+            yield from _select(events, since)
         if reader.finished:
             break
     for events in reader.close_steps():
-        yield from _select(events, moment)
+        yield from _select(events, since)
 
 
 def _select(events: Events, since: datetime | None) -> Iterable[Event]:
@@ -85,6 +129,6 @@ def _chunks(source: bytes | BinaryIO | Iterable[bytes]) -> Iterator[bytes]:
         if not isinstance(chunk, bytes):
             raise TypeError(
                 f"source must give bytes, not {type(chunk).__name__}: "
-                "open files in binary mode, encode text"
+                "open files in binary mode, pass a text as one str"
             )
         yield chunk

@@ -32,6 +32,7 @@ from sitemapreader.readers.record import (
     RecordContext,
     find_plain_text,
     get_text,
+    is_feed_link,
     is_html,
     join_texts,
     list_texts,
@@ -50,8 +51,10 @@ from sitemapreader.readers.vocabulary import (
     Extension,
     Field,
     Name,
+    is_odd_namespace,
     parse_changefreq,
     parse_priority,
+    take_text,
     take_url,
 )
 from sitemapreader.urls import find_base, find_url, find_url_error, has_web_scheme
@@ -96,7 +99,10 @@ def _read_part(
     link = read_attributes(element) if is_link else {}
     if not (href := link.get("href", "").strip()):
         if is_link and name.key == XHTML:
-            context.add_issue(IssueCode.EXTENSION, element, url=url, value=f"<{name.local}>")
+            value = f"<{name.local}> has no href"
+            context.add_issue(IssueCode.EXTENSION, element, url=url, value=value)
+        yield "extras", make_extra(element)
+    elif link.get("hreflang") and is_feed_link(link, href):  # a feed is no version of the page
         yield "extras", make_extra(element)
     elif "alternate" not in _list_relations(link, "alternate"):
         yield "extras", Extra(name.uri, link["rel"], href, dict(element.items()))
@@ -112,11 +118,20 @@ def _read_extension(
     own = context.names[element.tag]
     values: dict[str, Any] = {}
     kept: set[Element] = set()
+    _report_namespace(context, own, element, url)
     for child in islice(element.iter(), 1, None):
         name = context.names[child.tag]
         is_known = name.own or name.key == own.key
-        if field := extension.by_tag.get(name.tag) if is_known else None:
-            _read_field(context, values, field, child, url)
+        field = extension.by_tag.get(name.tag) if is_known and child not in kept else None
+        if field:
+            if _holds_markup(context, extension, field, child):
+                kept.update(child.iter())
+                value = context.read_markup(child, url)
+                if value is not None:
+                    context.add_issue(IssueCode.BARE_LESS_THAN, child, url=url)
+                _keep_value(context, values, field, child, url, value)
+            else:
+                _read_field(context, values, field, child, url)
         elif not (name is NO_NAME or name.tag in extension.containers or child in kept):
             yield "extras", make_extra(child)
             kept.update(child.iter())
@@ -124,6 +139,26 @@ def _read_extension(
         context.add_issue(IssueCode.EXTENSION, element, url=url, value=f"<{own.local}>")
     else:
         yield extension.slot, extension.make(**values)
+
+
+def _holds_markup(
+    context: RecordContext, extension: Extension, field: Field, element: Element
+) -> bool:
+    """Return whether the text of a field has tags in it, as templates write that escape nothing.
+
+    Elements of the extension are no markup of the text: an end tag is missing before them.
+    """
+    if not len(element) or field.parse is not take_text or field.build:
+        return False
+    inside = [context.names[each.tag] for each in islice(element.iter(), 1, None)]
+    is_field = any(name.tag in extension.by_tag for name in inside)
+    return any(name is not NO_NAME for name in inside) and not is_field
+
+
+def _report_namespace(context: RecordContext, name: Name, element: Element, url: str) -> None:
+    """Report an extension in a namespace that search engines do not know."""
+    if is_odd_namespace(name.uri, name.key) and not context.stats.counts[IssueCode.NAMESPACE]:
+        context.add_issue(IssueCode.NAMESPACE, element, url=url, value=name.uri)
 
 
 def _read_field(
@@ -143,6 +178,18 @@ def _read_field(
     elif field.parse is take_url:
         read = partial(context.read_url, at=element, url=url)
     value, _ = context.read_value(element, url, read, IssueCode.EXTENSION)
+    _keep_value(context, values, field, element, url, value)
+
+
+def _keep_value(
+    context: RecordContext,
+    values: dict[str, Any],
+    field: Field,
+    element: Element,
+    url: str,
+    value: object | None,
+) -> None:
+    """Add the value of a field, if there is one, to those of its extension."""
     if value is None:
         return
     if field.many:

@@ -30,6 +30,7 @@ Where the system cannot bound CPU time, the wall time ends the process."""
 MEMORY_BYTES = 1024 * 1024 * 1024
 SCRIPT = Path(__file__)
 _PYTHON = re.compile(r"(?:python|pypy)", re.IGNORECASE)
+_ATOM_ENTRY = re.compile(r"<(?:\w+:)?entry\b", re.IGNORECASE)
 _BETWEEN_WORDS = re.compile(r"[<>\"'\s\[\]]+")
 
 
@@ -98,15 +99,19 @@ def mend_feed(data: bytes) -> str:
     text = data.decode("utf-8", "replace")
     texts = (text, unescape(text))
     words = {word for each in texts for word in _BETWEEN_WORDS.split(each)}
+    version = str(found.get("version") or "")
+    is_atom = version.startswith("atom") or (not version and _ATOM_ENTRY.search(text) is not None)
     items = []
     for entry in found.entries:
         link, title = (str(entry.get(name) or "") for name in ("link", "title"))
+        if is_atom and entry.get("guidislink"):  # feedparser takes the id for a link; RFC 4287 not
+            link, title = "", link
         date = str(entry.get("updated") or entry.get("published") or "")
         # feedparser guesses at broken links, and no URL may be invented: such an item has none
         is_written = link in words or any(link in each for each in texts)
         fields = {"link": link if is_written else "", "title": title, "pubDate": date}
         fields |= {} if is_written else {"title": link}
-        if link:
+        if link or title:
             inside = "".join(f"<{name}>{escape(each)}</{name}>" for name, each in fields.items())
             items.append(f"<item>{inside}</item>")
     return f"<rss><channel>{''.join(items)}</channel></rss>"

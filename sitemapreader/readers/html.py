@@ -22,6 +22,7 @@ from sitemapreader.issues import IssueCode, without_userinfo
 from sitemapreader.models import Event, Format, SitemapEntry, UrlEntry, Via
 from sitemapreader.options import PROTOCOL_MAX_LOC_CHARS
 from sitemapreader.readers.stats import ReadStats
+from sitemapreader.readers.vocabulary import FEED_TYPES
 from sitemapreader.urls import (
     find_base,
     find_url,
@@ -161,7 +162,6 @@ MAX_LINKS = 1_000
 """`<link>` and `<base>` elements of one page that are read."""
 MAX_LINK_HEADER_CHARS = 65_536
 """Characters of all `Link:` headers together that are read; servers send 8 KiB at most."""
-FEED_TYPES = frozenset(f"application/{kind}" for kind in ("rss+xml", "atom+xml", "rdf+xml", "rss"))
 
 _PARAMETER = r"""\s*+;\s*+([\w!#$&+^`|~.*-]++)(?:\s*+=\s*+(?:"((?:[^"\\]|\\.)*+)"|([^\s;,"]*+)))?"""
 _LINK_PARAMETER = re.compile(_PARAMETER, re.ASCII)

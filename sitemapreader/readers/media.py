@@ -33,9 +33,19 @@ _SHARED = frozenset({"title", "description", "thumbnail", "player"})
 """Fields of a record that hold for each of its media."""
 _MAX_SHARED_CHARS = 1_000_000
 """Characters that a field of the record may add in all, repeated by each of its media."""
-_SUFFIX = re.compile(
-    r"\.(?:(jpe?g|png|gif|webp|avif|svg)|mp4|m4v|mov|webm|ogv|flv|wmv|mpe?g)\Z", re.IGNORECASE
-)
+_KINDS = {
+    **dict.fromkeys(("jpg", "jpeg", "pjpeg", "png", "gif", "webp", "avif", "svg"), "image"),
+    **dict.fromkeys(("bmp", "tif", "tiff", "heic", "heif", "ico", "icon", "apng"), "image"),
+    **dict.fromkeys(("mp4", "m4v", "mov", "webm", "ogv", "flv", "wmv", "mpg", "mpeg"), "video"),
+    **dict.fromkeys(("quicktime", "avi", "msvideo", "mkv", "3gp", "3gpp"), "video"),
+    **dict.fromkeys(("mp3", "m4a", "m4b", "aac", "oga", "opus", "wav", "flac"), "audio"),
+    **dict.fromkeys(("pdf", "epub", "zip", "gz", "doc", "docx", "xls", "xlsx"), "document"),
+    **dict.fromkeys(("ppt", "pptx", "odt", "txt", "csv", "html", "xml", "torrent"), "document"),
+}
+"""What names a format, as the suffix of a path or in a media type -> its kind."""
+_SUFFIX = re.compile(r"\.(\w{2,7})\Z", re.ASCII)
+
+_SEEN = frozenset({"image", "video"})
 
 
 def read_media(
@@ -108,17 +118,25 @@ def _is_media(name: Name, element: Element) -> bool:
 
 
 def _find_kind(attributes: dict[str, str]) -> str:
-    """Return "image" or "video", or "" for other media."""
-    media_type = attributes.get("type", "").strip().lower()
-    kind = attributes.get("medium", "").strip().lower() or media_type.partition("/")[0]
-    if media_type == _FLASH or kind == "video":
+    """Return "image" or "video", or "" for other media.
+
+    Some generators write `image/` and the suffix of any file as its type. So a type of images or
+    videos counts if there is such a format; else the suffix of the path counts before it.
+    """
+    media_type = attributes.get("type", "").partition(";")[0].strip().lower()
+    said, _, subtype = media_type.partition("/")
+    kind = attributes.get("medium", "").strip().lower() or said
+    if media_type == _FLASH:
         return "video"
-    if kind:
-        return kind if kind == "image" else ""
     path = attributes.get("url", attributes.get("href", "")).strip().partition("?")[0]
-    if suffix := _SUFFIX.search(path):
-        return "image" if suffix[1] else "video"
-    return ""
+    suffix = _SUFFIX.search(path.partition("#")[0])
+    of_path = _KINDS.get(suffix[1].lower(), "") if suffix else ""
+    of_type = _KINDS.get(subtype.removeprefix("x-").partition("+")[0], "")
+    if not kind:
+        kind = of_path
+    elif kind == said and said in _SEEN and of_type != said:
+        kind = of_path or of_type or said
+    return kind if kind in _SEEN else ""
 
 
 def _make_video(

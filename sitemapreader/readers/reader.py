@@ -52,6 +52,7 @@ _JSON, _TAG_ON_A_LINE = re.compile(rb'\{\s*"|\[\s*[{"]'), re.compile(rb"[\r\n][ 
 """JSON is not read, though a text in it may hold markup. No line of it begins with a tag: where one
 does, a program has written a line of JSON before its sitemap."""
 _SAMPLE_LINES = 20
+_SITEMAP_URL = re.compile(r"\A[^?#]*\.xml(?:\.gz)?(?:[?#]|\Z)", re.IGNORECASE)
 
 
 def _is_text(start: bytes) -> bool:
@@ -126,6 +127,8 @@ class SitemapReader:
         self._copy: bytearray | None = bytearray()
         """A feed in UTF-8, as long as it may be beyond repair, and not too long for feedparser."""
         self._closed = False
+        self._lists_sitemaps = True
+        """Whether all URLs so far look like those of sitemaps."""
 
     @property
     def is_window(self) -> bool:
@@ -179,6 +182,10 @@ class SitemapReader:
         if not self.finished:
             yield from self._finish(IssueCode.TRUNCATED if cut else None)
         stats = self.stats
+        if self.format is Format.URLSET and self._lists_sitemaps and stats.delivered:
+            last: list[Event] = []
+            stats.add_issue(last, IssueCode.SITEMAPS_AS_PAGES)
+            yield last
         if stats.inflated_bytes > PROTOCOL_MAX_BYTES or stats.delivered > PROTOCOL_MAX_ENTRIES:
             events: list[Event] = []
             stats.add_issue(events, IssueCode.OVER_PROTOCOL_LIMIT)
@@ -335,6 +342,9 @@ class SitemapReader:
 
     def _check_limit(self, given: Events) -> Events:
         """Cut the events at the limit of entries."""
+        if self._lists_sitemaps:
+            urls = (each.loc for each in given if not isinstance(each, Issue))
+            self._lists_sitemaps = all(map(_SITEMAP_URL.search, urls))
         stats, most = self.stats, self.limits.entries
         if max(stats.delivered, stats.dropped) <= most:
             return given

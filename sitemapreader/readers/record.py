@@ -6,6 +6,7 @@ import re
 from functools import reduce
 from itertools import chain
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 from xml.etree.ElementTree import Element, ProcessingInstruction
 
 import attrs
@@ -13,7 +14,7 @@ import attrs
 from sitemapreader.bytes.charset import media_type_of
 from sitemapreader.issues import MAX_ISSUES_PER_DOCUMENT, IssueCode
 from sitemapreader.models import Event, Extra, SitemapEntry, UrlEntry
-from sitemapreader.readers.vocabulary import RECORDS, Names
+from sitemapreader.readers.vocabulary import FEED_TYPES, RECORDS, Names
 from sitemapreader.readers.xml.markup import unescape
 from sitemapreader.urls import (
     PLAIN_URL,
@@ -25,12 +26,24 @@ from sitemapreader.urls import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
     from collections.abc import Set as AbstractSet
 
     from sitemapreader.readers.stats import ReadStats
 
 XML_BASE = "{http://www.w3.org/XML/1998/namespace}base"
+_FEED_LINK_TYPES = FEED_TYPES | {
+    *("application/feed+json", "application/json"),
+    *("application/xml", "text/xml"),
+}
+_FEED_SUFFIXES = (".xml", ".rss", ".atom", ".rdf", ".json")
+_INLINE = frozenset(
+    {
+        *("a", "abbr", "b", "bdi", "bdo", "cite", "code", "del", "em", "font", "i", "ins", "kbd"),
+        *("mark", "q", "s", "small", "span", "strong", "sub", "sup", "tt", "u", "var", "wbr"),
+    }
+)
+"""Elements of HTML that stand within a line."""
 _HTML_TAG = re.compile(r"</?[a-zA-Z][^<>]*+>")
 NO_REPAIRS: AbstractSet[IssueCode] = frozenset()
 
@@ -97,6 +110,13 @@ def make_extra(element: Element) -> Extra:
 def is_html(media_type: str) -> bool:
     """Return whether a media type is HTML's, with or without parameters."""
     return media_type_of(media_type) in ("text/html", "html")
+
+
+def is_feed_link(link: Mapping[str, str], target: str) -> bool:
+    """Return whether a link leads to a feed, which is no language version of a page."""
+    if kind := media_type_of(link.get("type", "")):
+        return kind in _FEED_LINK_TYPES
+    return urlsplit(target).path.lower().endswith(_FEED_SUFFIXES)
 
 
 def find_plain_text(element: Element) -> str:
@@ -254,6 +274,17 @@ class RecordContext:
         is_long = max(map(len, texts), default=0) > self._longest
         return IssueCode.FIELD_TOO_LONG if is_long else None
 
+    def read_markup(self, element: Element, url: str) -> str | None:
+        """Return the text of a field without the markup in it; `None`, with an Issue, if too long.
+
+        Blanks stand for the ends of lines and paragraphs.
+        """
+        text = " ".join(_join_runs(self.names, element).split())
+        if error := self._find_error(element, [text]):
+            self.add_issue(error, element, url=url)
+            return None
+        return text or None
+
     def read_value(
         self, element: Element | None, url: str, parse: Callable[[str], Any], code: IssueCode
     ) -> tuple[Any, str | None]:
@@ -269,6 +300,16 @@ class RecordContext:
         if texts and value is None:
             self.add_issue(code, element, url=url, value=" ".join(texts))
         return value, text
+
+
+def _join_runs(names: Names, element: Element) -> str:
+    """Return all text in an element, with blanks at the borders of lines and paragraphs."""
+    runs = [element.text or ""]
+    for child in element:
+        border = "" if not has_name(child) or names[child.tag].tag in _INLINE else " "
+        inside = _join_runs(names, child) if has_name(child) else ""
+        runs += [border, inside, border, child.tail or ""]
+    return "".join(runs)
 
 
 def _find_loc_error(text: str, record: Record) -> IssueCode | None:

@@ -100,6 +100,15 @@ OWN_KEYS = {
     Format.ATOM: ATOM,
 }
 
+_EXTENSION_URIS = {
+    NAMESPACES[start]: uri
+    for uri in USUAL_PREFIXES.values()
+    for start in NAMESPACES
+    if uri.startswith(("http://www.google.com/", "http://www.w3.org/1999/xhtml"))
+    and uri.removeprefix("http://www.").startswith(start)
+}
+"""Key of an extension -> its only namespace."""
+
 MAX_NAMESPACES = 256
 """Namespaces that are kept of one document: every batch is parsed with all that are bound."""
 MAX_NAMESPACE_CHARS, MAX_NAMESPACES_CHARS = 1_024, 4_096
@@ -114,6 +123,11 @@ def namespace_key(uri: str, format_: Format) -> str:
     bare = bare.removeprefix("www.")
     key = next((key for start, key in NAMESPACES.items() if bare.startswith(start)), uri)
     return OWN if key == OWN_KEYS.get(format_) else key
+
+
+def is_odd_namespace(uri: str, key: str) -> bool:
+    """Return whether a namespace of an extension is not the one that search engines know."""
+    return key in _EXTENSION_URIS and uri != _EXTENSION_URIS[key]
 
 
 _MOST_KEPT, _LONGEST_KEPT = 500, 300
@@ -208,8 +222,12 @@ def _read_number(pattern: str, make: Callable[[str], Number]) -> Callable[[str],
 
 # Texts that match need no Issue, with or without blanks around them.
 _COUNT = "[0-9]{1,15}"
-_NUMBER = r"-?[0-9]{1,15}(?:\.[0-9]{1,6})?"
-_RATING = r"[0-4](?:\.[0-9]{1,6})?|5(?:\.0{1,6})?"
+_DECIMALS = "[0-9]{1,99}"
+"""JavaScript prints 17 of them, and exact decimals have 50."""
+_TINY = rf"[0-9](?:\.{_DECIMALS})?[eE]-0?[1-9][0-9]{{0,2}}"
+"""What JavaScript prints for a number below 0.000001."""
+_NUMBER = rf"-?[0-9]{{1,15}}(?:\.{_DECIMALS})?|{_TINY}"
+_RATING = rf"[0-4](?:\.{_DECIMALS})?|5(?:\.0{{1,99}})?|{_TINY}"
 _DAY = (
     "(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])"
     "|(?:0[13-9]|1[0-2])-(?:29|30)|(?:0[13578]|1[02])-31)"
@@ -217,7 +235,9 @@ _DAY = (
 _ZONE = "(?:Z|[+-](?:0[0-9]|1[0-3]):[0-5][0-9])"
 _TIME = rf"T(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]{{1,6}})?)?{_ZONE}"
 
-parse_priority = _read_number(r"0?\.\d{1,6}|0(?:\.\d{0,6})?|1(?:\.0{0,6})?", float)
+parse_priority = _read_number(
+    rf"0?\.{_DECIMALS}|0(?:\.\d{{0,99}})?|1(?:\.0{{0,99}})?|{_TINY}", float
+)
 """Reads a priority from 0.0 to 1.0."""
 parse_count = _read_number(_COUNT, int)
 """Reads a whole number of seconds or views."""
@@ -324,6 +344,8 @@ FEED_DATES: dict[Format, dict[tuple[str, str], int]] = {
         (OWN, tag): rank for rank, tag in enumerate(("updated", "modified", "published", "issued"))
     },
 }
+FEED_TYPES = frozenset(f"application/{kind}" for kind in ("rss+xml", "atom+xml", "rdf+xml", "rss"))
+"""Media types of feeds."""
 FEED_FIELDS = {"link", "guid", *(tag for dates in FEED_DATES.values() for _, tag in dates)}
 FIELDS = frozenset(
     {*PROTOCOL_FIELDS, *FEED_FIELDS}

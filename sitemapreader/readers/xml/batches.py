@@ -16,7 +16,7 @@ from sitemapreader.bytes.lines import read_line_ends
 from sitemapreader.issues import IssueCode, list_errors
 from sitemapreader.readers.entries import deliver_pages, read_record
 from sitemapreader.readers.record import Record, RecordContext
-from sitemapreader.readers.vocabulary import KNOWN_TAGS, RECORD_OF
+from sitemapreader.readers.vocabulary import KNOWN_TAGS, NAMESPACES, OWN, RECORD_OF, XHTML
 from sitemapreader.readers.xml.markup import (
     ATTRIBUTES,
     CLOSINGS,
@@ -312,13 +312,29 @@ class XmlReader:
         """Return whether an element is a record; report one with a foreign name."""
         name = self.prolog.names[record.element.tag]
         if name.own not in self.prolog.records:
-            if not self.prolog.is_foreign_record(name):
+            is_record = self.prolog.is_foreign_record(name) and self._is_meant(record)
+            if not is_record:
                 return False
             self._add_once(IssueCode.NAMESPACE, name.uri)
             self.prolog.names.add_own(name.uri)
         if name.tag != RECORD_OF.get(self.prolog.format, name.tag):
             self._add_once(IssueCode.NESTED_ROOT, f"<{name.local}>")
         return True
+
+    def _is_meant(self, record: Record) -> bool:
+        """Return whether a record in a foreign namespace is meant as one of the sitemap's.
+
+        It has a loc, and no element of a foreign vocabulary around it: elements of generators and
+        tools may be called `url`, too.
+        """
+        names, namespaces = self.prolog.names, self.prolog.namespaces
+        prefixes = {wrapper.rpartition(":")[0] for wrapper in self.prolog.wrappers}
+        keys = {names.find_key(namespaces.get(prefix, "")) for prefix in prefixes}
+        has_loc = any(names[child.tag].tag == "loc" for child in record.element)
+        return (has_loc or names[record.element.tag].key == XHTML) and keys <= {
+            OWN,
+            *NAMESPACES.values(),
+        }
 
     # -- what is too long to be kept
 

@@ -31,6 +31,8 @@ from sitemapreader.readers.vocabulary import (
     XHTML,
     Name,
     Names,
+    is_odd_namespace,
+    namespace_key,
 )
 from sitemapreader.readers.xml.markup import (
     ATTRIBUTES,
@@ -290,4 +292,7 @@ def _open(
     uri = prolog.namespaces.get(name.rpartition(":")[0], "")
     if format_.is_protocol and uri != PROTOCOL_URI:
         stats.add_issue_once(events, IssueCode.NAMESPACE, value=uri)
+    for each in bound.values():
+        if format_.is_protocol and is_odd_namespace(each, namespace_key(each, format_)):
+            stats.add_issue(events, IssueCode.NAMESPACE, value=each)
     return attrs.evolve(prolog, uri=uri), tag.start() if is_rootless else tag.end()
