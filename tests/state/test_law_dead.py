@@ -1,0 +1,195 @@
+"""The law of removal: what is dead is told in the end, and waits openly until then."""
+
+from __future__ import annotations
+
+import gzip
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from clock import DAY, SetClock
+from diary import Diary, Host, alive, lists, named
+from serving import Answer, serve_site
+from walking import ROBOTS, SITE, index, moved, status, urlset
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    Serve = Callable[[int], dict[str, Any]]
+
+TOP = f"{SITE}top.xml"
+DIED = 2
+"""The day on which pages die."""
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> SetClock:
+    return SetClock(monkeypatch)
+
+
+@pytest.fixture
+def diary(db: Path, clock: SetClock) -> Diary:
+    return Diary(db, clock)
+
+
+# -- a sitemap that is named, and is no more
+
+
+def forget_in_robots(day: int) -> dict[str, Any]:
+    """Go on naming a sitemap in robots.txt that is 404."""
+    events = {f"{SITE}events.xml": lists("fair", "ball")} if day < DIED else {}
+    venues = {f"{SITE}venues.xml": lists("hall", "park")}
+    return {ROBOTS: named("events.xml", "venues.xml"), **venues, **events}
+
+
+def forget_in_the_index(day: int) -> dict[str, Any]:
+    """Go on listing a child that is 410."""
+    events = f"{SITE}events.xml"
+    answer = lists("fair", "ball") if day < DIED else status(410, events)
+    venues = {f"{SITE}venues.xml": lists("hall", "park")}
+    return {ROBOTS: named("top.xml"), TOP: index(*venues, events), events: answer, **venues}
+
+
+def lead_to_the_start_page(day: int) -> dict[str, Any]:
+    """Redirect an old sitemap to the start page."""
+    page = b"<!DOCTYPE html><html><head><title>Welcome</title></head><body>Hello</body></html>"
+    events = lists("fair", "ball") if day < DIED else moved(SITE, page)
+    venues = {f"{SITE}venues.xml": lists("hall", "park")}
+    robots = named("venues.xml", "events.xml")
+    return {ROBOTS: robots, SITE: page, f"{SITE}events.xml": events, **venues}
+
+
+@pytest.mark.parametrize("serve", [forget_in_robots, forget_in_the_index, lead_to_the_start_page])
+async def test_pages_of_a_dead_sitemap_wait_and_are_told(diary: Diary, serve: Serve) -> None:
+    """What cannot be read stops blocking after a week; until then its pages are counted."""
+    await diary.live(18, lambda day: serve(day) | alive(["hall", "park"]))
+    assert diary.unlisted.keys() == {"fair", "ball"}
+    assert diary.gone.keys() == {"fair", "ball"}
+    end = max([*diary.unlisted.values(), *diary.gone.values()])
+    assert end <= DIED + 14
+    assert all(waiting == 2 for waiting in diary.waits(DIED + 1, min(diary.told.values())))
+
+
+# -- a list in which something is always bad
+
+
+def always_a_bad_record(body: bytes) -> bytes:
+    too_deep = b"<url>" + b"<x>" * 40 + b"</x>" * 40 + b"</url>"
+    return body.replace(b"<url>", too_deep + b"<url>", 1)
+
+
+def always_without_its_end(body: bytes) -> bytes:
+    return body.removesuffix(b"</urlset>")
+
+
+def always_a_wrong_checksum(body: bytes) -> bytes:
+    packed = gzip.compress(body)
+    return packed[:-8] + b"\x01\x02\x03\x04" + packed[-4:]
+
+
+@pytest.mark.parametrize(
+    "spoil", [always_a_bad_record, always_without_its_end, always_a_wrong_checksum]
+)
+async def test_a_list_that_is_never_quite_right_loses_pages_all_the_same(
+    diary: Diary, spoil: Callable[[bytes], bytes]
+) -> None:
+    """A bad record costs itself, and a bad end costs two weeks; what waits is counted."""
+    trees = ["oak", "elm", "ash", "fir"]
+
+    def serve(day: int) -> dict[str, Any]:
+        listed = trees if day < DIED else trees[:3]
+        body = spoil(lists(*listed))
+        return {ROBOTS: named("list.xml"), f"{SITE}list.xml": body, **alive(trees[:3])}
+
+    await diary.live(18, serve)
+    assert diary.unlisted.keys() == {"fir"}
+    assert diary.gone.keys() == {"fir"}
+    assert max(diary.unlisted["fir"], diary.gone["fir"]) <= DIED + 14
+    assert all(diary.waits(DIED, diary.told["fir"]))
+
+
+# -- a full list with some news in it
+
+
+def record(name: str, published: float = 0) -> str:
+    news = (
+        "<n:news><n:publication><n:name>P</n:name><n:language>en</n:language></n:publication>"
+        f"<n:publication_date>{datetime.fromtimestamp(published, UTC).isoformat()}"
+        "</n:publication_date><n:title>T</n:title></n:news>"
+    )
+    return f"<url><loc>{SITE}{name}</loc>{news if published else ''}</url>"
+
+
+def write_list(records: list[str]) -> bytes:
+    name = "http://www.google.com/schemas/sitemap-news/0.9"
+    return urlset().replace(
+        b"></urlset>", f' xmlns:n="{name}">{"".join(records)}</urlset>'.encode()
+    )
+
+
+@pytest.mark.parametrize(
+    ("retracted", "is_fresh"),
+    [("news-2", True), ("archive-7", True), ("news-1", False)],
+    ids=["a fresh article", "an old article", "a fresh one of a site that falls silent"],
+)
+async def test_an_article_that_leaves_a_full_list_is_told(
+    diary: Diary, clock: SetClock, retracted: str, is_fresh: bool
+) -> None:
+    """A list that keeps its old entries is no window, though its newest entries carry news."""
+
+    def serve(day: int) -> dict[str, Any]:
+        last = day + 3 if is_fresh else 3
+        news = [f"news-{number}" for number in range(last)]
+        entries = [f"archive-{number}" for number in range(30)] + news
+        if day >= 3:
+            entries.remove(retracted)
+        records = [
+            record(name, clock.now - age * DAY if age < 3 else 0)
+            for age, name in enumerate(reversed(entries))
+        ]
+        pages = alive(entries)
+        return {ROBOTS: named("all.xml"), f"{SITE}all.xml": write_list(records), **pages}
+
+    await diary.live(18, serve)
+    assert diary.unlisted.keys() == {retracted}
+    assert diary.gone.keys() == {retracted}
+    assert diary.told[retracted] <= 13
+    assert diary.days[-1].left == 0
+
+
+# -- listed pages that are dead or forbidden
+
+MEMBERS = [f"/members/{name}" for name in ("ann", "bob", "cid", "dan", "eve", "fay", "gus")]
+TOWN = ["/town/hall", "/town/pool", "/town/zoo", "/contact"]
+
+
+@pytest.mark.parametrize(
+    ("folder", "live", "answers", "rules"),
+    [
+        (MEMBERS, MEMBERS, {}, "\n".join(f"Disallow: {path}" for path in MEMBERS[1:])),
+        (MEMBERS, [], {}, ""),
+        (MEMBERS, MEMBERS[:2], {path: Answer(status=403) for path in MEMBERS[2:]}, ""),
+    ],
+    ids=["all but one are forbidden", "all are dead", "most are locked"],
+)
+async def test_dead_neighbours_do_not_hide_a_dead_page(
+    db: Path,
+    clock: SetClock,
+    folder: list[str],
+    live: list[str],
+    answers: dict[str, Any],
+    rules: str,
+) -> None:
+    """Other listed pages are tried as controls, and those of the folder above if none lives."""
+    host = Host(listed=[*folder, "/members/zed", *TOWN], live={*live, *TOWN}, answers=answers)
+    host.rules = rules
+    async with serve_site(default=host.answer) as site:
+        diary = Diary(db, clock, site=f"{site.base}/", base=site.base)
+        for day in range(DIED + 12):
+            if day == DIED:
+                host.listed.remove("/members/zed")
+            await diary.walk()
+    assert diary.gone.keys() == {"/members/zed"}
+    assert diary.gone["/members/zed"] <= DIED + 10
+    assert diary.unlisted.keys() == {"/members/zed"}

@@ -1,0 +1,175 @@
+"""The law of removal: what some document lists is not unlisted, and not new again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from clock import SetClock
+from diary import Diary, alive, lists, named
+from walking import ROBOTS, SITE, index
+
+from sitemapreader.fetch import StoredResponse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    Serve = Callable[[int], dict[str, Any]]
+
+TOP = f"{SITE}top.xml"
+
+
+@pytest.fixture
+def diary(db: Path, monkeypatch: pytest.MonkeyPatch) -> Diary:
+    return Diary(db, SetClock(monkeypatch))
+
+
+# -- pages that move while the dates stay
+
+
+def tagged(url: str, body: bytes, tag: str) -> StoredResponse:
+    return StoredResponse(url, body, headers={"etag": f'"{tag}"'})
+
+
+def move_to_another_category(day: int) -> dict[str, Any]:
+    """Serve two lists whose date in the index and whose tag are those of their newest article."""
+    recipes = ["soup", "stew", "pie"] if day < 4 else ["curry", "soup"]
+    baking = ["bread", "cake"] if day < 4 else ["bread", "cake", "stew"]
+    dates = {"recipes.xml": f"2026-02-0{1 if day < 4 else 5}", "baking.xml": "2026-03-01"}
+    bodies = {"recipes.xml": lists(*recipes), "baking.xml": lists(*baking)}
+    served = {SITE + name: tagged(SITE + name, bodies[name], dates[name]) for name in bodies}
+    top = index(*((SITE + name, date) for name, date in dates.items()))
+    live = alive(["soup", "stew", "bread", "cake", "curry"])
+    return {ROBOTS: named("top.xml"), TOP: top, **served, **live}
+
+
+def move_behind_last_modified(day: int) -> dict[str, Any]:
+    """Serve two lists whose Last-Modified is the date of the newest product."""
+    shoes = ["red-shoe", "old-boot"] if day < 6 else ["red-shoe"]
+    sale = ["hat"] + (["scarf"] if day >= 2 else []) + (["old-boot"] if day >= 6 else ["glove"])
+    newest = f"Mon, 0{'7' if day < 2 else '9'} Mar 2026 10:00:00 GMT"
+    head = {"last-modified": newest}
+    return {
+        ROBOTS: named("shoes.xml", "sale.xml"),
+        f"{SITE}shoes.xml": lists(*shoes),
+        f"{SITE}sale.xml": StoredResponse(f"{SITE}sale.xml", lists(*sale), headers=head),
+        **alive(["red-shoe", "old-boot", "hat", "scarf"]),
+    }
+
+
+def slide_between_parts(day: int) -> dict[str, Any]:
+    """Serve parts of three topics, the newest first, of which one in the first part is deleted.
+
+    The first topic of the second part slides into the first part, which keeps its date.
+    """
+    topics = [f"topic-{number}" for number in range(20, 11, -1)]
+    if day >= 3:
+        topics.remove("topic-19")
+    parts = [topics[start : start + 3] for start in range(0, len(topics), 3)]
+    names = [f"{SITE}part-{number}.xml" for number in range(len(parts))]
+    dates = [f"2026-04-{part[0][-2:]}" for part in parts]
+    top = tagged(TOP, index(*zip(names, dates, strict=True)), "-".join(dates))
+    bodies = {
+        name: tagged(name, lists(*part), date)
+        for name, part, date in zip(names, parts, dates, strict=True)
+    }
+    return {ROBOTS: named("top.xml"), TOP: top, **bodies, **alive(topics)}
+
+
+@pytest.mark.parametrize(
+    ("serve", "deleted"),
+    [
+        (move_to_another_category, {"pie"}),
+        (move_behind_last_modified, {"glove"}),
+        (slide_between_parts, {"topic-19"}),
+    ],
+)
+async def test_a_page_that_moves_behind_an_old_date_stays_listed(
+    diary: Diary, serve: Serve, deleted: set[str]
+) -> None:
+    """A date proves nothing about what is missing: the bytes of all lists do."""
+    await diary.live(30, serve)
+    assert diary.unlisted.keys() == deleted
+    assert diary.gone.keys() == deleted
+    assert set(diary.new.values()) == {1}
+
+
+# -- lists that are short for some days
+
+
+def empty_the_list(day: int) -> dict[str, Any]:
+    pages = [] if 4 <= day < 7 else ["inn", "bar", "spa"]
+    return {ROBOTS: named("list.xml"), f"{SITE}list.xml": lists(*pages)}
+
+
+def halve_the_index(day: int) -> dict[str, Any]:
+    children = {f"{SITE}{name}.xml": lists(f"{name}/1", f"{name}/2") for name in "pqrs"}
+    count = 2 if 3 <= day < 6 else 4
+    top = index(*list(children)[:count])
+    return {ROBOTS: named("top.xml"), TOP: top, **children}
+
+
+def blank_the_text(day: int) -> dict[str, Any]:
+    text = "\n".join(f"{SITE}{number}" for number in range(30))
+    body = "\n\n" if day in {3, 4, 5, 9, 10, 11} else text
+    return {ROBOTS: named("urls.txt"), f"{SITE}urls.txt": body.encode()}
+
+
+@pytest.mark.parametrize("serve", [empty_the_list, halve_the_index, blank_the_text])
+async def test_what_was_never_told_as_unlisted_comes_back_in_silence(
+    diary: Diary, serve: Serve
+) -> None:
+    """A consumer that was told nothing of a loss is told nothing of the return."""
+    await diary.live(16, serve, asks=False)
+    assert set(diary.new.values()) == {1}
+    assert not diary.changed
+
+
+# -- a robots.txt that is longer than a reader reads
+
+
+def name_too_many(day: int) -> dict[str, Any]:
+    """Name 1,000 sitemaps of languages before the one that has always been there."""
+    more = [f"lang-{number}.xml" for number in range(1_000)] if day >= 3 else []
+    bodies = {SITE + name: lists() for name in more}
+    return {
+        ROBOTS: named("first.xml", *more, "main.xml"),
+        f"{SITE}first.xml": lists("one"),
+        f"{SITE}main.xml": lists("two"),
+        **bodies,
+    }
+
+
+def forbid_too_much(day: int) -> dict[str, Any]:
+    """Write half a megabyte of rules above the line of a sitemap."""
+    rules = "\n".join(f"Disallow: /trap/{number:040}" for number in range(9_500 if day >= 3 else 1))
+    tail = f"\nSitemap: {SITE}main.xml\n".encode()
+    robots = named("first.xml", rules=rules) + tail
+    return {ROBOTS: robots, f"{SITE}first.xml": lists("one"), f"{SITE}main.xml": lists("two")}
+
+
+def cut_inside_a_line(day: int) -> dict[str, Any]:
+    """Let the 500 KiB end inside of the line that names a sitemap."""
+    line = f"Sitemap: {SITE}main.xml\n".encode()
+    head = named("first.xml") + b"# "
+    filler = b"x" * (500 * 1024 - len(head) - len(line) + 4) if day >= 3 else b"x"
+    robots = head + filler + b"\n" + line
+    return {ROBOTS: robots, f"{SITE}first.xml": lists("one"), f"{SITE}main.xml": lists("two")}
+
+
+@pytest.mark.parametrize(
+    "serve",
+    [
+        pytest.param(name_too_many, marks=pytest.mark.slow),
+        forbid_too_much,
+        cut_inside_a_line,
+    ],
+)
+async def test_what_a_cut_robots_txt_hides_stays_listed(diary: Diary, serve: Serve) -> None:
+    """What stands beyond the end of what is read was named, and nobody says that it is not."""
+    for day in (0, 3, 4, 12):
+        pages = serve(day) | alive(["one", "two"])
+        await diary.walk(pages, later=86_400.0 * (day - diary.at))
+    assert (diary.unlisted, diary.gone) == ({}, {})
+    assert set(diary.new.values()) == {1}

@@ -1,0 +1,187 @@
+"""The law of removal: time that runs out, clocks that are wrong, and dates without a time."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime, timedelta, timezone
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import pytest
+from clock import DAY, HOUR, SetClock
+from diary import Diary, alive, lists, named
+from serving import serve_site
+from walking import ROBOTS, SITE, index, urlset
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from aiohttp import web
+
+TOP = f"{SITE}top.xml"
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> SetClock:
+    return SetClock(monkeypatch)
+
+
+@pytest.fixture
+def diary(db: Path, clock: SetClock) -> Diary:
+    return Diary(db, clock)
+
+
+# -- a slow site
+
+
+@attrs.define
+class SlowSite:
+    """A site that answers four sitemaps a day, and then lets one wait for ever.
+
+    Attributes:
+        pages: what the documents are.
+        left: how many sitemaps are answered yet today.
+        read: the sitemaps that were answered.
+    """
+
+    pages: dict[str, Callable[[str], bytes]]
+    left: int = 4
+    read: list[str] = attrs.field(factory=list)
+
+    async def answer(self, request: web.Request) -> Any:
+        path = request.path
+        if path not in self.pages:
+            return 404
+        if path.startswith("/list"):
+            if self.left == 0:
+                await asyncio.sleep(60)
+            self.left -= 1
+            self.read.append(path)
+        return self.pages[path](f"http://{request.host}")
+
+
+NAMES = [f"/list-{number}.xml" for number in range(8)]
+
+
+def write_list(name: str) -> Callable[[str], bytes]:
+    return lambda base: urlset(f"{base}/page-of{name}")
+
+
+def name_in_robots(base: str) -> bytes:
+    return "\n".join(f"Sitemap: {base}{name}" for name in NAMES).encode()
+
+
+def name_index(base: str) -> bytes:
+    return f"Sitemap: {base}/top.xml".encode()
+
+
+def write_index(names: list[str]) -> Callable[[str], bytes]:
+    return lambda base: index(*(base + name for name in names))
+
+
+@pytest.mark.parametrize(
+    "documents",
+    [
+        {"/robots.txt": name_in_robots},
+        {"/robots.txt": name_index, "/top.xml": write_index(NAMES)},
+        {
+            "/robots.txt": name_index,
+            "/top.xml": write_index(["/low.xml", "/high.xml"]),
+            "/low.xml": write_index(NAMES[:4]),
+            "/high.xml": write_index(NAMES[4:]),
+        },
+    ],
+    ids=["robots.txt", "an index", "an index of indexes"],
+)
+async def test_a_run_that_ends_by_time_goes_on_where_it_stopped(
+    db: Path, clock: SetClock, documents: dict[str, Any]
+) -> None:
+    """A site that is too slow for one run is read in turns, again and again."""
+    slow = SlowSite(documents | {name: write_list(name) for name in NAMES})
+    async with serve_site(default=slow.answer) as site:
+        diary = Diary(db, clock, site=f"{site.base}/", base=site.base)
+        for _ in range(2):
+            slow.read = []
+            full = 0
+            while full < 3:  # a walk that a busy machine holds up proves nothing
+                slow.left = 4
+                await diary.walk(asks=False, max_time=timedelta(seconds=0.2))
+                full += slow.left == 0
+            assert {*slow.read} == {*NAMES}
+    assert diary.new == {f"/page-of{name}": 1 for name in NAMES}
+
+
+# -- a clock that is ahead for one walk
+
+
+@pytest.mark.parametrize(
+    ("wrong", "ahead"),
+    [(0, 400 * DAY), (4, 31 * DAY), (6, 3_650 * DAY)],
+    ids=["the first walk", "the walk that meets the loss", "a later walk"],
+)
+async def test_a_walk_in_the_future_is_forgotten(
+    diary: Diary, clock: SetClock, wrong: int, ahead: float
+) -> None:
+    """The next walk with the right time goes on as if the clock had never been wrong."""
+    for day in range(18):
+        names = ["east", "west", "north", "south"][: 4 if day < 4 else 3]
+        more = ["new-star"] if day >= 8 else []
+        clock.now += ahead if day == wrong else 0
+        await diary.walk(
+            {
+                ROBOTS: named("top.xml"),
+                TOP: index(f"{SITE}sky.xml"),
+                f"{SITE}sky.xml": lists(*names, *more),
+                **alive([*names, *more]),
+            }
+        )
+        clock.now -= ahead if day == wrong else 0
+    assert diary.unlisted.keys() == diary.gone.keys() == {"south"}
+    assert max(diary.unlisted["south"], diary.gone["south"]) <= 14
+    assert "new-star" in diary.days[8].new
+    assert set(diary.new.values()) == {1}
+
+
+# -- dates without a time
+
+
+def day_in(zone: timezone) -> Callable[[float], str]:
+    return lambda moment: datetime.fromtimestamp(moment, zone).strftime("%Y-%m-%d")
+
+
+def month_in(zone: timezone) -> Callable[[float], str]:
+    return lambda moment: datetime.fromtimestamp(moment, zone).strftime("%Y-%m")
+
+
+@pytest.mark.parametrize(
+    ("hour", "changes", "write"),
+    [
+        (5, (-6, 3), day_in(timezone(-timedelta(hours=10)))),
+        (2, (-1, 4), day_in(timezone(-timedelta(hours=7)))),
+        (9, (-2, 30), month_in(UTC)),
+    ],
+    ids=["Honolulu", "Los Angeles", "the month alone"],
+)
+async def test_a_date_without_a_time_lasts_until_its_end(
+    diary: Diary,
+    clock: SetClock,
+    hour: int,
+    changes: tuple[float, float],
+    write: Callable[[float], str],
+) -> None:
+    """A sitemap that changes twice on one date has changed for the walk after the second."""
+    midnight = datetime(2026, 9, 22, tzinfo=UTC).timestamp()
+    walked = midnight + hour * HOUR
+    first, second = (walked + hours * HOUR for hours in changes)
+    clock.now = walked - 5 * DAY
+    for _ in range(9):
+        names = ["rain", *(["wind"] if clock.now >= first else [])]
+        names += ["snow"] if clock.now >= second else []
+        changed = max(moment for moment in (first - 20 * DAY, first, second) if moment <= clock.now)
+        child = (f"{SITE}weather.xml", write(changed))
+        pages = {ROBOTS: named("top.xml"), TOP: index(child), child[0]: lists(*names)}
+        await diary.walk(pages, later=0)
+        clock.now += DAY
+    delay = -(-(second - walked) // DAY)
+    assert [day.number for day in diary.days if "snow" in day.new] == [5 + delay]
