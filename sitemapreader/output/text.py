@@ -32,8 +32,11 @@ _TO_QUOTE = re.compile('[,;"]')
 _HIDDEN_FORMULA = re.compile(f";(?=[{INVISIBLE}\"']*[=+\\-@\uff1d\uff0b\uff0d\uff20])")
 _encode = json.JSONEncoder().encode
 # What would end the line, or be acted on by a terminal: C0, DEL, C1, bidi and line separators,
-# lone surrogates. None of it may stand in a URL unescaped (RFC 3986).
-_UNSAFE_IN_TEXT = "\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff"
+# lone surrogates. None of it may stand in a URL unescaped (RFC 3986). And what XML 1.0 has no
+# character for (section 2.2): one in a URL would make a feed or a workbook unreadable.
+_UNSAFE_IN_TEXT = (
+    "\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff"
+)
 _UNSAFE_TEXT = re.compile(f"[{_UNSAFE_IN_TEXT}]")
 _UNSAFE_URL = re.compile(f"[{_UNSAFE_IN_TEXT} \xa0]")
 # What a spreadsheet takes for a formula (OWASP, "CSV Injection"), and what a reader of tables takes

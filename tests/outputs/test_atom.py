@@ -7,7 +7,9 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import feedparser
+import pytest
 from commands import run
+from defusedxml import ElementTree
 from walking import urlset
 
 from sitemapreader import UrlEntry, open_output
@@ -75,3 +77,18 @@ def test_in_the_shell(tmp_path: Path) -> None:
     assert written[0] == written[1]
     links = [each.link for each in feedparser.parse(written[2]).entries]
     assert (links[0], sorted(links)) == (f"{SITE}c", [SITE + name for name in "abc"])
+
+
+@pytest.mark.parametrize("character", ["\ufffe", "\uffff", "\x0b", "\ud800", "\U0001ffff", "\x85"])
+@pytest.mark.parametrize("name", ["loc", "title", "sitemap"])
+def test_any_character_leaves_the_feed_readable(tmp_path: Path, name: str, character: str) -> None:
+    """One URL or title with a character that XML 1.0 lacks takes no other entry with it."""
+    feed = tmp_path / "changes.atom"
+    odd = UrlEntry(f"{SITE}odd", title="Odd", sitemap=f"{SITE}s.xml")
+    setattr(odd, name, f"{getattr(odd, name)}{character}x")
+    with open_output(feed) as output:
+        output.write([UrlEntry(f"{SITE}1"), odd, UrlEntry(f"{SITE}2")])
+    root = ElementTree.fromstring(feed.read_bytes())
+    links = [link.attrib["href"] for link in root.iterfind("{*}entry/{*}link")]
+    assert [links[0], links[2]] == [f"{SITE}2", f"{SITE}1"]
+    assert links[1].startswith(f"{SITE}odd")
