@@ -138,6 +138,7 @@ def _read_extension(
     if extension.required and not values.get(extension.required):
         context.add_issue(IssueCode.EXTENSION, element, url=url, value=f"<{own.local}>")
     else:
+        values |= {key: tuple(each) for key, each in values.items() if isinstance(each, list)}
         yield extension.slot, extension.make(**values)
 
 
@@ -193,7 +194,7 @@ def _keep_value(
     if value is None:
         return
     if field.many:
-        values[field.name] = (*values.get(field.name, ()), value)
+        values.setdefault(field.name, []).append(value)
         return
     if field.name in values:
         name = context.names[element.tag].local
