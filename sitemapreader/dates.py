@@ -227,7 +227,7 @@ def end_of_span(moment: datetime, text: str) -> datetime | None:
 
 
 _SECONDS = re.compile(r":\d\d:\d\d")
-_ZONE = re.compile(r":.*(?:[A-Za-z]|[+-]\d\d(?::?\d\d)?)$")
+_ZONE = re.compile(r"[^:]*+:.*(?:[A-Za-z]|[+-]\d\d(?::?\d\d)?)$", re.DOTALL)
 _FARTHEST = timedelta(hours=12)
 """A day ends so much later than in UTC where it ends last; a text without a zone may mean that."""
 
@@ -239,7 +239,7 @@ def latest_moment(moment: datetime | None, text: str) -> datetime | None:
     unit = timedelta(seconds=1) if _SECONDS.search(text) else timedelta(minutes=1)
     try:
         end = end_of_span(moment, text) or moment + unit
-        return end - timedelta.resolution + (timedelta() if _ZONE.search(text) else _FARTHEST)
+        return end - timedelta.resolution + (timedelta() if _ZONE.match(text) else _FARTHEST)
     except OverflowError:
         return _END_OF_TIME
 

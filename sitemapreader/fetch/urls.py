@@ -46,7 +46,9 @@ _UNFIT = re.compile(
 )
 _BLANK_HOST = re.compile(r"[^/?#]*//[^/?#\s]*(\s)")
 # A name in ASCII (with the underscore, which no host should have and many do), or an IPv6 address
-_HOST = re.compile(r"[a-z0-9_.-]*[a-z0-9_-]\.*|[0-9a-f:.]*:[0-9a-f:.]*", re.ASCII | re.IGNORECASE)
+_HOST = re.compile(
+    r"\.*+[a-z0-9_-][a-z0-9_.-]*+|[0-9a-f.]*+:[0-9a-f:.]*+", re.ASCII | re.IGNORECASE
+)
 _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*", re.ASCII | re.IGNORECASE)
 _USERINFO = re.compile(r"//[^/?#]*@")
 

@@ -48,7 +48,9 @@ MAX_ROBOTS_CHARS = 65_536
 # A value ends at a comma, but for the one of `Fri, 1 Jan 2027`.
 _DIRECTIVE = re.compile(r"([\w*.-]++)\s*+(:?)(\s*+(?:[a-z]{3,9},\s*+(?=\d))?[^,]*+)", re.IGNORECASE)
 _VALUED = ("max-snippet", "max-image-preview", "max-video-preview", "unavailable_after")
-_BOT_NAME = re.compile(r"robots|.*bot.*|slurp|yandex|teoma|baiduspider.*|applebot.*", re.IGNORECASE)
+_BOT_NAME = re.compile(
+    r"robots|.*?bot.*|slurp|yandex|teoma|baiduspider.*|applebot.*", re.IGNORECASE | re.DOTALL
+)
 _REFRESH = re.compile(
     r"""\s*+(\d{1,9})[\d.]*+[;,\s]*+(?:url\s*+=\s*+)?(["']?)(.*)""", re.IGNORECASE | re.DOTALL
 )

@@ -39,7 +39,7 @@ _REDIRECT = re.compile(
 """Path, target, status, force.
 
 A line with a condition (a country, a language, a parameter) is none: it depends on who asks."""
-_AMBIGUOUS = re.compile(r"\*.*\*|:[A-Za-z]\w*[^/]*[:*]|\*[^/]*:[A-Za-z]")
+_AMBIGUOUS = re.compile(r"\*.*\*|:[A-Za-z][^/]*[:*]|\*[^/]*:[A-Za-z]", re.DOTALL)
 """A path that no host knows, with two `*` or two placeholders in a segment, takes for ever."""
 _NOTHING = re.compile(r"(?!)")
 _PLACEHOLDER = re.compile(r"\*|:([A-Za-z]\w*)")

@@ -163,9 +163,9 @@ MAX_LINKS = 1_000
 MAX_LINK_HEADER_CHARS = 65_536
 """Characters of all `Link:` headers together that are read; servers send 8 KiB at most."""
 
-_PARAMETER = r"""\s*+;\s*+([\w!#$&+^`|~.*-]++)(?:\s*+=\s*+(?:"((?:[^"\\]|\\.)*+)"|([^\s;,"]*+)))?"""
+_PARAMETER = r""";\s*+([\w!#$&+^`|~.*-]++)(?:\s*+=\s*+(?:"((?:[^"\\]|\\.)*+)"|([^\s;,"]*+)))?"""
 _LINK_PARAMETER = re.compile(_PARAMETER, re.ASCII)
-_LINK = re.compile(rf"<([^<>]*+)>((?:{_PARAMETER})*+)", re.ASCII)
+_LINK = re.compile(rf"<([^<>]*+)>((?:\s*+{_PARAMETER})*+)", re.ASCII)
 
 
 def find_hints(

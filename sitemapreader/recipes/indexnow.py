@@ -50,7 +50,7 @@ WORDS = {
 _OF_THE_SERVICE = frozenset({429, *range(500, 600)})
 """Statuses that say nothing about a host: another one would get the same answer."""
 _PUT = "put a file there that holds the key and nothing else, and run it again"
-_ORIGIN = re.compile(r"\s*https?://[^/?#]*", re.IGNORECASE)
+_ORIGIN = re.compile(r"\A\s*+https?://[^/?#]*", re.IGNORECASE)
 _URL_CHARACTERS = "!$%&'()*+,/:;=?@"
 """What is submitted as it is listed; other characters are escaped."""
 _KEY = re.compile(r"[A-Za-z0-9-]{8,128}")

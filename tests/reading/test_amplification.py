@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from reading import FEED, issues, locs, read
+from reading import FEED, issues, locs, read, urlset
 from timing import is_linear
 
 from sitemapreader.issues import IssueCode
@@ -164,3 +164,40 @@ def test_link_headers_are_read_in_linear_time(fill: str) -> None:
     assert is_linear(
         lambda size: parse_links("<a>;rel=b" + fill * (size // len(fill))), 15_000, 60_000
     )
+
+
+# -- sections
+
+
+@pytest.mark.parametrize("field", ["image:title", "image:caption", "image:geo_location"])
+def test_sections_that_begin_in_each_other_are_searched_once(field: str) -> None:
+    """Extensions whose sections begin before another ends take time as they are long."""
+    start = f"<image:image> <{field}>x<![CDATA["
+
+    def read_all(size: int) -> None:
+        images = start * (size // len(start)) + f"]]></{field}></image:image>"
+        read(urlset(f"<url><loc>https://a.b/1</loc>{images}</url>".encode()))
+
+    assert is_linear(read_all, 15_000, 60_000)
+
+
+# -- repeated fields
+
+
+@pytest.mark.parametrize(
+    ("field", "slot"),
+    [
+        ("<video:tag>t</video:tag>", "tags"),
+        ("<video:price currency='EUR'>1</video:price>", "prices"),
+    ],
+)
+def test_fields_that_repeat_are_collected_in_linear_time(field: str, slot: str) -> None:
+    """Thousands of values of one field take time as they are many, and all of them are kept."""
+
+    def read_all(number: int) -> list[Event]:
+        video = f"<video:video><video:title>T</video:title>{field * number}</video:video>"
+        return read(urlset(f"<url><loc>https://a.b/1</loc>{video}</url>".encode()))
+
+    (entry,) = (event for event in read_all(9) if isinstance(event, UrlEntry))
+    assert len(getattr(entry.videos[0], slot)) == 9
+    assert is_linear(read_all, 1_000, 4_000)

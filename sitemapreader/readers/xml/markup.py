@@ -37,7 +37,7 @@ SECTION = rf"<!\[CDATA\[{_CONTENT}\]\]>"
 COMMENT = "<!--[^-]*+(?>(?:-(?!-)[^-]*+)*)-->"
 ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 BLANKS = re.compile(r"[ \t\r\n]*+")
-_SECTION = re.compile(rf"<!\[CDATA\[({_CONTENT})\]\]>")
+_SECTION = re.compile(rf"<!\[CDATA\[({_CONTENT})(?:\]\]>|\Z)")
 _HIDDEN = re.compile(rf"<!(?:\[CDATA\[({_CONTENT})(?:\]\]>|\Z)|{COMMENT.removeprefix('<!')})")
 """A section, whose text is the group, or a comment; one literal beginning makes it fast.
 
@@ -66,7 +66,7 @@ _BEHIND_AMPERSAND = (
 )
 ODD_REFERENCE = re.compile(rf"&(?!(?:{'|'.join(_XML)}|{_DIGITS});){_BEHIND_AMPERSAND}")
 """A rare reference, one that XML does not know, or a bare `&`."""
-_SOUND_REFERENCE = re.compile("&([^;]++);")
+_SOUND_REFERENCE = re.compile("&([^;&]++);")
 _MANY_TAGS = 40_000
 _ODD_CHARACTERS = (_LOST, "\ufffe", "\uffff")
 

@@ -40,7 +40,14 @@ from sitemapreader.readers.xml.grammar import (
     write_clean_pattern,
     write_record_pattern,
 )
-from sitemapreader.readers.xml.markup import are_sound, decode_many, is_well_formed, pass_nothing
+from sitemapreader.readers.xml.markup import (
+    CLOSINGS,
+    SECTION_START,
+    are_sound,
+    decode_many,
+    is_well_formed,
+    pass_nothing,
+)
 from sitemapreader.readers.xml.tree import parse_element
 from sitemapreader.rows import EntryColumns, Events
 from sitemapreader.urls import PLAIN_URL, are_clean_urls
@@ -328,7 +335,11 @@ class Columns:
 
 
 def _are_clean(pattern: re.Pattern[str], runs: list[str]) -> bool:
-    return pattern.sub("", BORDER.join(runs)) == BORDER * (len(runs) - 1)
+    text = BORDER.join(runs)
+    _, *sections = text.split(SECTION_START)
+    if not all(CLOSINGS[SECTION_START] in section for section in sections):
+        return False  # one begins in another: each would be searched to the same end
+    return pattern.sub("", text) == BORDER * (len(runs) - 1)
 
 
 def _find_alike(pattern: re.Pattern[str], text: str, start: int) -> tuple[Texts, str]:

@@ -53,7 +53,7 @@ _LONG_NAMESPACE = re.compile(
     rf"""(?:"[^"<]{{{MAX_NAMESPACE_CHARS}}}|'[^'<]{{{MAX_NAMESPACE_CHARS}}})"""
 )
 """A parser makes the name of each element with it."""
-_MARKUP = re.compile(r"<!--.*?-->|<!\[CDATA\[.*?\]\]>|(<\?.*?\?>|<[^/])", re.DOTALL)
+_MARKUP = re.compile(rf"(<\?.*?(?:\?>|\Z))|{HIDDEN}|(<[^/])", re.DOTALL)
 """A comment, a section or, with a group, what becomes an element: a PI, the start of a tag."""
 
 
@@ -188,7 +188,7 @@ def _find_lines(text: str, line: int, root: Element) -> Callable[[Element], int]
 
     def find_line(element: Element) -> int:
         if not starts:
-            tags = (markup.start() for markup in _MARKUP.finditer(text) if markup[1])
+            tags = (markup.start() for markup in _MARKUP.finditer(text) if markup.lastindex)
             starts.update(zip(islice(root.iter(), 1, None), tags, strict=True))
         return line + text.count("\n", 0, starts[element])
 

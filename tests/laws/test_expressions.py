@@ -1,0 +1,196 @@
+"""No regular expression of the package takes time that grows faster than its input.
+
+Each is found in the source, called as the source calls it, and given texts that repeat each of its
+character classes. Strangers write what most of them read: one that is quadratic lets a tag of a
+page hold an event loop for minutes.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from expressions import Expression, list_expressions, write_texts
+from package import PACKAGE
+from timing import is_linear, least_seconds
+
+from sitemapreader.fetch.answers import _PROTECTIONS
+from sitemapreader.models import Format
+from sitemapreader.pages.folder import _compile
+from sitemapreader.readers.html import write_opening
+from sitemapreader.readers.vocabulary import EXTENSIONS, XHTML, parse_count, parse_priority
+from sitemapreader.readers.xml.batches import _write_markup_pattern
+from sitemapreader.readers.xml.grammar import (
+    write_alike_pattern,
+    write_clean_pattern,
+    write_record_pattern,
+)
+from sitemapreader.readers.xml.markup import write_tag_pattern
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    Patterns = list[re.Pattern[Any]]
+
+SIZES = (*range(20, 64, 4), 400, 1_600, 6_000)
+"""Each is tried if the one before took little: what is exponential is told by the first ones."""
+CHEAP_SECONDS = 0.0015
+"""What takes less at the last size is not looked at again: a square takes more."""
+MAX_SECONDS = 0.02
+"""No expression that takes more at one of these sizes is linear: that is 3 us a character."""
+
+RECORDS = frozenset({"url", "sitemap"})
+OF_THE_USER = {
+    f"sitemapreader.{place}": ("", list)
+    for place in (
+        "cli.types:parse_pattern",
+        "walker.config:_pattern",
+        "recipes.scrapy:SitemapReaderSpider.__init__",
+    )
+}
+"""The user of the package writes these expressions."""
+MADE: dict[str, tuple[str, Callable[[], Patterns]]] = {
+    **OF_THE_USER,
+    "sitemapreader.fetch.answers:find_protection": (
+        "fullmatch",
+        lambda: [re.compile(value, re.IGNORECASE) for _, value, *_ in _PROTECTIONS],
+    ),
+    # a name that is escaped: nothing in it repeats
+    "sitemapreader.pages.facts:_leave_out_name": (
+        "sub",
+        lambda: [re.compile(r"(?<!\w)/a/b(?!\w)")],
+    ),
+    "sitemapreader.pages.folder:_compile": (
+        "fullmatch",
+        lambda: [*map(_compile, ("/a/*", "/:a/b/:c", "/*/a", "/:a"))],
+    ),
+    "sitemapreader.readers.html:write_opening": (
+        "search finditer",
+        lambda: [
+            write_opening("a", "area", "base"),
+            write_opening("link", "base"),
+        ],
+    ),
+    "sitemapreader.readers.vocabulary:_read_number": (
+        "fullmatch",
+        lambda: [re.compile(text, re.ASCII) for text in _list_numbers()],
+    ),
+    "sitemapreader.readers.xml.batches:_write_markup_pattern": (
+        "search",
+        lambda: [_write_markup_pattern(RECORDS)],
+    ),
+    # what ends a comment, say, and the name of a record, as in `write_tag_pattern`
+    "sitemapreader.readers.xml.batches:XmlReader._shorten": (
+        "search",
+        lambda: [
+            re.compile("-->"),
+            re.compile(r"</(?:[\w.\xb7-]++:)?(?ai:url)(?:\s*+>|(?=\s))"),
+        ],
+    ),
+    "sitemapreader.readers.xml.grammar:write_record_pattern": (
+        "match findall finditer",
+        lambda: [
+            write_record_pattern(Format.URLSET, "", ("image", "video"), ("x",)),
+            write_record_pattern(Format.INDEX, "s:", (), ()),
+        ],
+    ),
+    "sitemapreader.readers.xml.grammar:write_alike_pattern": (
+        "findall",
+        lambda: [write_alike_pattern(Format.URLSET, "", (0, 1, 2, 3))],
+    ),
+    # searched only where each section ends before the next one begins (`_are_clean`)
+    "sitemapreader.readers.xml.grammar:write_clean_pattern": (
+        "match",
+        lambda: [write_clean_pattern(key, "x") for key in (XHTML, *EXTENSIONS)],
+    ),
+    "sitemapreader.readers.xml.markup:write_tag_pattern": (
+        "search match finditer",
+        lambda: [write_tag_pattern(RECORDS)],
+    ),
+}
+"""Place -> the methods by which expressions are called that a function there writes; examples."""
+
+
+def _list_numbers() -> Iterator[str]:
+    for parse in (parse_count, parse_priority):
+        for cell in parse.__closure__ or ():
+            match = getattr(cell.cell_contents, "__self__", None)
+            if isinstance(match, re.Pattern):
+                yield match.pattern
+
+
+FOUND, UNKNOWN = list_expressions(sorted(PACKAGE.rglob("*.py")), MADE)
+NAMES = {f"{each.place}.{each.method}-{number}": each for number, each in enumerate(FOUND)}
+
+
+def find_hard_text(expression: Expression, *, thorough: bool) -> str:
+    """Return the beginning of a text for which time grows faster than the text; "" for none."""
+    for write in write_texts(expression.pattern, thorough=thorough):
+        if _is_hard(expression, write):
+            return write(80)
+    return ""
+
+
+def _is_hard(expression: Expression, write: Callable[[int], str]) -> bool:
+    seconds = 0.0
+    for text in map(write, SIZES):
+        seconds = least_seconds(partial(expression.run, text), 1)
+        if seconds > MAX_SECONDS and least_seconds(partial(expression.run, text)) > MAX_SECONDS:
+            return True
+    largest = SIZES[-1]
+    return seconds > CHEAP_SECONDS and not is_linear(
+        expression.run, write(largest), write(4 * largest)
+    )
+
+
+def test_every_expression_is_found() -> None:
+    """No expression is left out: one that a function writes has an example here."""
+    assert UNKNOWN == []
+    assert len(FOUND) > 200
+    assert {"sitemapreader.readers.html:_ATTRIBUTE", "sitemapreader.dates:_W3C"} <= {
+        each.place for each in FOUND
+    }
+
+
+@pytest.mark.parametrize("part", range(8))
+def test_time_grows_with_the_text(part: int) -> None:
+    """A text that repeats what an expression repeats takes time as it is long."""
+    found = {name: find_hard_text(NAMES[name], thorough=False) for name in list(NAMES)[part::8]}
+    assert {name: text for name, text in found.items() if text} == {}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_time_grows_with_any_text(name: str) -> None:
+    """The same for many more texts: all characters, with all that may stand before and behind."""
+    assert find_hard_text(NAMES[name], thorough=True) == ""
+
+
+@pytest.mark.parametrize(
+    ("pattern", "method"),
+    [
+        (r"\s*x", "search"),  # blanks, from each place
+        (r"[\s/]*+([^\s/>=]++)", "findall"),  # possessive, but tried at each place
+        ("<!--.*?-->", "finditer"),  # each beginning looks for an end
+        (r"\d+[a-z]*\d+!", "match"),  # two neighbours share what they take
+        ("(?:a|b|ab)*c", "fullmatch"),  # a choice that is none
+        ("(x+)+y", "match"),
+        ("(?:^|,)[^;]*;", "sub"),
+        (rb"<\?.*\?>", "search"),
+    ],
+)
+def test_a_slow_expression_is_caught(pattern: str | bytes, method: str) -> None:
+    """The law sees each kind of expression that is slow, by the way in which it is called."""
+    compiled = re.compile(pattern, re.DOTALL)
+    assert find_hard_text(Expression("here", compiled, method), thorough=False)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "method"),
+    [(r"\s*x", "match"), (r"<[^<>]*+>", "findall"), (r"(?>\s+)x", "match"), ("a{1,9}b", "search")],
+)
+def test_a_quick_expression_is_not(pattern: str, method: str) -> None:
+    """What is slow by a search alone may be called as a match."""
+    assert find_hard_text(Expression("here", re.compile(pattern), method), thorough=False) == ""
