@@ -16,7 +16,7 @@ from expressions import Expression, list_expressions, write_texts
 from package import PACKAGE
 from timing import is_linear, least_seconds
 
-from sitemapreader.fetch.answers import _PROTECTIONS
+from sitemapreader.fetch.refusals import _PROTECTIONS
 from sitemapreader.models import Format
 from sitemapreader.pages.folder import _compile
 from sitemapreader.readers.html import write_opening
@@ -53,7 +53,7 @@ OF_THE_USER = {
 """The user of the package writes these expressions."""
 MADE: dict[str, tuple[str, Callable[[], Patterns]]] = {
     **OF_THE_USER,
-    "sitemapreader.fetch.answers:find_protection": (
+    "sitemapreader.fetch.refusals:find_protection": (
         "fullmatch",
         lambda: [re.compile(value, re.IGNORECASE) for _, value, *_ in _PROTECTIONS],
     ),
