@@ -104,14 +104,15 @@ def mend_feed(data: bytes) -> str:
     items = []
     for entry in found.entries:
         link, title = (str(entry.get(name) or "") for name in ("link", "title"))
-        if is_atom and entry.get("guidislink"):  # feedparser takes the id for a link; RFC 4287 not
+        is_id = is_atom and bool(entry.get("guidislink"))
+        if is_id:  # feedparser takes the id for a link; RFC 4287 not
             link, title = "", link
         date = str(entry.get("updated") or entry.get("published") or "")
         # feedparser guesses at broken links, and no URL may be invented: such an item has none
         is_written = link in words or any(link in each for each in texts)
         fields = {"link": link if is_written else "", "title": title, "pubDate": date}
         fields |= {} if is_written else {"title": link}
-        if link or title:
+        if link or is_id:
             inside = "".join(f"<{name}>{escape(each)}</{name}>" for name, each in fields.items())
             items.append(f"<item>{inside}</item>")
     return f"<rss><channel>{''.join(items)}</channel></rss>"
