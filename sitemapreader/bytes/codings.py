@@ -84,6 +84,11 @@ class ZlibStream:
     _stream: zlib._Decompress | None = None
     """The open member; `None` between two members."""
 
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more can come: what stands behind the data is no member."""
+        return self._ended and len(self._buffer) >= _KEPT_BYTES
+
     def feed(self, data: bytes, *, final: bool) -> Iterator[bytes]:
         """Inflate `data`, perhaps the last; yield the output, or raise DecompressionError."""
         for start in range(0, len(data), _STEP_BYTES):
@@ -169,6 +174,8 @@ class BrotliStream:
             except ImportError:
                 raise DecompressionError(IssueCode.CONTENT_ENCODING, MISSING_BROTLI) from None
         self._stream, self._error, self._waiting = brotli.Decompressor(), brotli.error, b""
+        self.is_over = False
+        """Whether nothing more can come."""
         # SECURITY: older versions cannot bound the output of a call: 1 kB may become 600 MB at once
         if not hasattr(self._stream, "can_accept_more_data"):
             raise DecompressionError(IssueCode.CONTENT_ENCODING, MISSING_BROTLI)
@@ -194,6 +201,7 @@ class BrotliStream:
                     yield bytes(out)
                     out.clear()
         yield bytes(out)
+        self.is_over = self._stream.is_finished()
         if final and not self._stream.is_finished():
             raise DecompressionError(IssueCode.COMPRESSION_TRUNCATED, "br")
 
@@ -229,6 +237,14 @@ class Decompressor:
     """What has come, until it is judged; what is refused stays so."""
     layer: tuple[ZlibStream | BrotliStream, Decompressor] | None = None
     """What takes a coding off, and what takes its output; `None` for plain data."""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more can come, whatever bytes follow."""
+        if self.layer is None:
+            return False
+        stream, inner = self.layer
+        return stream.is_over or inner.is_over
 
     def decode(self, data: bytes, *, final: bool = False) -> Iterable[bytes]:
         """Decode bytes, perhaps the last, into pieces of at most 128 KiB.

@@ -162,11 +162,17 @@ class SitemapReader:
         """
         if self._closed:
             raise ValueError("the reader is closed: make a new SitemapReader for each document")
+        room = max(0, self.limits.raw_bytes - self.stats.raw_bytes)
         self.stats.raw_bytes += len(data)
-        for start in range(0, len(data), BLOCK_BYTES):
+        allowed = min(len(data), room)
+        for start in range(0, allowed, BLOCK_BYTES):
             if not self.finished:
-                piece = bytes(data[start : start + BLOCK_BYTES])
+                piece = bytes(data[start : min(start + BLOCK_BYTES, allowed)])
                 yield from self._read_pieces(piece)
+            if not self.finished and self._decompressor.is_over:
+                yield from self._end_data(None)
+        if len(data) > room and not self.finished:
+            yield from self._end_data(IssueCode.TOO_LARGE, "raw_bytes")
 
     def close_steps(self, *, cut: bool = False) -> Iterator[Events]:
         """Do the work of `close` in steps.
@@ -177,10 +183,7 @@ class SitemapReader:
         if self._closed:
             return
         self._closed = True
-        if not self.finished:
-            yield from self._read_pieces(b"", final=True)
-        if not self.finished:
-            yield from self._finish(IssueCode.TRUNCATED if cut else None)
+        yield from self._end_data(IssueCode.TRUNCATED if cut else None)
         stats = self.stats
         if self.format is Format.URLSET and self._lists_sitemaps and stats.delivered:
             last: list[Event] = []
@@ -206,6 +209,13 @@ class SitemapReader:
             events += batch
 
     # -- the pipeline
+
+    def _end_data(self, cut: IssueCode | None, detail: str = "") -> Iterator[Events]:
+        """Read what is held back, and end the document; `cut` is why nothing follows."""
+        if not self.finished:
+            yield from self._read_pieces(b"", final=True)
+        if not self.finished:
+            yield from self._finish(cut, detail)
 
     def _read_pieces(self, data: bytes, *, final: bool = False) -> Iterator[Events]:
         """Decompress and read bytes, perhaps the last; damaged data ends the reading."""
