@@ -15,6 +15,7 @@ import re
 from functools import cache
 from html import unescape
 from html.entities import html5
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from sitemapreader.bytes.charset import charset_of, media_type_of, start_transcoder
@@ -163,6 +164,17 @@ MAX_LINKS = 1_000
 MAX_LINK_HEADER_CHARS = 65_536
 """Characters of all `Link:` headers together that are read; servers send 8 KiB at most."""
 
+# WordPress: `/comments/feed/`, `?feed=comments-rss2`; Blogger: `/feeds/comments/default`
+_COMMENTS = re.compile(
+    r"[/=?&]comments?(?:[/?&#]|[-_](?:rss2?|atom|rdf|feed)\b|\.(?:xml|rss|atom)\b|\Z)",
+    re.IGNORECASE,
+)
+# WordPress names the feed of the comments on one page in the site's language.
+_COMMENT_TITLE = re.compile(
+    r"\bcomments?[ -](?:feed|rss|atom|on)\b|\bkommentar(?:e|er)?[ -]?feed\b|\breacties?[ -]?feed\b"
+    r"|\b(?:flux|feed) d(?:es|os|e|ei) (?:commentaires|coment[aá]rios|comentarios|commenti)\b",
+    re.IGNORECASE,
+)
 _PARAMETER = r""";\s*+([\w!#$&+^`|~.*-]++)(?:\s*+=\s*+(?:"((?:[^"\\]|\\.)*+)"|([^\s;,"]*+)))?"""
 _LINK_PARAMETER = re.compile(_PARAMETER, re.ASCII)
 _LINK = re.compile(rf"<([^<>]*+)>((?:\s*+{_PARAMETER})*+)", re.ASCII)
@@ -194,7 +206,11 @@ def find_hints(
     ):
         for link in links:
             relations = link.get("rel", "").lower().split()
-            is_feed = "alternate" in relations and media_type_of(link.get("type", "")) in FEED_TYPES
+            is_feed = (
+                "alternate" in relations
+                and media_type_of(link.get("type", "")) in FEED_TYPES
+                and not _is_of_comments(link)
+            )
             if "sitemap" in relations or (feeds and is_feed):
                 href = trim(link.get("href", ""))
                 is_usable = href and len(href) < PROTOCOL_MAX_LOC_CHARS
@@ -202,6 +218,25 @@ def find_hints(
                 if target and not find_url_error(target) and len(found) < MAX_HINTS:
                     found.setdefault(url_key(target), SitemapEntry(target, None, via, url))
     return found
+
+
+def find_generators(data: bytes, headers: Mapping[str, str]) -> list[str]:
+    """Return what a page names as its generators, in `<meta name="generator">`."""
+    page = decode_page(data, charset_of(headers))
+    tokens = (token for token in scan_page(page, write_opening("meta")) if token.name == "meta")
+    elements = [token.attributes for token in islice(tokens, MAX_LINKS)]
+    return [
+        element.get("content", "")
+        for element in elements
+        if element.get("name", "").strip().lower() == "generator"
+    ]
+
+
+def _is_of_comments(link: Mapping[str, str]) -> bool:
+    """Return whether a feed lists comments, which are no pages, by its address or title."""
+    href = link.get("href", "")[:PROTOCOL_MAX_LOC_CHARS]
+    title = link.get("title", "")[:PROTOCOL_MAX_LOC_CHARS]
+    return bool(_COMMENTS.search(href) or _COMMENT_TITLE.search(title))
 
 
 def parse_links(value: str) -> list[dict[str, str]]:

@@ -149,6 +149,17 @@ class Report:
             parts.append(f"Issues: {', '.join(named + more)}")
         return "; ".join(parts)
 
+    def children(self, url: str) -> list[Document]:
+        """Return the documents that a document lists, by its URL as listed or after redirects.
+
+        A sitemap that several indexes list is a child of the first one.
+        """
+        urls = {url}
+        for document in self.documents:
+            if url in (document.url, document.final_url):
+                urls |= {document.url, document.final_url}
+        return [each for each in self.documents if each.parent and each.parent in urls]
+
     def tree(self, *, in_ascii: bool = False) -> str:
         """Return the documents as a tree of text, each below the one that lists it.
 

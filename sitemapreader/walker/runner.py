@@ -108,6 +108,8 @@ class WalkRunner:
             if job is not None and await job.wait_until_known():
                 return ProbeResult.FOUND
             failures.append(job.document if job is not None else None)
+        if any(each is not None and each.format is not None for each in failures):
+            return ProbeResult.EMPTY
         return judge_failures(failures)
 
     async def _add_roots(self, entries: Iterable[SitemapEntry]) -> None:

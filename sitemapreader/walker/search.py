@@ -9,6 +9,7 @@ answer demands a login or comes from a bot protection.
 
 from __future__ import annotations
 
+import re
 from enum import Enum, auto
 from functools import partial
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -21,15 +22,17 @@ from sitemapreader.issues import IssueCode, make_issue
 from sitemapreader.models import Format, SitemapEntry, Via
 from sitemapreader.options import check_formats, one_of
 from sitemapreader.outcomes import REFUSALS, Document, Role, Status, issue_from_error
-from sitemapreader.readers.html import find_hints
+from sitemapreader.readers.html import find_generators, find_hints
 from sitemapreader.urls import (
     check_url,
     has_web_scheme,
+    host_of,
     name_as_site,
     origin_of,
     write_target,
 )
 from sitemapreader.walker.download import SmallBody, fetch_body
+from sitemapreader.walker.platforms import list_platform_paths
 from sitemapreader.walker.robots_rules import RobotsRules, belongs_to_any
 
 if TYPE_CHECKING:
@@ -57,12 +60,15 @@ WELL_KNOWN_PATHS = (
     "sitemap.php",
     "sitemap",
     "admin/config/search/xmlsitemap",
+    "sitemap/0.xml",
 )
 """Paths of sitemaps that are often not listed, the likeliest first."""
 FEW_PATHS = 2
 """How many of them `probe="few"` tries: nearly all sites with a sitemap have one of these."""
 MAX_PAGE_BYTES = 262_144
 """How much of a start page is searched for links; they are in its head."""
+_NUMBERED = re.compile(r"(.*/sitemap/)0(\.xml)")
+"""The first of several sitemaps that no index lists (Next.js, `generateSitemaps`)."""
 _FORBIDDEN = 403
 _REFUSALS = 2
 """How many refusals end the probing of a folder in which nothing else was answered."""
@@ -75,6 +81,8 @@ class ProbeResult(Enum):
     """One of the documents is a sitemap."""
     REFUSED = auto()
     """None is a sitemap; a login was demanded, or a bot protection refused a request."""
+    EMPTY = auto()
+    """One of the documents is a sitemap without a record, and none has one."""
     NOT_FOUND = auto()
     """None is a sitemap."""
 
@@ -151,6 +159,8 @@ class SiteSearch:
     try_entries: TryEntries
     _moved_to: str = ""
     """The URL of a start page that has moved."""
+    _empty: list[SitemapEntry] = attrs.field(factory=list)
+    """Guesses that are sitemaps without a record."""
 
     async def run(self) -> None:
         """Search the site for sitemaps and try them; report why if there is none.
@@ -169,7 +179,9 @@ class SiteSearch:
             # named the old one.
             moved = attrs.evolve(self, search=attrs.evolve(search, site=site))
             result = await moved.try_all(reads_page=False)
-        if result is not ProbeResult.FOUND:
+        if result is not ProbeResult.FOUND and self._empty:
+            await self.context.emit(tuple(self._empty))  # better than none
+        elif result is not ProbeResult.FOUND:
             document, silence = self.rules.find_failure(site)
             if silence is None:
                 await self._report_failure(result)
@@ -194,7 +206,22 @@ class SiteSearch:
         return tried is None or tried.status is not Status.SKIPPED
 
     async def _try_url(self, url: str, via: Via = Via.WELL_KNOWN) -> ProbeResult:
-        return await self.try_entries([SitemapEntry(url, via=via)])
+        entry = SitemapEntry(url, via=via)
+        result = await self.try_entries([entry])
+        if result is ProbeResult.EMPTY:
+            self._empty.append(entry)
+        return result
+
+    async def _try_guess(self, url: str) -> ProbeResult:
+        """Try a guessed URL, and those that are numbered behind it."""
+        result = await self._try_url(url)
+        numbered = _NUMBERED.fullmatch(url)
+        if result is ProbeResult.FOUND and numbered:
+            for number in range(1, self.context.limits.children):
+                following = f"{numbered[1]}{number}{numbered[2]}"
+                if await self._try_url(following) is not ProbeResult.FOUND:
+                    break
+        return result
 
     async def _report_failure(self, result: ProbeResult) -> None:
         """Report why there is no sitemap."""
@@ -248,7 +275,7 @@ class SiteSearch:
         for urls in list_probes(self.search.site, paths):
             results = []
             for url in urls:
-                results.append(result := await self._try_url(url))
+                results.append(result := await self._try_guess(url))
                 if result is ProbeResult.FOUND:
                     return result
                 is_refused = refusals + len(results) >= _REFUSALS
@@ -273,8 +300,11 @@ class SiteSearch:
                 page = await fetch_body(context, document, MAX_PAGE_BYTES, check_redirect=check)
             except FetchError as error:
                 document.add_error(error)
-                await context.report_issue(issue_from_error(error, document), document)
-                status = Status.SKIPPED if error.code in REFUSALS else Status.FAILED
+                is_missed = not (self._empty and error.is_absent)  # else the site has a sitemap
+                if is_missed:
+                    await context.report_issue(issue_from_error(error, document), document)
+                is_failed = is_missed and error.code not in REFUSALS
+                status = Status.FAILED if is_failed else Status.SKIPPED
                 context.report.end_document(document, status, str(error.code))
                 return judge_failures([document])
             entries = find_hints(page.body, page.url, page.headers, feeds=search.feeds)
@@ -291,6 +321,11 @@ class SiteSearch:
                 said = f"{len(feeds)} feeds" if len(feeds) > 1 else None
                 await self._report(IssueCode.FEED_NOT_READ, url=feeds[0].loc, value=said)
         self._moved_to = await _find_move(search.site, page)
+        if tried is not ProbeResult.FOUND and not found and search.probe != "never":
+            generators = find_generators(page.body, page.headers)
+            paths = [*list_platform_paths(generators, page.headers, host_of(page.url))]
+            if paths and await self._probe(paths, 0) is ProbeResult.FOUND:
+                return ProbeResult.FOUND
         return tried
 
 

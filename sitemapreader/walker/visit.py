@@ -90,6 +90,7 @@ class Visit:
         self._hasher = BodyHasher()
         self._entries = DocumentEntries(context, walk.entry_filter, document, tracker)
         self._reader: SitemapReader | None = None
+        self._is_accepted = False
         self._held: list[Event] = []
         self._outcome: tuple[Status, str] | None = None
         self._fault: FetchError | None = None
@@ -210,7 +211,8 @@ class Visit:
         row = self._tracker.row
         self._job.is_restored = row.digest is not None
         children = self._tracker.restore(document)
-        if document.format is not None:
+        is_find = self._job.entry.via is not Via.WELL_KNOWN or bool(children or row.entries)
+        if document.format is not None and is_find:
             await self._accept_format(document.format)
         if children:
             await self._deliver_sitemaps(children)
@@ -256,9 +258,11 @@ class Visit:
                 return True
             if self._held:
                 events, self._held = [*self._held, *events], []
-            await self._accept_format(kind)
             if self._tracker is None and kind is not Format.INDEX:
                 self._reader.on_block = bytes  # nobody asks for their hash
+        kind = self.document.format
+        if kind is not None and not self._is_accepted and self._has_records():
+            await self._accept_format(kind)
             if not self._config.reads:
                 self._outcome = Status.SKIPPED, NOT_READ
                 return False
@@ -267,8 +271,14 @@ class Visit:
             await self._children.report(IssueCode.BUDGET_URLS)
         return self._outcome is None
 
+    def _has_records(self) -> bool:
+        """Return whether this is a find: a guess without a record is none."""
+        is_guess = self._job.entry.via is Via.WELL_KNOWN
+        return not is_guess or (self._reader is not None and self._reader.stats.records > 0)
+
     async def _accept_format(self, kind: Format) -> None:
         """Record that this is a sitemap, for the discovery that waits for it."""
+        self._is_accepted = True
         self._job.resolve(is_sitemap=True)
         if self._job.entry.via.is_guess:  # a guessed path becomes a find
             await self._context.emit((self._job.entry,))

@@ -187,7 +187,7 @@ async def test_robots_txt_is_asked_once_a_day(rounds: Rounds) -> None:
         requests += walked.report.outcome.requests
         asked += len(walked.requested)
         assert walked.report.left_out["not-due"] == 2
-    assert asked == requests == 15 + 1
+    assert asked == requests == 16 + 1
 
 
 async def test_a_loss_waits_for_robots_txt(rounds: Rounds) -> None:
