@@ -187,7 +187,7 @@ async def test_robots_txt_is_asked_once_a_day(rounds: Rounds) -> None:
         requests += walked.report.outcome.requests
         asked += len(walked.requested)
         assert walked.report.left_out["not-due"] == 2
-    assert asked == requests == 16 + 1
+    assert asked == requests == 15 + 1
 
 
 async def test_a_loss_waits_for_robots_txt(rounds: Rounds) -> None:
@@ -271,11 +271,11 @@ LATE = "/sitemap-index.xml"
     ("default", "path", "page", "seldom", "often"),
     [
         (SOFT, "/map.xml", "/robots.txt", 0, 1),
-        (SOFT, "/map.xml", "/", 15, 1),
+        (SOFT, "/map.xml", "/", 16, 1),
         pytest.param(Answer(status=403), LATE, "", 2, 1, marks=pytest.mark.slow),
         pytest.param(answer(302, Location="/"), LATE, "", 2, 1, marks=pytest.mark.slow),
         (Answer(status=500), LATE, "", 2, 6),
-        (SOFT, "", "", 15, 1),
+        (SOFT, "", "", 16, 1),
     ],
     ids=["robots.txt", "link", "403", "redirected", "500", "none"],
 )
