@@ -78,7 +78,7 @@ def test_an_issue() -> None:
     """It says what happened and what to do, compares as text, and has no password; it is cut."""
     issue = make_issue(IssueCode.LASTMOD, "https://me:p@ss@a.example/", line=3, url="u", value="v")
     assert issue.message == (
-        "a lastmod is not a date of the protocol: write a W3C datetime, such as 2026-01-31"
+        "a lastmod is not a date in the protocol's format: write a W3C datetime, such as 2026-01-31"
     )
     assert (issue.code, f"{issue.code}") == ("lastmod", "lastmod")
     assert (issue.sitemap, issue.line, issue.url, issue.value) == (

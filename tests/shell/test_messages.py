@@ -137,7 +137,8 @@ def test_a_staging_server_that_forbids_everything() -> None:
     with serving({"/robots.txt": b"User-agent: *\nDisallow: /\n"}) as (url,):
         done = run(url)
     (said,) = (line for line in done.stderr.splitlines() if " robots-disallowed: " in line)
-    assert "(and 14 more): allow it, or pass --no-robots" in said
+    assert "(and 14 more): allow the URL in robots.txt. " in said
+    assert "To fetch it all the same, pass --no-robots" in said
     assert done.returncode == 1
 
 
@@ -163,7 +164,7 @@ def test_a_site_with_only_a_feed(command: str, *, in_header: bool) -> None:
         done = run(command, url)
         fed = run(command, url, "--feeds", "-q")
     (said,) = (line for line in done.stderr.splitlines() if " feed-not-read: " in line)
-    assert f"[{url}/feed.xml]: use --feeds to read it" in said
+    assert f"[{url}/feed.xml]: use --feeds to read the feed" in said
     assert "its URL with --sitemap" in done.stderr
     assert (done.returncode, done.stdout.count("post")) == (1, 0)
     assert fed.returncode == 0

@@ -118,7 +118,7 @@ def test_a_login(command: str, how: str) -> None:
     assert [key for _, key, _ in watch.headers].count("Authorization") == 2
     errors = [line for line in wrong.stderr.splitlines() if " error " in line]
     assert [line.partition(": ")[2].split(":")[0] for line in errors] == ["error login-required"]
-    assert "give user and password: for a site in its URL or with --user" in errors[0]
+    assert "give a user and a password: for a site in its URL or with --user" in errors[0]
     for said in (done.stdout, done.stderr, wrong.stdout, wrong.stderr):
         assert not re.search("s3cr3t|reader", said.replace("sitemapreader", ""))
 
