@@ -181,7 +181,7 @@ class Identity:
         covered = {
             '"@method"': method,
             '"@authority"': _write_authority(url),
-            '"@path"': url.raw_path or "/",
+            '"@path"': _write_path(url),
             agent_component if is_dictionary else '"signature-agent"': agent,
         }
         written = parameters.write(covered, self.keyid, _REQUEST_TAG)
@@ -235,6 +235,14 @@ class Identity:
 def _write_authority(url: URL) -> str:
     """Write a URL's authority as aiohttp writes Host: no default port, no trailing dot."""
     return (url.host_port_subcomponent or "").lower()
+
+
+def _write_path(url: URL) -> str:
+    """Write the path that is sent, without the query (RFC 9421, section 2.2.6).
+
+    The path of a URL that is sent byte for byte has the query in it (`urls.RequestUrl`).
+    """
+    return url.raw_path.partition("?")[0] or "/"
 
 
 def _make_identity(key_file: str, agent: str, form: SignatureForm, seconds: int) -> Identity:
