@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
+import attrs
 import package
 import pytest
+from walking import urlset
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -16,7 +20,9 @@ if TYPE_CHECKING:
 BENCHMARKS = package.ROOT / "benchmarks"
 sys.path.append(str(BENCHMARKS))
 
-import startup  # noqa: E402 (it is found only now)
+import generator_sites  # noqa: E402 (it is found only now)
+import generators  # noqa: E402 (the same)
+import startup  # noqa: E402 (the same)
 import targets  # noqa: E402 (the same)
 import walk  # noqa: E402 (the same)
 from corpora import CORPORA  # noqa: E402 (the same)
@@ -119,3 +125,83 @@ def test_each_target_has_one_bound_and_a_command() -> None:
     for target in targets.TARGETS:
         assert (target.least is None) != (target.most is None), target
         assert (BENCHMARKS / f"{target.command}.py").exists(), target
+
+
+# -- publishing software, without any
+
+
+COPIED = generator_sites.Generator(
+    name="copy",
+    title="cp",
+    registry="none",
+    packages=["cp==1"],
+    build=["cp -r pages out"],
+    output="out",
+    base="https://coast.example.org/handbook/",
+    pages=["", "tides"],
+    files={
+        "pages/index.html": "<!doctype html><title>Coast</title><body><p>A handbook.",
+        "pages/tides.html": "<!doctype html><title>Tides</title><body><p>Twice a day.",
+        "pages/sitemap.txt": "https://coast.example.org/handbook/\n"
+        "https://coast.example.org/handbook/tides\n",
+        "pages/sitemap.xml": urlset(
+            "https://coast.example.org/handbook/", "https://coast.example.org/handbook/tides"
+        ).decode(),
+    },
+    later={
+        "pages/tides.html": "",
+        "pages/herons.html": "<!doctype html><title>Herons</title><body><p>They wait.",
+        "pages/sitemap.xml": urlset(
+            ("https://coast.example.org/handbook/", "2026-06-01"),
+            "https://coast.example.org/handbook/herons",
+        ).decode(),
+    },
+    added=["herons"],
+    changed=[""],
+    removed=["tides"],
+)
+
+
+@pytest.mark.parametrize(
+    ("changes", "wrong"),
+    [
+        ({}, set()),
+        ({"pages": frozenset({"", "tides", "geese"})}, {"found"}),
+        ({"changed": frozenset()}, {"changes"}),
+        ({"removed": frozenset()}, {"changes", "found"}),
+        ({"files": {**COPIED.files, "pages/geese.html": "<title>Geese</title>"}}, {"folder"}),
+        ({"build": ("rm -r pages/tides.html", "cp -r pages out")}, {"folder", "server"}),
+        ({"build": ("false",)}, None),
+    ],
+)
+def test_checks_of_generators(
+    changes: dict[str, Any],
+    wrong: set[str] | None,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A correct site is right by each check, and a fault is seen by the check that it concerns."""
+
+    def install(generator: generator_sites.Generator, cache: Path) -> generator_sites.Workshop:
+        site = cache / generator.name
+        site.mkdir()
+        return generator_sites.Workshop(site, (), os.defpath)
+
+    monkeypatch.setattr(generators, "install", install)
+    result = generators.check(attrs.evolve(COPIED, **changes), tmp_path)
+    if wrong is None:
+        assert result.faults[0].startswith("not built: ")
+        assert result.checks == {}
+        return
+    assert {check for check, is_right in result.checks.items() if not is_right} >= wrong
+    assert (result.faults == []) == (not wrong)
+
+
+def test_the_table_of_generators_is_consistent() -> None:
+    """Each site removes a page that it has, adds one that it has not, and names versions."""
+    for generator in generator_sites.load_generators().values():
+        assert generator.removed < generator.pages
+        assert generator.added
+        assert not generator.added & generator.pages
+        assert generator.changed < generator.pages - generator.removed
+        assert all(re.search(r"[@=]\d", package) for package in generator.packages)
