@@ -163,11 +163,16 @@ def _character(reference: re.Match[str]) -> str:
 
 
 def joins(url: str, text: str) -> Iterator[str]:
-    """Resolve a text against a URL, as urljoin does and with the empty segments that it drops."""
+    """Resolve a text against a URL, as urljoin does and with the empty segments that it drops.
+
+    A text that begins with the URL's own host lacks nothing but the scheme.
+    """
     with contextlib.suppress(ValueError):
         yield urljoin(url, text)
     path = re.split(r"[?#]", url, maxsplit=1)[0]
     scheme, _, rest = path.partition("//")
+    if _begins_with_host(text, rest.partition("/")[0]):
+        yield f"{scheme}//{text}"
     if text.startswith("//"):
         yield _without_dots(scheme + text)
     elif text.startswith("/"):
@@ -178,6 +183,13 @@ def joins(url: str, text: str) -> Iterator[str]:
         yield url.partition("#")[0] + text
     else:
         yield _without_dots(path[: path.rfind("/") + 1] + text)
+
+
+def _begins_with_host(text: str, host: str) -> bool:
+    """Tell whether the first segment of a text is a host, or one below it, with or without www."""
+    bare = host.lower().removeprefix("www.")
+    first = re.split(r"[/?#]", text, maxsplit=1)[0].lower()
+    return bool(bare) and (first == bare or first.endswith(f".{bare}"))
 
 
 def _without_dots(url: str) -> str:
