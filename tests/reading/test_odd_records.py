@@ -155,6 +155,47 @@ def test_an_element_of_another_vocabulary_makes_no_entry(other: str, *, is_first
     assert list_locs(read_events(write_map(*records))) == [PAGE]
 
 
+@pytest.mark.parametrize(
+    "other",
+    [
+        "<z:tool><z:url>https://tool.example/</z:url></z:tool>",
+        "<z:url>https://tool.example/</z:url>",
+        "<z:tool><z:url><z:loc>https://tool.example/</z:loc></z:url></z:tool>",
+        "<image:url><image:loc>https://tool.example/</image:loc></image:url>",
+    ],
+)
+@pytest.mark.parametrize("is_first", [True, False])
+def test_an_undeclared_prefix_makes_no_entry(other: str, *, is_first: bool) -> None:
+    """Nobody has declared that the element belongs to the sitemap's vocabulary."""
+    records = [other, write_record()] if is_first else [write_record(), other]
+    events = read_events(f"<urlset xmlns='{PROTOCOL}'>{''.join(records)}</urlset>")
+    assert list_locs(events) == [PAGE]
+    assert list_issues(events) == [(IssueCode.NOT_WELL_FORMED, None)]
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        f"<urlset xmlns='{PROTOCOL}'><z:url><z:loc>{PAGE}</z:loc></z:url></urlset>",
+        f"<z:urlset><z:url>{PAGE}</z:url></z:urlset>",
+        f"<rss><channel><z:item><z:link>{PAGE}</z:link></z:item></channel></rss>",
+        f"<z:rss><z:channel><z:item><z:link>{PAGE}</z:link></z:item></z:channel></z:rss>",
+    ],
+)
+def test_records_with_an_undeclared_prefix_are_read(document: str) -> None:
+    """They stand where records do, and have a field for a URL; or the root has the prefix, too."""
+    events = read_events(document)
+    assert list_locs(events) == [PAGE]
+    assert IssueCode.UNBOUND_PREFIX in [code for code, _ in list_issues(events)]
+
+
+def test_unclosed_records_with_an_undeclared_prefix_end_at_the_next() -> None:
+    """A missing end tag does not hide the next record."""
+    open_record = f"<z:url><z:loc>{PAGE}</z:loc>"
+    records = f"{open_record}{open_record}</z:url>"
+    assert list_locs(read_events(f"<urlset xmlns='{PROTOCOL}'>{records}</urlset>")) == [PAGE] * 2
+
+
 @pytest.mark.parametrize("uri", ["urn:mine", "http://example.org/sitemap", "x"])
 def test_records_in_a_namespace_of_their_own_are_read(uri: str) -> None:
     """They have a loc, and stand in the root itself."""

@@ -45,6 +45,7 @@ _STEP = 100
 _LONGEST_MARK = 256
 """Characters that are kept of what is passed over: what is looked for may begin in them."""
 _ANY_TAG = re.compile(rf"{HIDDEN}|<(/?)([^\s<>/!?]++)[^<>]*+(?<!/)>")
+_URL_FIELDS = ("loc", "link", "guid")
 _OF_MARKUP = (
     *(IssueCode.NESTED_ROOT, IssueCode.TRAILING_BYTES, IssueCode.MALFORMED, IssueCode.ENCODING),
     *(IssueCode.MISMATCHED_TAG, IssueCode.BARE_LESS_THAN, IssueCode.BARE_AMPERSAND),
@@ -312,26 +313,27 @@ class XmlReader:
         """Return whether an element is a record; report one with a foreign name."""
         name = self.prolog.names[record.element.tag]
         if name.own not in self.prolog.records:
-            is_record = self.prolog.is_foreign_record(name) and self._is_meant(record)
-            if not is_record:
+            is_record = self.prolog.is_foreign_record(name, record.repairs)
+            if not (is_record and self._is_meant(record)):
                 return False
-            self._add_once(IssueCode.NAMESPACE, name.uri)
+            if IssueCode.UNBOUND_PREFIX not in record.repairs:
+                self._add_once(IssueCode.NAMESPACE, name.uri)
             self.prolog.names.add_own(name.uri)
         if name.tag != RECORD_OF.get(self.prolog.format, name.tag):
             self._add_once(IssueCode.NESTED_ROOT, f"<{name.local}>")
         return True
 
     def _is_meant(self, record: Record) -> bool:
-        """Return whether a record in a foreign namespace is meant as one of the sitemap's.
+        """Return whether a record in a foreign namespace is meant as one of the document's.
 
-        It has a loc, and no element of a foreign vocabulary around it: elements of generators and
-        tools may be called `url`, too.
+        It has a field for its URL, and no element of a foreign vocabulary around it: elements of
+        generators and tools may be called `url`, too.
         """
         names, namespaces = self.prolog.names, self.prolog.namespaces
         prefixes = {wrapper.rpartition(":")[0] for wrapper in self.prolog.wrappers}
-        keys = {names.find_key(namespaces.get(prefix, "")) for prefix in prefixes}
-        has_loc = any(names[child.tag].tag == "loc" for child in record.element)
-        return (has_loc or names[record.element.tag].key == XHTML) and keys <= {
+        keys = {names.find_key(namespaces.get(prefix, prefix)) for prefix in prefixes}
+        has_url = any(names[child.tag].tag in _URL_FIELDS for child in record.element)
+        return (has_url or names[record.element.tag].key == XHTML) and keys <= {
             OWN,
             *NAMESPACES.values(),
         }

@@ -151,20 +151,17 @@ class Mender:
         if (
             (self.opened and tag in prolog.records)
             and (len(self.opened) == 1 or not is_empty)
-            and self._find_name(token["name"], self._bind(bound), set()).own in prolog.records
+            and self._is_record(self._find_name(token["name"], self._bind(bound), set()))
         ):
             self._finish(IssueCode.MISMATCHED_TAG)
         namespaces = self._bind(bound)
-        prefix = token["name"].rpartition(":")[0]
-        if not self.opened and tag in prolog.records and prefix not in ("", "xml", *namespaces):
-            prolog.own_prefix = prefix
         name = self._find_name(token["name"], namespaces, repairs)
         if not self.opened:
             if name.own == "loc" and (record := RECORD_OF.get(prolog.format)):
                 around = self._prolog.names[expand_name(name.uri, record)]
                 self._open_element(around, {}, prolog.namespaces, token.start())
                 repairs.add(IssueCode.MISMATCHED_TAG)
-            elif not (name.own in prolog.records or prolog.is_foreign_record(name)):
+            elif not (name.own in prolog.records or prolog.is_foreign_record(name, repairs)):
                 if tag not in ROOTS and not bound:
                     self._note_trailing(token)
                 prolog.open_around(token["name"], name, attributes, bound, is_empty=is_empty)
@@ -176,6 +173,11 @@ class Mender:
         self._repairs |= repairs
         if is_empty and not self._error:
             self._end()
+
+    def _is_record(self, name: Name) -> bool:
+        """Return whether a name is that of a record, or of the open one, which may be foreign."""
+        is_open = expand_name(name.uri, name.local) == self.opened[0].element.tag
+        return is_open or name.own in self._prolog.records
 
     def _repair_missing_end(self, tag: str, token: re.Match[str]) -> bool:
         """Close a field where another begins; return whether that was its end tag."""
@@ -203,8 +205,7 @@ class Mender:
             return namespaces.get(prefix, "")
         if prefix != "xml":
             repairs.add(IssueCode.UNBOUND_PREFIX)
-        is_own = prefix == self._prolog.own_prefix
-        return self._prolog.uri if is_own else USUAL_PREFIXES.get(prefix, prefix)
+        return USUAL_PREFIXES.get(prefix, prefix)
 
     # -- end tags
 

@@ -28,6 +28,7 @@ from sitemapreader.readers.vocabulary import (
     RESOURCESYNC,
     ROOTLESS,
     ROOTS,
+    USUAL_PREFIXES,
     XHTML,
     Name,
     Names,
@@ -43,6 +44,8 @@ from sitemapreader.readers.xml.markup import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Set as AbstractSet
+
     from sitemapreader.models import Event, Format
 
 PROLOG_BYTES = 32_768
@@ -93,8 +96,6 @@ class Prolog:
     """What names mean: those of the root's namespace, and those without any, are its own."""
     bases: list[str] = attrs.field(factory=list)
     """The xml:base of the root and of what is open in it, as written."""
-    own_prefix: str = ""
-    """An undeclared prefix that records are written with."""
     closed: bool = False
     """An end tag of a root was met, which closes nested roots too; or there is no root."""
     has_nested_root: bool = False
@@ -168,13 +169,16 @@ class Prolog:
         if namespaces != self.namespaces:
             self.namespaces = namespaces
 
-    def is_foreign_record(self, name: Name) -> bool:
+    def is_foreign_record(self, name: Name, repairs: AbstractSet[IssueCode]) -> bool:
         """Return whether it is a record in an unknown namespace, or in XHTML's.
 
-        XHTML has no such element: a page that was cut off stands around the record.
+        XHTML has no such element: a page that was cut off stands around the record. By an
+        undeclared prefix, the records of feeds may be meant too.
         """
-        is_unknown = name.key not in NAMESPACES.values() and name.tag == RECORD_OF.get(self.format)
-        return not name.own and (is_unknown or (name.key == XHTML and name.tag in self.records))
+        if name.own or name.tag not in self.records:
+            return False
+        is_expected = name.tag == RECORD_OF.get(self.format) or IssueCode.UNBOUND_PREFIX in repairs
+        return name.key == XHTML or (name.key not in NAMESPACES.values() and is_expected)
 
 
 class NotXmlError(Exception):
@@ -289,7 +293,8 @@ def _open(
     closed = is_rootless or is_empty
     prolog = Prolog(format_, name, records, format_.is_feed, bases=bases, closed=closed)
     prolog.bind_namespaces(bound)
-    uri = prolog.namespaces.get(name.rpartition(":")[0], "")
+    prefix = name.rpartition(":")[0]
+    uri = prolog.namespaces.get(prefix, USUAL_PREFIXES.get(prefix, prefix))
     if format_.is_protocol and uri != PROTOCOL_URI:
         stats.add_issue_once(events, IssueCode.NAMESPACE, value=uri)
     for each in bound.values():
