@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -173,3 +174,52 @@ async def test_what_a_cut_robots_txt_hides_stays_listed(diary: Diary, serve: Ser
         await diary.walk(pages, later=86_400.0 * (day - diary.at))
     assert (diary.unlisted, diary.gone) == ({}, {})
     assert set(diary.new.values()) == {1}
+
+
+# -- what a cache has kept
+
+
+def age_a_list(day: int) -> dict[str, Any]:
+    """Serve a list that loses a page each day, and on some days the list of three days ago."""
+    shown = day - 3 if day in {8, 12} else day
+    pages = [f"day-{number}" for number in range(shown, shown + 9)]
+    url = f"{SITE}list.xml"
+    age = {"age": str((day - shown) * 86_400)}
+    return {ROBOTS: named("list.xml"), url: StoredResponse(url, lists(*pages), headers=age)}
+
+
+def age_a_child(day: int) -> dict[str, Any]:
+    """Serve a child of an index that has had no pages of a year since the third day."""
+    pages = ["2026/a", "2026/b", *(["2025/a"] if day < 3 or day in {7, 9} else [])]
+    url = f"{SITE}child.xml"
+    age = {"age": "500000"} if day in {7, 9} else {}
+    child = StoredResponse(url, lists(*pages), headers=age)
+    return {ROBOTS: named("top.xml"), TOP: index(url), url: child}
+
+
+def age_an_index(day: int) -> dict[str, Any]:
+    """Serve an index that has had one child only since the third day."""
+    names = [f"{SITE}{name}.xml" for name in ("x", "y")]
+    is_old = day in {7, 10}
+    listed = names if day < 3 or is_old else names[:1]
+    top = StoredResponse(TOP, index(*listed), headers={"age": "500000"} if is_old else {})
+    bodies = {name: lists(f"{name[-5]}/1") for name in names}
+    return {ROBOTS: named("top.xml"), TOP: top, **bodies}
+
+
+@pytest.mark.parametrize(
+    ("serve", "missing"),
+    [
+        (age_a_list, [f"day-{number}" for number in range(15)]),
+        (age_a_child, ["2025/a"]),
+        (age_an_index, ["y/1"]),
+    ],
+)
+async def test_an_old_answer_brings_nothing_back_for_good(
+    diary: Diary, serve: Serve, missing: list[str]
+) -> None:
+    """A URL that a cache still lists is not new, or it is told as unlisted once more."""
+    await diary.live(18, serve)
+    told = Counter(url for day in diary.days for url in day.unlisted)
+    assert {url: told[url] for url in missing} == {url: diary.new[url] for url in missing}
+    assert all(told[url] for url in missing)

@@ -6,7 +6,7 @@ from itertools import cycle
 from typing import TYPE_CHECKING
 
 import pytest
-from clock import SetClock
+from clock import DAY, SetClock
 from diary import Diary, Host
 from serving import serve_site
 
@@ -89,3 +89,42 @@ async def test_a_minute_of_404_proves_nothing(
     assert diary.gone.keys() == {dead}
     assert diary.gone[dead] <= 12
     assert diary.unlisted.keys() == {*live, dead}
+
+
+ROOT = [f"/page-{number}" for number in range(8)]
+SCRIPT = [f"/shop.php?id={number}" for number in range(14)]
+FOLDER = [f"/guide/city-{number}" for number in range(8)]
+BELOW = [f"/guide/maps/{number}" for number in range(10)]
+
+
+@pytest.mark.parametrize(
+    ("section", "left", "others", "dead"),
+    [
+        (ROOT, ["/page-8", "/page-9"], SCRIPT, SCRIPT[1::3]),
+        (FOLDER, ["/guide/city-8", "/guide/city-9"], BELOW, BELOW[:4]),
+        (SCRIPT, ["/shop.php?id=20", "/shop.php?id=21"], ROOT, ROOT[::2]),
+    ],
+    ids=["the root", "a folder", "a script"],
+)
+async def test_an_outage_of_a_section_ends_none_of_its_pages(
+    site: Site,
+    diary: Diary,
+    section: list[str],
+    left: list[str],
+    others: list[str],
+    dead: list[str],
+) -> None:
+    """Where all listed pages of a section are 404 for three days, those elsewhere prove nothing.
+
+    Some of those elsewhere are dead though they are listed.
+    """
+    host = Host(listed=[*section, *left, *others], live={*section, *left, *others} - {*dead})
+    host.fails = lambda target: target in section or target in left
+    site.default = host.answer
+    for half in range(18):
+        if half == 4:
+            host.listed = [*section, *others]
+        host.in_trouble = 6 <= half < 12
+        await diary.walk(later=DAY / 2)
+    assert diary.gone == {}
+    assert diary.unlisted.keys() == {*left}

@@ -112,6 +112,28 @@ async def test_a_run_that_ends_by_time_goes_on_where_it_stopped(
     assert diary.new == {f"/page-of{name}": 1 for name in NAMES}
 
 
+@pytest.mark.parametrize("refusal", [403, 429, 503])
+async def test_a_run_that_is_refused_in_the_middle_begins_with_the_others_next_time(
+    db: Path, clock: SetClock, refusal: int
+) -> None:
+    """A firewall that answers four sitemaps a day hides none of them for good."""
+    left = 0
+
+    def answer(request: web.Request) -> Any:
+        nonlocal left
+        if not request.path.startswith("/list"):
+            return name_in_robots(f"http://{request.host}")
+        left -= 1
+        return write_list(request.path)(f"http://{request.host}") if left >= 0 else refusal
+
+    async with serve_site(default=answer) as site:
+        diary = Diary(db, clock, site=f"{site.base}/", base=site.base)
+        for _ in range(4):
+            left = 4
+            await diary.walk(asks=False)
+    assert diary.new == {f"/page-of{name}": 1 for name in NAMES}
+
+
 # -- a clock that is ahead for one walk
 
 
