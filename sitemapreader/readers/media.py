@@ -7,9 +7,8 @@ reads as a format of video sitemaps.
 from __future__ import annotations
 
 import re
-from collections import ChainMap
 from functools import cache, partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from sitemapreader.models import Image, Video
 from sitemapreader.readers.record import find_plain_text, join_texts, read_attributes
@@ -29,8 +28,8 @@ if TYPE_CHECKING:
 _FLASH = "application/x-shockwave-flash"
 """A player, which YouTube's feeds still name."""
 _CONTENTS = ("content", "enclosure", "link")
-_SHARED = frozenset({"title", "description", "thumbnail", "player"})
-"""Fields of a record that hold for each of its media."""
+_FIELDS = frozenset({"title", "description", "thumbnail", "player"})
+"""Elements that say something of a medium, or of all media of the record in which they stand."""
 _MAX_SHARED_CHARS = 1_000_000
 """Characters that a field of the record may add in all, repeated by each of its media."""
 _KINDS = {
@@ -55,59 +54,81 @@ def read_media(
 
     Of a group of versions, that is the default or the first; without any, a thumbnail.
     """
-    # Media share fields of the record: each is read once, so that time is linear.
-    read = cache(partial(_read_url, read_url, report))
-    find_text = cache(_find_text)
+    read: Callable[[Element | None], str | None] = partial(_read_url, read_url, report)
+    find_text: Callable[[Element | None], str | None] = _find_text
+    parts = [child for child in record if _is_media(names[child.tag], child)]
+    media = [(part, content) for part in parts if (content := _find_content(names, part))]
+    shared = _find_fields(names, record)
+    if len(media) > 1:
+        # Media share fields of the record: each is read once, so that time is linear.
+        read = cache(lambda element: _read_url(read_url, report, element))
+        find_text = cache(find_text)
+        _drop_long(names, shared, len(media), report)
     images: dict[str | None, Image] = {}
     videos: dict[str | None, Video] = {}
-    parts = [child for child in record if _is_media(names[child.tag], child)]
-    shared = _find_shared(names, record, len(parts), report)
-    for part in parts:
-        group = part if names[part.tag].tag == "group" else [part]
-        contents = (each for each in group if names[each.tag].tag in _CONTENTS)
-        known = [each for each in contents if _find_kind(read_attributes(each))]
-        if known:
-            content = max(known, key=lambda each: read_attributes(each).get("isdefault") == "true")
-            fields = ChainMap(_find_fields(names, content), _find_fields(names, part), shared)
-            texts = (find_text(fields.get("title")), find_text(fields.get("description")))
-            if _find_kind(read_attributes(content)) == "video":
-                video = _make_video(content, fields, texts, read, report)
-                videos.setdefault(video.content_loc or video.player_loc, video)
-            else:
-                url = read(content)
-                images.setdefault(url, Image(url or "", *texts))
+    for part, content in media:
+        fields = {**shared, **_find_fields(names, part)}
+        if content.element is not part:
+            fields |= _find_fields(names, content.element)
+        texts = (find_text(fields.get("title")), find_text(fields.get("description")))
+        url = read(content.element)
+        if content.kind == "video":
+            video = _make_video(content, url, fields, texts, read, report)
+            videos.setdefault(video.content_loc or video.player_loc, video)
+        else:
+            images.setdefault(url, Image(url or "", *texts))
     images.pop(None, None)
     videos.pop(None, None)
     if not (images or videos):
-        found = (each for part in parts for each in (part, *part))
-        thumbnail = next((each for each in found if names[each.tag].tag == "thumbnail"), None)
+        below = (each for part in parts for each in (part, *part))
+        thumbnail = next((each for each in below if names[each.tag].tag == "thumbnail"), None)
         if url := read(thumbnail):
             images[url] = Image(url)
     return tuple(images.values()), tuple(videos.values())
 
 
+class _Content(NamedTuple):
+    """The version of a medium that counts: an image or a video."""
+
+    element: Element
+    attributes: dict[str, str]
+    kind: str
+
+
+def _find_content(names: Names, part: Element) -> _Content | None:
+    """Return the default version of a medium, or else the first that is an image or a video."""
+    first = None
+    for each in part if names[part.tag].tag == "group" else (part,):
+        if names[each.tag].tag in _CONTENTS:
+            attributes = read_attributes(each)
+            if kind := _find_kind(attributes):
+                content = _Content(each, attributes, kind)
+                if attributes.get("isdefault") == "true":
+                    return content
+                first = first or content
+    return first
+
+
 def _find_fields(names: Names, scope: Element) -> dict[str, Element]:
-    """Return the elements of Media RSS directly in another one; the first of a name counts."""
+    """Return the fields of Media RSS directly in an element; the first of a name counts."""
     fields: dict[str, Element] = {}
     for child in scope:
         name = names[child.tag]
-        if name.key == MEDIA:
+        if name.key == MEDIA and name.tag in _FIELDS:
             fields.setdefault(name.tag, child)
     return fields
 
 
-def _find_shared(names: Names, record: Element, number: int, report: Report) -> dict[str, Element]:
-    """Return the fields of a record that so many media share.
+def _drop_long(names: Names, shared: dict[str, Element], number: int, report: Report) -> None:
+    """Drop the fields of a record that are too long to be repeated by so many media.
 
     SECURITY: a long text that thousands of media repeat is a thousand times the document.
     """
-    shared = _find_fields(names, record)
     for tag, element in list(shared.items()):
         size = len(join_texts(element)) + sum(map(len, element.attrib.values()))
-        if tag in _SHARED and size * number > _MAX_SHARED_CHARS:
+        if size * number > _MAX_SHARED_CHARS:
             report(element, value=f"<{names[element.tag].local}>")
             del shared[tag]
-    return shared
 
 
 def _is_media(name: Name, element: Element) -> bool:
@@ -128,30 +149,34 @@ def _find_kind(attributes: dict[str, str]) -> str:
     kind = attributes.get("medium", "").strip().lower() or said
     if media_type == _FLASH:
         return "video"
-    path = attributes.get("url", attributes.get("href", "")).strip().partition("?")[0]
-    suffix = _SUFFIX.search(path.partition("#")[0])
-    of_path = _KINDS.get(suffix[1].lower(), "") if suffix else ""
-    of_type = _KINDS.get(subtype.removeprefix("x-").partition("+")[0], "")
+    of_type = _KINDS.get(subtype.removeprefix("x-").partition("+")[0], "") if subtype else ""
     if not kind:
-        kind = of_path
+        kind = _find_kind_of_path(attributes)
     elif kind == said and said in _SEEN and of_type != said:
-        kind = of_path or of_type or said
+        kind = _find_kind_of_path(attributes) or of_type or said
     return kind if kind in _SEEN else ""
 
 
+def _find_kind_of_path(attributes: dict[str, str]) -> str:
+    url = attributes.get("url", attributes.get("href", "")).strip()
+    path = url.partition("?")[0].partition("#")[0]
+    suffix = _SUFFIX.search(path)
+    return _KINDS.get(suffix[1].lower(), "") if suffix else ""
+
+
 def _make_video(
-    content: Element,
+    content: _Content,
+    url: str | None,
     fields: Fields,
     texts: tuple[str | None, str | None],
     read: Callable[[Element | None], str | None],
     report: Report,
 ) -> Video:
-    attributes = read_attributes(content)
-    url = read(content)
+    attributes = content.attributes
     duration = attributes.get("duration") or None
     seconds = parse_count(duration) if duration else None
     if duration and seconds is None:
-        report(content, value=duration)
+        report(content.element, value=duration)
     thumbnail = read(fields.get("thumbnail"))
     player = read(fields.get("player"))
     if attributes.get("type") == _FLASH:

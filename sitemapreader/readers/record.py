@@ -245,6 +245,8 @@ class RecordContext:
         """
         if "<" in text or len(text) > self._longest:  # an attribute's, too
             return None
+        if PLAIN_URL.fullmatch(text):
+            return text
         found, codes = read_loc(text, self._find_base(at))
         if not found:
             return None

@@ -124,7 +124,8 @@ def feed_with(shared: bytes, one: bytes) -> Callable[[int], list[Event]]:
 def test_media_are_read_in_linear_time(shared: bytes, one: bytes) -> None:
     """Thousands of media of one record, with a long field for all, take time as they are many."""
     read_item = feed_with(shared, one)
-    assert is_linear(read_item, 6_000, 24_000)
+    # both take more than one block
+    assert is_linear(read_item, 18_000, 72_000)
 
 
 def test_media_share_the_fields_of_their_record() -> None:
@@ -203,4 +204,5 @@ def test_fields_that_repeat_are_collected_in_linear_time(field: str, slot: str) 
 
     (entry,) = (event for event in read_all(9) if isinstance(event, UrlEntry))
     assert len(getattr(entry.videos[0], slot)) == 9
-    assert is_linear(read_all, 1_000, 4_000)
+    # both are too long for the pattern, which reads short ones ten times as fast
+    assert is_linear(read_all, 3_000, 12_000)

@@ -61,14 +61,18 @@ class Site(NamedTuple):
     method: str
 
 
+@cache
+def _parse(path: Path) -> ast.Module:
+    return ast.parse(path.read_text("utf-8"))
+
+
 def find_sites(paths: Sequence[Path]) -> list[Site]:
     """Find the calls in these files that make an expression."""
     sites = []
     for path in paths:
         relative = path.relative_to(PACKAGE.parent).with_suffix("")
         module = ".".join(relative.parts).removesuffix(".__init__")
-        tree = ast.parse(path.read_text("utf-8"))
-        for scope, name, function in _list_scopes(tree):
+        for scope, name, function in _list_scopes(_parse(path)):
             for node in ast.walk(scope):
                 if isinstance(node, ast.Call) and (method := _method_of_re(node)):
                     place = f"{module}:{name or function}"
@@ -111,7 +115,7 @@ def find_methods(paths: Sequence[Path]) -> dict[str, set[str]]:
     """Return by which methods the expression of each name is called anywhere."""
     found: defaultdict[str, set[str]] = defaultdict(set)
     for path in paths:
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        for node in ast.walk(_parse(path)):
             if isinstance(node, ast.Attribute) and node.attr in METHODS:
                 value = node.value.value if isinstance(node.value, ast.Subscript) else node.value
                 name = value.id if isinstance(value, ast.Name) else getattr(value, "attr", "")
@@ -142,6 +146,21 @@ def list_expressions(
             continue
         found += [Expression(place, each, way) for each in patterns for way in sorted(ways)]
     return list(dict.fromkeys(found)), unknown
+
+
+def leave_out_alike(expressions: dict[str, Expression]) -> dict[str, Expression]:
+    """Leave out the calls of an expression that can take no longer than another call of it.
+
+    All searches try each place up to the end; a match tries the first of these places.
+    """
+    searched: set[re.Pattern[Any]] = set()
+    kept = {}
+    for name, each in sorted(expressions.items(), key=lambda item: item[1].method not in SEARCHES):
+        if each.pattern not in searched:
+            kept[name] = each
+        if each.method in SEARCHES:
+            searched.add(each.pattern)
+    return kept
 
 
 def _find_patterns(module: str, name: str, call: ast.Call) -> list[re.Pattern[Any]]:
