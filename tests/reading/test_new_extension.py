@@ -42,7 +42,7 @@ def test_one_class_and_one_row(tmp_path: Path) -> None:
     """With the two blocks of the page, values, Issues, columns and comparison are there."""
     page = (package.ROOT / "docs" / "contributing.md").read_text(encoding="utf-8")
     of_class, of_row = re.findall(
-        r"```python\n(.*?)```", page.partition("with types**")[2], re.DOTALL
+        r"```python\n(.*?)```", page.partition("extension with types\n")[2], re.DOTALL
     )[:2]
     shutil.copytree(package.ROOT / "sitemapreader", tmp_path / "sitemapreader")
     models = tmp_path / "sitemapreader" / "models.py"
