@@ -10,17 +10,31 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
 
 from sitemapreader.changes.database import open_reader
-from sitemapreader.changes.rows import as_moment, read_clock
+from sitemapreader.changes.law import find_waited
+from sitemapreader.changes.rows import (
+    REMOVALS,
+    Rules,
+    as_moment,
+    make_unlisted,
+    name_of_sitemaps,
+    nanoseconds,
+    read_clock,
+)
 from sitemapreader.changes.schedule import PlannedDocument, plan_documents
 from sitemapreader.urls import url_key
+from sitemapreader.walker.memory import GonePage, UnlistedUrl
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
+
+    from sitemapreader.walker.context import Batch
+    from sitemapreader.walker.memory import RemovalKind, WalkMemory, WalkSettings
+    from sitemapreader.walker.stream import Channel
 
 __all__ = [
     "DocumentState",
@@ -97,60 +111,6 @@ class DocumentState:
     last_modified: str | None
 
 
-@attrs.frozen
-class UnlistedUrl:
-    """A URL that was delivered, and that no document lists any more.
-
-    Attributes:
-        loc: the URL.
-        since: when the first reading without it began.
-        document: the last document that listed it.
-        why: "missing" (the document was read without it), "unnamed" (nothing names the document any
-            more) or "deleted" (its record says so).
-        site: the name of the site in the state: the same URL may be listed by another one.
-        asked_at: when its page was to be asked last; `None` if that is still to come.
-        http_status: what it answered; `None` if it must not be asked, or nothing answered, or no
-            listed page near it did.
-    """
-
-    loc: str
-    since: datetime = attrs.field(converter=as_moment)
-    document: str
-    why: str
-    site: str
-    asked_at: datetime | None = attrs.field(converter=attrs.converters.optional(as_moment))
-    http_status: int | None
-
-
-@attrs.frozen
-class GonePage:
-    """A URL that is unlisted, and whose page answered that it is gone.
-
-    Attributes:
-        loc: the URL.
-        document: the last document that listed it.
-        http_status: what its page answered: 404 or 410.
-        asked_at: when.
-        unlisted_since: as `UnlistedUrl.since`.
-        site: as `UnlistedUrl.site`.
-    """
-
-    loc: str
-    document: str
-    http_status: int
-    asked_at: datetime = attrs.field(converter=as_moment)
-    unlisted_since: datetime = attrs.field(converter=as_moment)
-    site: str
-
-
-Told: TypeAlias = Literal["unlisted", "gone"]
-TELLING: dict[Told, tuple[type[UnlistedUrl | GonePage], str, str]] = {
-    "unlisted": (UnlistedUrl, "loc, since, document, why, name, asked_at, status", "is_unlisted"),
-    "gone": (GonePage, "loc, document, status, asked_at, since, name", "is_gone"),
-}
-"""For each word what is told, in which columns it is, and the condition of its rows."""
-
-
 @attrs.define(eq=False, repr=False)
 class State:
     """The memory of walks, in one SQLite file: the argument `state` of `walk`.
@@ -225,8 +185,24 @@ class State:
         """Yield those of them whose page is known to be gone; else as `unlisted`."""
         return self._list_pages("gone", site)
 
-    def _list_pages(self, what: Told, site: str | None) -> Iterator[Any]:
-        make, columns, condition = TELLING[what]
+    def waiting(self, site: str | None = None) -> Iterator[UnlistedUrl]:
+        """Yield the URLs that are missing and wait to be unlisted, with what they wait for."""
+        sql = (
+            "SELECT loc, since, document, why, name, asked_at, status, site.id, run"
+            " FROM page JOIN site ON site.id = page.site WHERE NOT is_unlisted"
+            " AND (:key IS NULL OR site.name IN (:key, :site)) ORDER BY site.name, loc"
+        )
+        values = {"key": None if site is None else url_key(site), "site": site}
+        with open_reader(self.path) as db:
+            waited: dict[tuple[int, float], str] = {}
+            for *row, number, run in db.execute(sql, values):
+                since, name = row[1], row[4]
+                if (number, since) not in waited:
+                    waited[number, since] = find_waited(db, number, run, since) or name
+                yield make_unlisted(*row, waits_for=waited[number, since])
+
+    def _list_pages(self, what: RemovalKind, site: str | None) -> Iterator[Any]:
+        make, columns, condition = REMOVALS[what]
         return self._read(
             make,
             f"SELECT {columns} FROM page JOIN site ON site.id = page.site WHERE {condition}"
@@ -246,14 +222,23 @@ class State:
         with open_reader(self.path) as db:
             return plan_documents(db, number, self.clock() if now is None else now)
 
+    def open_memory(self, settings: WalkSettings, channel: Channel[Batch]) -> WalkMemory:
+        """Open the memory of a walk; raise StateError if the file cannot be used."""
+        from sitemapreader.changes.state_memory import StateMemory  # noqa: PLC0415 (for walks)
+
+        rules = Rules(
+            self.path,
+            self.clock,
+            nanoseconds(self.revalidate_after),
+            nanoseconds(self.distrust_after),
+            nanoseconds(self.verify_after),
+            nanoseconds(self.confirm_after),
+        )
+        return StateMemory(rules, settings, channel)
+
     def _read(self, make: Callable[..., T], sql: str, **values: object) -> Iterator[T]:
         """Yield the rows of a query as values."""
         with open_reader(self.path) as connection:
             cursor = connection.execute(sql, values)
             while rows := cursor.fetchmany(_ROWS):
                 yield from [make(*row) for row in rows]
-
-
-def name_of_sitemaps(urls: Iterable[str]) -> str:
-    """Return the name in the state of sitemaps that are walked together."""
-    return " ".join(sorted({url_key(url) for url in urls if url}))

@@ -225,6 +225,19 @@ class StateFile:
             self._is_damaged |= is_damage(error)
             raise
 
+    async def hold_back(self) -> bool:
+        """Hold back all changes from now on, as `hold` does."""
+        async with self.turn:
+            self.hold()
+        return True
+
+    async def publish(self, files: Iterable[tuple[Path, Path]], *, holds: bool) -> None:
+        """Commit what was held back, as `commit_held` does; go on like that if it `holds`."""
+        async with self.turn:
+            self.commit_held(files)
+            if holds:
+                self.hold()
+
     def hold(self) -> None:
         """Hold back all changes from now on, until `commit_held`; closing drops them.
 

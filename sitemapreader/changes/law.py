@@ -58,10 +58,11 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from sitemapreader.changes.database import read_script
-from sitemapreader.changes.rows import Findings, Run, nanoseconds
+from sitemapreader.changes.rows import Run, nanoseconds
 from sitemapreader.issues import IssueCode, list_errors
 from sitemapreader.models import Format
 from sitemapreader.outcomes import ALREADY_READ, SAME_BODY, Status
+from sitemapreader.walker.memory import Findings
 
 if TYPE_CHECKING:
     import sqlite3
@@ -69,6 +70,7 @@ if TYPE_CHECKING:
 
     from sitemapreader.changes.rows import DocumentRow
     from sitemapreader.outcomes import Document
+    from sitemapreader.walker.memory import WalkEnd
 
 PATIENCE = timedelta(days=7)
 """How long a document that cannot be read is waited for: one broken sitemap would otherwise hide
@@ -202,6 +204,17 @@ def find_losses(db: sqlite3.Connection, site: int) -> list[int]:
     return [lost for (lost,) in db.execute(sql, {"site": site})]
 
 
+def find_waited(db: sqlite3.Connection, site: int, run: int, since: float) -> str:
+    """Return a document that a URL waits for which is missing `since`; "" for none."""
+    sql = (
+        f"SELECT url FROM document WHERE site = :site AND {_IS_WAITED_FOR}"
+        " AND confirmed_run < :since * 1e9 ORDER BY missing_run IS NULL, confirmed_run LIMIT 1"
+    )
+    values = {"site": site, "since": since, "patient": run - nanoseconds(PATIENCE)}
+    found = db.execute(sql, values).fetchone()
+    return found[0] if found else ""
+
+
 def find_unverified(
     db: sqlite3.Connection, run: Run, losses: list[int], verify_after: int, elapsed: int
 ) -> frozenset[str]:
@@ -253,21 +266,8 @@ def _execute(db: sqlite3.Connection, name: str, values: Mapping[str, Any]) -> in
     return max(0, changed)
 
 
-def reconcile(
-    db: sqlite3.Connection,
-    run: Run,
-    listed: Mapping[str, bool],
-    *,
-    knows_all: bool,
-    is_cut: bool = False,
-) -> Findings | None:
-    """Reconcile the state with a walk: return what is missing, with `changes`.
-
-    `listed` are the URLs, as `url_key` writes them, of all documents that were found -> whether the
-    walk wanted them; others were left out because the caller or robots.txt asked for it.
-    `knows_all` says that the site has no documents but these and those below them; `is_cut`, that a
-    limit ended the walk before all were asked.
-    """
+def reconcile(db: sqlite3.Connection, run: Run, end: WalkEnd) -> Findings | None:
+    """Reconcile the state with a walk that has ended; return what is missing, with `changes`."""
     values: dict[str, Any] = {
         "site": run.site,
         "run": run.id,
@@ -278,7 +278,7 @@ def reconcile(
         "patient": run.stamp - nanoseconds(PATIENCE),
     }
     db.execute("DELETE FROM reachable")
-    db.executemany("INSERT INTO reachable VALUES (?, ?)", listed.items())
+    db.executemany("INSERT INTO reachable VALUES (?, ?)", end.listed.items())
     db.execute(_NAMED_BEFORE, values)
     _execute(db, "name.sql", values)
     if run.saves and not run.is_new:  # the first walk has nothing to compare: the next one merges
@@ -289,7 +289,7 @@ def reconcile(
         " AND digest IS NULL AND ifnull(http_status, 0) NOT IN (404, 410)"
         f" AND NOT ifnull({IS_GIVEN_UP}, FALSE)"
     )
-    values["drops"] = knows_all and not db.execute(unknown, values).fetchone()
+    values["drops"] = end.knows_all and not db.execute(unknown, values).fetchone()
     _execute(db, "unname.sql", values)
     # In a round, what was not asked was left for another time.
     unwanted = "(SELECT url FROM reachable WHERE NOT is_wanted)"
@@ -301,9 +301,9 @@ def reconcile(
         # Nor does a limit of the walk count.
         f" AND ({_IS_READ} OR NOT :is_cut"
         "  OR document.seen_run >= :run AND reason NOT LIKE 'budget-%')",
-        values | {"is_round": run.chosen is not None, "is_cut": is_cut},
+        values | {"is_round": run.chosen is not None, "is_cut": end.is_cut},
     )
-    values["confirmed"] = _look(db, run, values, knows_all=knows_all)
+    values["confirmed"] = _look(db, run, values, knows_all=end.knows_all)
     if not run.saves:
         _execute(db, "forget.sql", values)
         return None

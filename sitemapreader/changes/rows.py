@@ -18,12 +18,16 @@ from sitemapreader.changes.database import DamageError
 from sitemapreader.dates import parse_lastmod
 from sitemapreader.issues import excerpt
 from sitemapreader.models import PARTS, Format
+from sitemapreader.urls import url_key
+from sitemapreader.walker.memory import GonePage, UnlistedUrl
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
 
     from sitemapreader.models import UrlEntry
+    from sitemapreader.walker.memory import RemovalKind
 
 
 def nanoseconds(length: timedelta) -> int:
@@ -69,14 +73,56 @@ class Run:
 
 
 @attrs.frozen
-class Findings:
-    """What a walk found out about URLs that documents no longer list."""
+class Rules:
+    """The rules of a `State`, for a walk; lengths of time in nanoseconds."""
 
-    unlisted: int  # became so
-    waiting: int  # may become so later
-    left: int  # left a window
-    shrunk: tuple[tuple[str, int, int], ...]  # documents, how many URLs they lost, and kept
-    missed: Mapping[int, int]  # number of a document -> how many URLs this walk missed in it
+    path: Path
+    clock: Callable[[], float]
+    revalidate_after: int
+    distrust_after: int
+    verify_after: int
+    confirm_after: int
+
+
+def name_of_sitemaps(urls: Iterable[str]) -> str:
+    """Return the name in the state of sitemaps that are walked together."""
+    return " ".join(sorted({url_key(url) for url in urls if url}))
+
+
+def make_unlisted(
+    loc: str,
+    since: float,
+    document: str,
+    why: str,
+    site: str,
+    asked_at: float | None,
+    status: int | None,
+    *,
+    waits_for: str | None = None,
+) -> UnlistedUrl:
+    """Return a value for a row of `page`."""
+    asked = None if asked_at is None else as_moment(asked_at)
+    return UnlistedUrl(loc, as_moment(since), document, why, site, asked, status, waits_for)
+
+
+def make_gone(
+    loc: str, document: str, status: int, asked_at: float, since: float, site: str
+) -> GonePage:
+    """Return a value for a row of `page`."""
+    return GonePage(loc, document, status, as_moment(asked_at), as_moment(since), site)
+
+
+_GONE = "loc, document, status, asked_at, since, name"
+REMOVALS: dict[RemovalKind, tuple[Callable[..., UnlistedUrl | GonePage], str, str]] = {
+    "unlisted": (
+        make_unlisted,
+        "loc, since, document, why, name, asked_at, status",
+        "is_unlisted",
+    ),
+    "gone": (make_gone, _GONE, "is_gone"),
+    "returned": (make_gone, _GONE, "told_gone AND NOT is_gone"),
+}
+"""For each kind what is told, in which columns it is, and the condition of its rows."""
 
 
 def _as_format(name: str | None) -> Format | None:

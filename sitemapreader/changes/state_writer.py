@@ -11,24 +11,33 @@ import json
 import zlib
 from collections import deque
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import attrs
 
-from sitemapreader.changes import TELLING, State, Told, law, name_of_sitemaps, schedule
+from sitemapreader.changes import law, schedule
 from sitemapreader.changes.database import StateFile
-from sitemapreader.changes.rows import Findings, Run, nanoseconds
+from sitemapreader.changes.rows import REMOVALS, Run, name_of_sitemaps, nanoseconds
 from sitemapreader.errors import FetchError
 from sitemapreader.fetch.local import StoredResponse
 from sitemapreader.issues import IssueCode
 from sitemapreader.urls import url_key
+from sitemapreader.walker.memory import Resumption
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable
+    from pathlib import Path
 
     from sitemapreader.changes.database import Connection
-    from sitemapreader.walker.config import WalkConfig
+    from sitemapreader.changes.rows import Rules
     from sitemapreader.walker.context import Batch
+    from sitemapreader.walker.memory import (
+        Findings,
+        RemovalKind,
+        Removals,
+        WalkEnd,
+        WalkSettings,
+    )
     from sitemapreader.walker.stream import Channel
 
 _RESUMABLE_SECONDS = 24 * 3600
@@ -43,22 +52,25 @@ _HEADERS = ("content-type", "link")
 class StateWriter:
     """The writer of one walk's state."""
 
-    def __init__(self, state: State, config: WalkConfig, channel: Channel[Batch]) -> None:
-        self.config = config
-        named = [config.site, *(entry.loc for entry in config.sitemaps)]
-        self.clock = state.clock
-        self.trust_seconds = state.revalidate_after.total_seconds()
-        self._verify_after = nanoseconds(state.verify_after)
-        confirm, distrust = nanoseconds(state.confirm_after), nanoseconds(state.distrust_after)
+    def __init__(self, rules: Rules, settings: WalkSettings, channel: Channel[Batch]) -> None:
+        self.settings = settings
+        self.clock = rules.clock
+        self.trust_seconds = rules.revalidate_after / 1e9
+        self._verify_after = rules.verify_after
+        named = [settings.site, *(entry.loc for entry in settings.sitemaps)]
         self.run = Run(
-            name_of_sitemaps(named), config.changes, confirm, distrust, is_unique=config.unique
+            name_of_sitemaps(named),
+            settings.changes,
+            rules.confirm_after,
+            rules.distrust_after,
+            is_unique=settings.unique,
         )
         self.askings: dict[str, schedule.Asking] = {}
         """Requests for documents, by URLs as `url_key` writes them."""
         self._channel = channel
-        self.file = file = StateFile.share(state.path, self.run.name)
-        self.quarantined_as, file.quarantined_as = str(file.quarantined_as or ""), None
-        """What an unusable file in this place is called now, for the first walk that asks."""
+        self.file = file = StateFile.share(rules.path, self.run.name)
+        self._replaced = str(file.quarantined_as or "")
+        file.quarantined_as = None  # told to the first walk that asks
         self._acknowledged = 0
         self._due: deque[tuple[int, Callable[[Connection], object]]] = deque()
 
@@ -74,13 +86,17 @@ class StateWriter:
 
     # -- the walk
 
-    async def begin(self) -> None:
+    async def begin(self) -> Resumption:
         """Begin a walk, or resume an interrupted one."""
-        self.run = await self.file.work(self._begin, self.run.name)
+        self.run = run = await self.file.work(self._begin, self.run.name)
+        delivered: list[str] = []
+        if run.is_resumed and self.settings.unique:
+            delivered = await self.file.ask(self._list_delivered)
+        return Resumption(run.is_resumed, self._replaced, delivered, run.idle, run.ranks)
 
     def _begin(self, db: Connection) -> Run:
         """Resume the walk that was interrupted within a day, or begin a new one."""
-        run, now, revisit = self.run, self.clock(), self.config.revisit
+        run, now, revisit = self.run, self.clock(), self.settings.revisit
         db.execute("INSERT OR IGNORE INTO site (name) VALUES (?)", (run.name,))
         site, last, since, ended, stopped, looked, *looks = db.execute(
             "SELECT id, run, began, ended, complete, looked_run, read_run, confirmed_run"
@@ -134,12 +150,12 @@ class StateWriter:
         ranks = dict(db.execute(sql, {"site": site, "patient": patient}))
         return attrs.evolve(run, ranks=ranks)
 
-    def list_delivered(self, db: Connection) -> Iterator[str]:
+    def _list_delivered(self, db: Connection) -> list[str]:
         """Return the URLs that were delivered before the walk was interrupted."""
         sql = "SELECT value FROM batch, json_each(inflate(locs)) WHERE site = ? AND locs NOT NULL"
-        return (loc for (loc,) in db.execute(sql, (self.run.site,)))
+        return [loc for (loc,) in db.execute(sql, (self.run.site,))]
 
-    async def find_kept(self, url: str) -> StoredResponse | None:
+    async def find_response(self, url: str) -> StoredResponse | None:
         """Return the answer that a round may use for a URL; raise it if it failed."""
         if self.run.chosen is None:
             return None
@@ -164,17 +180,17 @@ class StateWriter:
         error.tries = 0
         raise error
 
-    async def keep(self, url: str, answer: StoredResponse) -> None:
-        """Keep an answer for the rounds of a day."""
-        headers = {name: answer.headers[name] for name in _HEADERS if name in answer.headers}
-        said = answer.status, answer.url, json.dumps(headers), zlib.compress(answer.body)
+    async def keep_response(self, url: str, response: StoredResponse) -> None:
+        """Keep a response for the rounds of a day."""
+        if self.settings.revisit is None:
+            return
+        headers = {name: response.headers[name] for name in _HEADERS if name in response.headers}
+        said = response.status, response.url, json.dumps(headers), zlib.compress(response.body)
         row = self.run.site, url_key(url), self.run.stamp, self.clock(), *said
         sql = "INSERT OR REPLACE INTO kept VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
         await self.file.work(lambda db: db.execute(sql, row), self.run.name)
 
-    async def finish(
-        self, *, complete: bool, listed: Mapping[str, bool], knows_all: bool, is_cut: bool
-    ) -> Findings | None:
+    async def finish(self, end: WalkEnd) -> Findings | None:
         """Wait until the consumer has all; end the run, and learn when to come back.
 
         Return what is missing, as `law.reconcile` does.
@@ -185,22 +201,22 @@ class StateWriter:
             for url in self.run.chosen:
                 self.askings.setdefault(url, schedule.Asking(self.clock(), is_failed=True))
 
-        def end(db: Connection) -> Findings | None:
+        def write_end(db: Connection) -> Findings | None:
             site, now = self.run.site, self.clock()
             db.execute("DELETE FROM batch WHERE site = ?", (site,))
-            found = law.reconcile(db, self.run, listed, knows_all=knows_all, is_cut=is_cut)
+            found = law.reconcile(db, self.run, end)
             unlisted, waiting = (found.unlisted, found.waiting) if found else (None, None)
             oldest = next(iter(law.find_losses(db, site)), 0)
             db.execute(
                 "UPDATE site SET ended = ?, complete = ?, unlisted = ?, waiting = ?, lost_run = ?"
                 " WHERE id = ?",
-                (now, complete, unlisted, waiting, oldest, site),
+                (now, end.complete, unlisted, waiting, oldest, site),
             )
             if found:
                 schedule.learn(db, self.run, self.askings, found.missed, now)
             return found
 
-        return await self.file.work(end, self.run.name)
+        return await self.file.work(write_end, self.run.name)
 
     async def stop(self) -> None:
         """Let any later walk resume this one, which a limit of URLs has stopped."""
@@ -208,33 +224,45 @@ class StateWriter:
         sql, values = "UPDATE site SET complete = 0 WHERE id = ?", (self.run.site,)
         await self.file.work(lambda db: db.execute(sql, values), self.run.name)
 
-    # -- what is unlisted or gone, and was not delivered as such
+    # -- what is unlisted or gone, and was not told
 
-    async def find_untold(self, what: Told) -> list[tuple[bytes, Any]]:
+    async def find_removals(self, kind: RemovalKind) -> Removals:
         """Return some of it, by keys."""
         async with self.file.turn:
-            return self.find_now(what)
+            return self.find_removals_now(kind)
 
-    def find_now(self, what: Told) -> list[tuple[bytes, Any]]:
+    def find_removals_now(self, kind: RemovalKind) -> Removals:
         """Return some of it, without waiting for other walks."""
-        make, columns, condition = TELLING[what]
+        make, columns, condition = REMOVALS[kind]
+        is_untold = "TRUE" if kind == "returned" else f"NOT told_{kind}"
         sql = (
             f"SELECT key, {columns} FROM page JOIN site ON site.id = page.site"
-            f" WHERE site.id = ? AND {condition} AND NOT told_{what} ORDER BY key LIMIT 500"
+            f" WHERE site.id = ? AND {condition} AND {is_untold} ORDER BY key LIMIT 500"
         )
         rows = self.file.ask_now(lambda db: db.execute(sql, (self.run.site,)).fetchall())
         return [(key, make(*values)) for key, *values in rows]
 
-    def tell_now(self, what: Told, keys: Collection[bytes]) -> None:
-        """Record that it was delivered."""
-        sql = f"UPDATE page SET told_{what} = 1 WHERE site = ? AND key = ?"
+    def tell_removals(self, kind: RemovalKind, keys: Collection[bytes]) -> None:
+        """Record that it was told."""
+        told = "told_gone = 0" if kind == "returned" else f"told_{kind} = 1"
+        sql = f"UPDATE page SET {told} WHERE site = ? AND key = ?"
         rows = [(self.run.site, key) for key in keys]
         self.file.change_now(lambda db: db.executemany(sql, rows))
 
+    # -- the output of a run
+
+    async def hold_back(self) -> bool:
+        """Hold back changes of the file until `publish`."""
+        return await self.file.hold_back()
+
+    async def publish(self, files: Iterable[tuple[Path, Path]], *, holds: bool) -> None:
+        """Rename files, then commit what was held back; go on like that if it `holds`."""
+        await self.file.publish(files, holds=holds)
+
     # -- acknowledgements
 
-    async def settle(self, batches: int) -> None:
-        """Record that the consumer has handled so many batches."""
+    async def acknowledge(self, batches: int) -> None:
+        """Record that the consumer has handled this many batches."""
         self._acknowledged = max(batches, self._acknowledged)
         if self._is_due():
             async with self.file.turn:
@@ -245,7 +273,7 @@ class StateWriter:
         # Batches that wait for room in the channel count as well: `unique` may have dropped a URL
         # from this document because it is in one of them.
         self._due.append((self._channel.offered, change))
-        await self.settle(self._acknowledged)
+        await self.acknowledge(self._acknowledged)
 
     def _write(self, db: Connection) -> None:
         while self._is_due():

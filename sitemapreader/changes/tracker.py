@@ -49,8 +49,8 @@ from sitemapreader.outcomes import (
 )
 from sitemapreader.rows import get_column, select_rows
 from sitemapreader.urls import folder_of, url_key
-from sitemapreader.walker.config import covers
 from sitemapreader.walker.download import PriorVersion
+from sitemapreader.walker.memory import PreviousReading
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -58,11 +58,13 @@ if TYPE_CHECKING:
     from sitemapreader.changes.database import Connection
     from sitemapreader.changes.state_writer import StateWriter
     from sitemapreader.rows import Rows
-    from sitemapreader.walker.frontier import Job
+    from sitemapreader.walker.memory import ListedSitemap
 
 _READ = frozenset({Status.COMPLETE, Status.PARTIAL})
 _FINISHED = _READ | {Status.UNCHANGED}
 _ABSENT = 404
+ACK_ENTRIES = 500
+"""Entries of one acknowledgement: the most that come twice after a `kill -9`."""
 _COMPARED_URLS = 20_000
 """URLs of a document of which a second record is not another change; they take 2 MB."""
 _NEWS_LAST = timedelta(days=3)
@@ -71,13 +73,12 @@ ones is a list."""
 
 
 @attrs.define(eq=False)
-class Compared:
-    """Some entries of a document, and how they compare with the state."""
+class _Compared:
+    """Entries of a document that were compared with the state."""
 
-    offered: Rows
-    """Those that are delivered, if they pass the filters."""
     entries: Sequence[UrlEntry] = ()
-    """All of them; with `changes` only, as what follows."""
+    offered: Sequence[UrlEntry] = ()
+    """Those that are delivered, if they pass the filters."""
     keys: Sequence[bytes] = ()
     records: Sequence[bytes] = ()
     changes: Sequence[Change | None] = ()
@@ -86,14 +87,17 @@ class Compared:
 class DocumentTracker:
     """The state of one document, and what this walk adds."""
 
-    def __init__(self, db: Connection, writer: StateWriter, job: Job) -> None:
+    needs_digest = True
+
+    def __init__(self, db: Connection, writer: StateWriter, job: ListedSitemap) -> None:
         run = writer.run
         self.row = row = load_document(db, run, url_key(job.entry.loc))
         is_begun = run.is_resumed and not run.saves
         self._sent = load_batches(db, row) if is_begun else frozenset[bytes]()
         """Keys of what the resumed walk has delivered of it, without `changes`."""
+        self.batch_entries = ACK_ENTRIES
         self._writer = writer
-        self._config = writer.config
+        self._settings = writer.settings
         self._entry = job.entry
         self._scope = job.scope
         self._is_new_child = job.parent is None or not job.parent.is_restored
@@ -102,6 +106,9 @@ class DocumentTracker:
         self._asked_at = writer.clock()
         self._headers: Mapping[str, str] = {}
         self._news = 0
+        self._compared = _Compared()
+        self._selected = 0
+        """How many entries the last `select` has returned."""
         self._withheld = False
         self._children: list[tuple[str, str | None]] = []
         self._newest = ""
@@ -111,8 +118,8 @@ class DocumentTracker:
         self._has_old = False
         """Whether an entry is no recent news."""
         # whether earlier filters delivered all entries that pass now
-        is_covered = row.filters is None or covers(row.filters, self._mark(row.final_url))
-        if self._config.changes:  # one without them has not saved what it delivered
+        is_covered = row.filters is None or _covers(row.filters, self._mark(row.final_url))
+        if self._settings.changes:  # one without them has not saved what it delivered
             is_covered &= bool(row.is_saved) or row.digest is None
         self._is_usable = bool(row.complete) and is_covered
         self._is_dated = self._compare_lastmod()
@@ -126,7 +133,7 @@ class DocumentTracker:
 
     def _mark(self, final_url: str) -> str:
         folders = (*self._scope, folder_of(self._entry.loc), folder_of(final_url))
-        return self._config.mark_filters(folders)
+        return self._settings.mark_filters(folders)
 
     # -- when to come back
 
@@ -167,11 +174,13 @@ class DocumentTracker:
 
     async def _note_wrong_guess(self, document: Document) -> None:
         """Record for the rounds of a day that no sitemap is at a guessed path."""
-        if self._config.revisit is None:
+        if self._settings.revisit is None:
             return
         self._writer.askings[self.row.url] = Asking(self._asked_at, is_failed=True)
         if document.tries and document.via is Via.WELL_KNOWN:
-            await self._writer.keep(document.url, StoredResponse(document.url, status=_ABSENT))
+            await self._writer.keep_response(
+                document.url, StoredResponse(document.url, status=_ABSENT)
+            )
 
     # -- before the visit
 
@@ -180,7 +189,7 @@ class DocumentTracker:
         age = self._writer.clock() - (self.row.read_at or 0)
         return (
             self._is_usable
-            and self._config.prune
+            and self._settings.prune
             and self._is_dated
             and 0 <= age < self._writer.trust_seconds
             and self._writer.run.chosen is None  # what is due is asked for
@@ -216,19 +225,27 @@ class DocumentTracker:
             return PriorVersion(headers, row.final_url)
         return PriorVersion(headers, row.final_url, BodyDigest(row.size, row.digest))
 
-    def restore(self, document: Document) -> list[SitemapEntry]:
-        """Fill in a document that is not read, from its last reading; return its children."""
-        row = self.row
-        document.final_url = row.final_url
-        document.format = row.format
-        document.etag, document.last_modified = row.etag, row.last_modified
-        was_read_now = row.seen_run >= self._writer.run.id and row.status in _READ
-        document.listed = row.entries if was_read_now else 0
+    @property
+    def previous(self) -> PreviousReading:
+        """The last reading of the document."""
+        row, run = self.row, self._writer.run
         via = Via.PAGE if row.format is not None and row.format.is_feed else Via.INDEX
-        return [
+        children = [
             SitemapEntry(loc, parse_lastmod(mark or ""), via, row.final_url, lastmod_text=mark)
             for loc, mark in row.child_list
         ]
+        was_read_now = row.seen_run >= run.id and row.status in _READ
+        return PreviousReading(
+            was_read=row.digest is not None,
+            has_records=bool(children or row.entries),
+            final_url=row.final_url,
+            format=row.format,
+            etag=row.etag,
+            last_modified=row.last_modified,
+            listed=row.entries if was_read_now else 0,
+            digest=row.digest,
+            children=children,
+        )
 
     # -- during the visit
 
@@ -245,13 +262,15 @@ class DocumentTracker:
         """Remember children of the document, without passwords."""
         self._children += [(without_userinfo(each.loc), _lastmod_of(each)) for each in entries]
 
-    async def compare(self, rows: Rows) -> Compared:
-        """Compare entries with what was delivered; with `changes`, set their `change`."""
+    async def select(self, rows: Rows) -> Rows:
+        """Return the entries that were not delivered; with `changes`, set their `change`."""
         texts = [text for text in get_column(rows, "lastmod_text") if text and text[0] in "12"]
         self._newest = max([self._newest, *texts])
-        if not self._config.changes:
+        if not self._settings.changes:
             sent = map(hash_url, get_column(rows, "loc")) if self._sent else ()
-            return Compared(select_rows(rows, [key not in self._sent for key in sent]))
+            rows = select_rows(rows, [key not in self._sent for key in sent])
+            self._selected = len(rows)
+            return rows
         entries = list(rows)
         recent = as_moment(self._asked_at) - _NEWS_LAST
         self._has_old |= any(not each.news or (each.date or recent) < recent for each in entries)
@@ -280,23 +299,26 @@ class DocumentTracker:
         for entry, change in compress(zip(entries, changes, strict=True), listed):
             entry.change = change
         offered = [entry for entry in compress(entries, listed) if entry.change is not None]
-        return Compared(offered, entries, keys, records, changes)
+        self._compared = _Compared(entries, offered, keys, records, changes)
+        self._selected = len(offered)
+        return offered
 
-    async def record(self, compared: Compared, passed: Rows, kept: Rows, most: int) -> None:
-        """Save entries when they are acknowledged.
+    async def record(self, passed: Rows, kept: Rows, sent: int) -> None:
+        """Save the entries of the last `select` when they are acknowledged.
 
-        `passed` are those that passed the filters; `unique` has `kept` some of them, of which so
-        many were sent.
+        `passed` are those that passed the filters; `unique` has `kept` some of them, of which the
+        first `sent` were delivered.
         """
-        self._withheld |= most < len(compared.offered)
-        if self._config.unique or not self._config.changes:
-            locs = get_column(kept[:most], "loc")
-            packed = pack(locs) if self._config.unique else None
+        compared = self._compared
+        self._withheld |= sent < self._selected
+        if self._settings.unique or not self._settings.changes:
+            locs = get_column(kept[:sent], "loc")
+            packed = pack(locs) if self._settings.unique else None
             await self._writer.commit_on_ack(lambda db: save_batch(db, self.row, locs, packed))
-        if not self._config.changes:
+        if not self._settings.changes:
             return
-        self._news += get_column(kept[:most], "change").count(Change.NEW)
-        entries, rest = compared.entries, list(kept[most:])
+        self._news += get_column(kept[:sent], "change").count(Change.NEW)
+        entries, rest = compared.entries, list(kept[sent:])
         if rest:  # the next walk begins with this one
             entries = list(takewhile(lambda entry: entry is not rest[0], entries))
         # What `unique` drops was handed over by another document: it counts as sent.
@@ -318,9 +340,7 @@ class DocumentTracker:
 
     # -- after the visit
 
-    async def finish(
-        self, document: Document, body: BodyDigest | None = None, *, is_window: bool = False
-    ) -> None:
+    async def finish(self, document: Document, body: BodyDigest | None, *, is_window: bool) -> None:
         """Save the outcome once it is acknowledged; `body` if the document was requested."""
         if self._is_saved:
             return
@@ -331,7 +351,7 @@ class DocumentTracker:
             self._note_asking(document)
         found = self._list_columns(document, body, is_window=is_window)
         # A resumed walk does not read it again; but `unique` must know what came from it.
-        is_read = document.status in _FINISHED and not self._config.unique
+        is_read = document.status in _FINISHED and not self._settings.unique
         await self._writer.commit_on_ack(
             lambda db: update_document(db, self.row, found, is_read=is_read)
         )
@@ -401,6 +421,14 @@ class DocumentTracker:
             return 1
         # The date of its newest page stays the same when an older or undated one is added.
         return int(lastmod is not None and lastmod == parse_lastmod(self._newest))
+
+
+def _covers(earlier: str, present: str) -> bool:
+    """Return whether all that passes the present filters passed the earlier ones."""
+    # A later `since` passes less, so one that moves with the days needs nothing read again.
+    before, others = earlier.split(" ")
+    now, same = present.split(" ")
+    return others == same and before <= now
 
 
 def _lastmod_of(entry: SitemapEntry) -> str | None:

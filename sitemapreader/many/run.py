@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from sitemapreader.changes.database import StateFile
     from sitemapreader.models import UrlEntry
 
 OnSite: TypeAlias = "Callable[[SiteOutcome], object]"
@@ -197,6 +198,7 @@ class SiteRun(TaskStream[SiteBatch]):
         self._parked: dict[str, deque[str | SiteTask]] = {}
         """Domain of a site that is read -> the sites that wait for it."""
         self._parking = asyncio.Semaphore(_MOST_PARKED)
+        self._file: StateFile | None = None
         super().__init__(Channel(BUFFERED_EVENTS), gathers=config.state is None)
 
     def report_to(self, watcher: Watcher) -> None:
@@ -272,7 +274,7 @@ class SiteRun(TaskStream[SiteBatch]):
         if (state := self._config.state) is not None:
             from sitemapreader.changes.database import StateFile  # noqa: PLC0415 (few runs have one)
 
-            self._file = StateFile.share(state.path, self._user)
+            self._file = self._store = StateFile.share(state.path, self._user)
 
     async def _close(self) -> None:
         if self._file is not None:

@@ -337,13 +337,6 @@ class WalkConfig(Search):
         return f"{since} {digest}"
 
 
-def covers(earlier: str, present: str) -> bool:
-    """Return whether all that passes the present filters passed the earlier ones."""
-    # A later `since` passes less, so one that moves with the days needs nothing read again.
-    (before, others), (now, same) = earlier.split(" "), present.split(" ")
-    return others == same and before <= now
-
-
 def shorten(limits: Limits, seconds: float) -> Limits:
     """Return limits by which a walk takes no longer."""
     seconds = max(seconds, _LEAST_SECONDS)

@@ -168,15 +168,15 @@ Emit: TypeAlias = "Callable[..., Awaitable[None]]"
 """Hands a batch to the consumer, that came from so many bytes of markup, when there is room."""
 
 
-class Keeper(Protocol):
+class ResponseCache(Protocol):
     """What keeps robots.txt, start pages and failed guesses for a day."""
 
-    async def find_kept(self, url: str) -> StoredResponse | None:
-        """Return an answer that may be used again; raise it if it was a failure."""
+    async def find_response(self, url: str) -> StoredResponse | None:
+        """Return a response that may be used again; raise it if it was a failure."""
         ...
 
-    async def keep(self, url: str, answer: StoredResponse) -> None:
-        """Keep an answer."""
+    async def keep_response(self, url: str, response: StoredResponse) -> None:
+        """Keep a response."""
         ...
 
 
@@ -208,6 +208,7 @@ class WalkContext:
     budget: Budget
     report: Report
     emit: Emit
+    responses: ResponseCache
     loop_share: LoopShare = attrs.field(factory=LoopShare)
     breaker: HostBreaker = attrs.field(
         default=attrs.Factory(
@@ -216,8 +217,6 @@ class WalkContext:
     )
     feedparser_lock: asyncio.Lock = attrs.field(factory=asyncio.Lock)
     """Held while feedparser reads a feed: one process at a time."""
-    kept: Keeper | None = None
-    """Of rounds."""
 
     async def report_issue(self, issue: Issue, document: Document | None = None) -> None:
         """Put an Issue in the report; hand it to the consumer unless there are too many."""

@@ -62,8 +62,8 @@ async def open_document(
     check = how.get("check_redirect")
     response: Response | None = None
     try:
-        if context.kept is not None and not how.get("headers"):
-            response = await context.kept.find_kept(url)
+        if not how.get("headers"):
+            response = await context.responses.find_response(url)
         async with AsyncExitStack() as stack:
             if response is None:
                 opener = context.client.open(url, **how)
@@ -239,18 +239,18 @@ async def fetch_body(
     Rounds keep it for a day. Raises FetchError if there is no answer, no budget, or a bot
     protection's page instead. An error that cuts the body short is in the result.
     """
-    url, keeper = document.url, context.kept
+    url, responses = document.url, context.responses
     context.budget.take_document(url)
     context.breaker.note_guess(url)
     try:
         async with open_document(context, url, check_redirect=check_redirect) as response:
             body = await _read_small(context, response, document, max_bytes)
     except FetchError as error:
-        if keeper is not None and error.http_status in _NOTHING and error.tries:
-            await keeper.keep(url, StoredResponse(url, status=error.http_status))
+        if error.http_status in _NOTHING and error.tries:
+            await responses.keep_response(url, StoredResponse(url, status=error.http_status))
         raise
-    if keeper is not None and body.fault is None and document.tries:
-        await keeper.keep(url, body)
+    if body.fault is None and document.tries:
+        await responses.keep_response(url, body)
     return body
 
 

@@ -20,11 +20,11 @@ from sitemapreader.urls import may_climb, url_key
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from sitemapreader.changes.tracker import DocumentTracker
     from sitemapreader.models import UrlEntry
     from sitemapreader.outcomes import Document
     from sitemapreader.walker.config import WalkConfig
     from sitemapreader.walker.context import WalkContext
+    from sitemapreader.walker.memory import DocumentMemory
     from sitemapreader.walker.report import Report
 
 
@@ -150,9 +150,6 @@ def _is_foreign(begin: str, scope: tuple[str, ...]) -> bool:
 
 # -- the way of the entries to the consumer
 
-ACK_ENTRIES = 500
-"""Entries of one acknowledgement: the most that come twice after a `kill -9`."""
-
 
 class DocumentEntries:
     """The way of one document's entries to the consumer."""
@@ -162,13 +159,13 @@ class DocumentEntries:
         context: WalkContext,
         entry_filter: EntryFilter,
         document: Document,
-        tracker: DocumentTracker | None,
+        memory: DocumentMemory,
     ) -> None:
         self.scope: tuple[str, ...] = ()
         self.outside = 0
         self._context, self._filter = context, entry_filter
         self._document = document
-        self._tracker = tracker
+        self._memory = memory
         self._sent_bytes = 0
 
     async def deliver(self, entries: Rows) -> bool:
@@ -182,20 +179,19 @@ class DocumentEntries:
             sample.add(self._filter.deduplicate(self._select(entries)))
             self._document.filtered += len(entries)
             return True
-        if self._tracker is None:
+        most = self._memory.batch_entries
+        if len(entries) <= most:
             return await self._pass_on(entries)
-        for start in range(0, len(entries), ACK_ENTRIES):
-            if not await self._pass_on(entries[start : start + ACK_ENTRIES]):
+        for start in range(0, len(entries), most):
+            if not await self._pass_on(entries[start : start + most]):
                 return False
         return True
 
     async def _pass_on(self, entries: Rows) -> bool:
         """Emit some of the entries, all of which one acknowledgement covers."""
-        tracker = self._tracker
-        compared = None if tracker is None else await tracker.compare(entries)
+        offered = await self._memory.select(entries)
         if self._context.budget.exhausted is IssueCode.BUDGET_URLS:
             return False
-        offered = entries if compared is None else compared.offered
         passed = self._select(offered)
         kept = self._filter.deduplicate(passed)
         most = self._context.budget.take_urls(len(kept))
@@ -205,8 +201,7 @@ class DocumentEntries:
             self._document.entries += most
             self._filter.count_delivered(self._context.report, sent)
             await self._context.emit(sent, self.count_new_bytes())
-        if tracker is not None and compared is not None:
-            await tracker.record(compared, passed, kept, most)
+        await self._memory.record(passed, kept, most)
         return most == len(kept)  # the others are for the next walk
 
     def _select(self, entries: Rows) -> Rows:

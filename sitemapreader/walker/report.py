@@ -80,7 +80,8 @@ class Report:
             cannot be read; `None` as above.
         left: how many URLs have left a window, as old items leave a feed: they are not unlisted;
             `None` as above.
-        gone: how many unlisted URLs were found to be gone; `None` until pages were asked.
+        gone: how many pages of missing URLs were found to be gone; `None` until pages were asked.
+        returned: how many pages that were told as gone were found to live; `None` as above.
     """
 
     def __init__(
@@ -98,6 +99,7 @@ class Report:
         self.waiting: int | None = None
         self.left: int | None = None
         self.gone: int | None = None
+        self.returned: int | None = None
         self.tally = SiteTally()
         self._kept: Counter[IssueCode] = Counter()
         self._unfetched_left = max_documents

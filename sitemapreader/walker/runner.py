@@ -23,13 +23,12 @@ from sitemapreader.walker.visit import Visit, WalkParts
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from sitemapreader.changes.state_writer import StateWriter
-    from sitemapreader.changes.tracker import DocumentTracker
     from sitemapreader.models import SitemapEntry
     from sitemapreader.outcomes import Document
     from sitemapreader.walker.config import WalkConfig
     from sitemapreader.walker.context import WalkContext
     from sitemapreader.walker.frontier import Job
+    from sitemapreader.walker.memory import Resumption, WalkMemory
 
 
 _HIDES_SITEMAPS = frozenset(
@@ -52,12 +51,10 @@ _BUDGETS = frozenset({IssueCode.BUDGET_BYTES, IssueCode.BUDGET_DOCUMENTS, IssueC
 class WalkRunner:
     """The tasks of one walk, up to the channel that leads to the consumer."""
 
-    def __init__(
-        self, context: WalkContext, config: WalkConfig, writer: StateWriter | None = None
-    ) -> None:
+    def __init__(self, context: WalkContext, config: WalkConfig, memory: WalkMemory) -> None:
         self.context = context
         self._config = config
-        self._writer = writer
+        self._memory = memory
         self.frontier = Frontier(context, config, self._start_worker)
         self._tasks = asyncio.TaskGroup()
         self._idle_workers = 0
@@ -66,13 +63,11 @@ class WalkRunner:
         self._filter = EntryFilter(config)
         self._parts = WalkParts(self.frontier, self.rules, self._filter)
 
-    async def run(self) -> None:
+    async def run(self, resumption: Resumption) -> None:
         """Walk to the end; `get_result` unpacks a bug, here or in the caller's functions."""
-        if (writer := self._writer) is not None:
-            self.frontier.idle = writer.run.idle
-            self.frontier.ranks = writer.run.ranks
-            if writer.run.is_resumed and self._config.unique:
-                await writer.file.ask(lambda db: self._filter.remember(writer.list_delivered(db)))
+        self.frontier.idle = resumption.idle
+        self.frontier.ranks = resumption.ranks
+        self._filter.remember(resumption.delivered)
         try:
             async with self._tasks:
                 await self._add_roots(self._config.sitemaps)
@@ -156,21 +151,11 @@ class WalkRunner:
         return any(entry.via.is_guess and reason in _BUDGETS for entry, reason in skipped)
 
     async def _visit(self, job: Job) -> None:
-        tracker = await self._open_tracker(job)
-        is_asked = tracker is None or tracker.settled is None
-        if is_asked and (refusal := await self._find_refusal(job)):
+        memory = await self._memory.open(job)
+        if not memory.settled and (refusal := await self._find_refusal(job)):
             self.frontier.drop_job(job, refusal)
         else:
-            await Visit(self._parts, job, tracker).run()
-
-    async def _open_tracker(self, job: Job) -> DocumentTracker | None:
-        if (writer := self._writer) is None:
-            return None
-        from sitemapreader.changes.tracker import (  # noqa: PLC0415 (few walks have a state)
-            DocumentTracker,
-        )
-
-        return await writer.file.ask(lambda db: DocumentTracker(db, writer, job))
+            await Visit(self._parts, job, memory).run()
 
     async def _find_refusal(self, job: Job) -> str | None:
         entry, budget, gate = job.entry, self.context.budget, self._config.gate

@@ -16,6 +16,7 @@ import attrs
 
 from sitemapreader.event_loop import LoopThread, contain, end_task, get_result
 from sitemapreader.rows import BATCH_ROWS, OutputRows, Rows
+from sitemapreader.walker.memory import NoMemory
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence, Sized
@@ -24,10 +25,10 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from sitemapreader.changes.database import StateFile
     from sitemapreader.models import Event, UrlEntry
     from sitemapreader.output.columns import Column
     from sitemapreader.walker.context import Batch
+    from sitemapreader.walker.memory import ChangeStore
 
 _BYTES_PER_EVENT = 256
 """Markup of an ordinary event; a larger one counts as several, as it takes more memory."""
@@ -173,7 +174,7 @@ class TaskStream(Generic[B]):
         self._task: asyncio.Task[None]
         self._thread: LoopThread | None = None
         self._last: B | None = None
-        self._file: StateFile | None = None
+        self._store: ChangeStore = NoMemory()
         self._fault_is_known = False
 
     async def __aenter__(self) -> Self:
@@ -222,10 +223,7 @@ class TaskStream(Generic[B]):
 
     async def hold_state(self) -> bool:
         """Hold back changes of the state until `commit_state`; return if there is a state."""
-        if self._file is not None:
-            async with self._file.turn:
-                self._file.hold()
-        return self._file is not None
+        return await self._store.hold_back()
 
     async def commit_state(
         self, files: Iterable[tuple[Path, Path]] = (), *, holds: bool = False
@@ -236,11 +234,7 @@ class TaskStream(Generic[B]):
 
         Raises StateError or OSError: the disk refuses it; then the state knows nothing of it.
         """
-        if self._file is not None:
-            async with self._file.turn:
-                self._file.commit_held(files)
-                if holds:
-                    self._file.hold()
+        await self._store.publish(files, holds=holds)
 
     def _get_thread(self) -> LoopThread:
         if self._thread is None:

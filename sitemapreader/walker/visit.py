@@ -35,7 +35,6 @@ from sitemapreader.readers.reader import SitemapReader
 from sitemapreader.rows import EntryColumns, Events
 from sitemapreader.urls import folder_of, has_suffixes, load_suffixes
 from sitemapreader.walker.download import (
-    PriorVersion,
     find_blocking_page,
     next_step,
     open_changed,
@@ -50,10 +49,10 @@ from sitemapreader.walker.frontier import Children
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator, Mapping
 
-    from sitemapreader.changes.tracker import DocumentTracker
     from sitemapreader.fetch.client import Response
     from sitemapreader.walker.filters import EntryFilter
     from sitemapreader.walker.frontier import Frontier, Job
+    from sitemapreader.walker.memory import DocumentMemory
     from sitemapreader.walker.robots_rules import RobotsRules
 
 _CUT_SHORT = {IssueCode.TRUNCATED, IssueCode.COMPRESSION_TRUNCATED}
@@ -79,16 +78,16 @@ class Visit:
     document is requested only if it may have changed.
     """
 
-    def __init__(self, walk: WalkParts, job: Job, tracker: DocumentTracker | None) -> None:
+    def __init__(self, walk: WalkParts, job: Job, memory: DocumentMemory) -> None:
         self.document = document = job.document or make_document(job.entry)
         self._walk = walk
         self._context, self._config = context, config = walk.frontier.context, walk.frontier.config
         self._job = job
-        self._tracker = tracker
-        self._prior = PriorVersion() if tracker is None else tracker.prior
+        self._memory = memory
+        self._prior = memory.prior
         self._children = Children(walk.frontier, job, document)
         self._hasher = BodyHasher()
-        self._entries = DocumentEntries(context, walk.entry_filter, document, tracker)
+        self._entries = DocumentEntries(context, walk.entry_filter, document, memory)
         self._reader: SitemapReader | None = None
         self._is_accepted = False
         self._held: list[Event] = []
@@ -110,8 +109,8 @@ class Visit:
         job.document = document
         with report.ensure_outcome(document):
             try:
-                if self._tracker is not None and self._tracker.settled is not None:
-                    await self._settle(self._tracker, *self._tracker.settled)
+                if settled := self._memory.settled:
+                    await self._settle(*settled)
                 elif not await self._request(self._prior.headers):
                     await self._request(None)
             except FetchError as error:
@@ -125,12 +124,12 @@ class Visit:
         await self._save()
 
     async def _save(self) -> None:
-        """Give the outcome to the state, if there is one."""
-        document, tracker = self.document, self._tracker
-        if tracker is not None and document.reason != IssueCode.BUDGET_URLS:
+        """Give the outcome to the memory."""
+        document = self.document
+        if document.reason != IssueCode.BUDGET_URLS:
             body = None if self._response is None else self._hasher.snapshot()
             is_window = self._reader is not None and self._reader.is_window
-            await tracker.finish(document, body, is_window=is_window)
+            await self._memory.finish(document, body, is_window=is_window)
 
     # -- the request
 
@@ -170,8 +169,7 @@ class Visit:
     def _record_response(self, response: Response) -> None:
         self._response = response
         document, headers = self.document, response.headers
-        if self._tracker is not None:
-            self._tracker.receive(headers)
+        self._memory.receive(headers)
         record_answer(document, response)
         document.etag = read_etag(headers)
         document.last_modified = headers.get("last-modified")
@@ -191,32 +189,35 @@ class Visit:
         job.scope += self._walk.rules.find_listing(job.referrers, job.entry.loc)
         self._entries.scope = (*job.scope, folder_of(job.entry.loc), folder_of(url))
         if is_read:
-            job.is_moved = self._tracker is not None and self._tracker.row.digest is not None
+            job.is_moved = self._memory.previous.was_read
             self._outcome = Status.SKIPPED, ALREADY_READ
         return is_read
 
-    # -- what the state knows
+    # -- what was read before
 
-    async def _settle(self, tracker: DocumentTracker, status: Status, reason: str) -> None:
-        """Take what the state knows of a document that need not be fetched."""
-        final_url = tracker.row.final_url
+    async def _settle(self, status: Status, reason: str) -> None:
+        """Take what is known of a document that need not be fetched."""
+        final_url = self._memory.previous.final_url
         if not final_url or not self._is_read_elsewhere(final_url):
             await self._take_over(status, reason)
 
     async def _take_over(self, status: Status, reason: str) -> None:
         """Take format and children of the last reading, which still holds."""
-        self._outcome, document = (status, reason), self.document
-        if self._tracker is None:
-            return
-        row = self._tracker.row
-        self._job.is_restored = row.digest is not None
-        children = self._tracker.restore(document)
-        is_find = self._job.entry.via is not Via.WELL_KNOWN or bool(children or row.entries)
+        self._outcome = status, reason
+        document, previous = self.document, self._memory.previous
+        self._job.is_restored = previous.was_read
+        if previous.was_read:
+            document.final_url = previous.final_url
+            document.format = previous.format
+            document.etag = previous.etag
+            document.last_modified = previous.last_modified
+            document.listed = previous.listed
+        is_find = self._job.entry.via is not Via.WELL_KNOWN or previous.has_records
         if document.format is not None and is_find:
             await self._accept_format(document.format)
-        if children:
-            await self._deliver_sitemaps(children)
-        await self._end_listed(row.digest if document.format is Format.INDEX else None)
+        if previous.children:
+            await self._deliver_sitemaps(list(previous.children))
+        await self._end_listed(previous.digest if document.format is Format.INDEX else None)
 
     # -- the body
 
@@ -258,7 +259,7 @@ class Visit:
                 return True
             if self._held:
                 events, self._held = [*self._held, *events], []
-            if self._tracker is None and kind is not Format.INDEX:
+            if not self._memory.needs_digest and kind is not Format.INDEX:
                 self._reader.on_block = bytes  # nobody asks for their hash
         kind = self.document.format
         if kind is not None and not self._is_accepted and self._has_records():
@@ -303,8 +304,7 @@ class Visit:
     async def _deliver_sitemaps(self, entries: list[SitemapEntry]) -> None:
         self.document.children += len(entries)
         told = tuple(entry for entry in entries if len(entry.loc) <= MAX_URL_CHARS)
-        if self._tracker is not None:
-            self._tracker.add_children(told)
+        self._memory.add_children(told)
         await self._context.emit(told, self._entries.count_new_bytes())
         await self._children.add(entries)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import AsyncExitStack, aclosing
 from types import GeneratorType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -15,6 +15,7 @@ from sitemapreader.models import Change, Event, UrlEntry
 from sitemapreader.urls import host_of
 from sitemapreader.walker.config import check_count
 from sitemapreader.walker.context import Batch, Budget, UrlAllowance, WalkContext, borrow_fetcher
+from sitemapreader.walker.memory import NoMemory, WalkEnd
 from sitemapreader.walker.report import Report
 from sitemapreader.walker.runner import WalkRunner
 from sitemapreader.walker.stream import (
@@ -34,14 +35,17 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from sitemapreader.changes import GonePage, Told, UnlistedUrl
-    from sitemapreader.changes.state_writer import StateWriter
     from sitemapreader.readers.robots import Robots
     from sitemapreader.rows import Rows
     from sitemapreader.walker.config import WalkConfig
+    from sitemapreader.walker.memory import (
+        GonePage,
+        RemovalKind,
+        Removals,
+        UnlistedUrl,
+        WalkMemory,
+    )
 
-Found: TypeAlias = "list[tuple[bytes, Any]]"
-"""Rows of URLs that became unlisted or gone, by their keys in the state."""
 BUFFERED_EVENTS = 8_192
 """Events that wait for the consumer before the readers must wait; about 3 MB."""
 
@@ -67,7 +71,7 @@ class Walk(TaskStream[Batch]):
         self.report = Report(config.limits.documents, config.on_document)
         self._config = config
         self._runner: WalkRunner | None = None
-        self._writer: StateWriter | None = None
+        self._memory: WalkMemory = NoMemory()
         self._lent = AsyncExitStack()
         super().__init__(Channel(buffered), gathers=config.state is None)
 
@@ -140,9 +144,9 @@ class Walk(TaskStream[Batch]):
             ValueError: it is not known: it takes `changes=True`, the end of the walk
                 (`report.unlisted` is not `None`), and its context.
         """
-        writer = self._get_settled_writer()
-        while rows := writer.find_now("unlisted"):
-            yield from self._tell_each(writer, "unlisted", rows)
+        self._check_settled()
+        while rows := self._memory.find_removals_now("unlisted"):
+            yield from self._tell_each("unlisted", rows)
 
     def gone(self, limit: int = 1_000) -> Loop[GonePage]:
         """Ask the pages of unlisted URLs; yield those that are gone, each once.
@@ -160,50 +164,46 @@ class Walk(TaskStream[Batch]):
         found = self._find_gone(limit)
 
         async def fill() -> bool:
-            writer = self._get_settled_writer()
+            self._check_settled()
             self._config.check_asking()
             self.report.gone = self.report.gone or 0
             if (rows := await anext(found, None)) is not None:
-                self.items = self._tell_each(writer, "gone", rows)
+                self.items = self._tell_each("gone", rows)
             return rows is not None
 
         return Loop(self, fill)
 
-    async def _find_gone(self, limit: int | UrlAllowance) -> AsyncGenerator[Found, None]:
+    async def _find_gone(self, limit: int | UrlAllowance) -> AsyncGenerator[Removals, None]:
         """Ask pages; yield those that are gone, again and again until they are told."""
-        from sitemapreader.changes.gone import PageChecker  # noqa: PLC0415 (few walks ask)
-
-        writer, runner = self._writer, self._runner
-        assert writer is not None and runner is not None  # noqa: S101, PT018 (the walk has ended)
+        runner = self._runner
+        assert runner is not None  # noqa: S101 (the walk has ended)
         allowance = UrlAllowance(limit) if isinstance(limit, int) else limit
-        checker = PageChecker(runner.context, runner.rules, writer)
-        async with aclosing(checker.check(allowance)) as asking:
+        asking = self._memory.check_pages(runner.context, runner.rules, allowance)
+        async with aclosing(asking):
             async for _ in asking:
-                while rows := await writer.find_untold("gone"):
+                while rows := await self._memory.find_removals("gone"):
                     yield rows
+        self.report.returned = len(await self._memory.find_removals("returned"))
 
-    def _tell_each(
-        self, writer: StateWriter, what: Told, rows: Found
-    ) -> Generator[Any, None, None]:
+    def _tell_each(self, kind: RemovalKind, rows: Removals) -> Generator[Any, None, None]:
         """Yield rows; record that those were told after which another one was asked for."""
         told: list[bytes] = []
         try:
             for key, row in rows:
-                if what == "gone" and self.report.gone is not None:
+                if kind == "gone" and self.report.gone is not None:
                     self.report.gone += 1
                 yield row
                 told.append(key)
         finally:
-            writer.tell_now(what, told)
+            self._memory.tell_removals(kind, told)
 
-    def _get_settled_writer(self) -> StateWriter:
-        writer = self._writer
-        if writer is None or self.is_left or self.report.unlisted is None:
+    def _check_settled(self) -> None:
+        """Raise ValueError if it is not known what is unlisted."""
+        if self.is_left or self.report.unlisted is None:
             raise ValueError(
                 "what is unlisted is known at the end of a walk with changes=True: iterate it to "
                 "its end, and ask inside of its context; later, ask State.unlisted and State.gone"
             )
-        return writer
 
     # -- the walk's side
 
@@ -233,7 +233,7 @@ class Walk(TaskStream[Batch]):
                 budget=budget,
                 report=self.report,
                 emit=self._channel.put,
-                kept=None if config.revisit is None else self._writer,
+                responses=self._memory,
             )
             for url in (*config.named, *config.logins) if config.trusted else ():
                 context.client.trust(url)
@@ -245,62 +245,56 @@ class Walk(TaskStream[Batch]):
                 self._lent = stack.pop_all()
 
     async def _walk(self, context: WalkContext) -> None:
-        writer = self._writer
-        self._runner = runner = WalkRunner(context, self._config, writer)
-        if writer is None:
-            await runner.run()
-            return
-        await writer.begin()
-        report = self.report
-        report.resumed = writer.run.is_resumed
-        if writer.quarantined_as:
-            await context.report_issue(
-                make_issue(IssueCode.STATE_REPLACED, value=writer.quarantined_as)
-            )
-        await runner.run()
+        memory, report = self._memory, self.report
+        self._runner = runner = WalkRunner(context, self._config, memory)
+        resumption = await memory.begin()
+        report.resumed = resumption.is_resumed
+        if resumption.replaced:
+            issue = make_issue(IssueCode.STATE_REPLACED, value=resumption.replaced)
+            await context.report_issue(issue)
+        await runner.run(resumption)
         if context.budget.exhausted is IssueCode.BUDGET_URLS:  # the next walk resumes this one
-            await writer.stop()
+            await memory.stop()
             return
-        found = await writer.finish(
+        end = WalkEnd(
             complete=report.complete,
             listed=runner.frontier.listed(),
             knows_all=runner.knows_all(),
             is_cut=context.budget.exhausted is not None,
         )
-        if found is None:
-            return
-        report.unlisted, report.waiting, report.left = found.unlisted, found.waiting, found.left
-        for url, lost, kept in found.shrunk:
-            said = f"{kept} URLs listed, {lost} missing"
-            await context.report_issue(make_issue(IssueCode.SHRUNK, url, value=said))
+        if (found := await memory.finish(end)) is not None:
+            report.unlisted, report.waiting, report.left = found.unlisted, found.waiting, found.left
+            for url, lost, kept in found.shrunk:
+                said = f"{kept} URLs listed, {lost} missing"
+                await context.report_issue(make_issue(IssueCode.SHRUNK, url, value=said))
+            await self._deliver_removals(context)
+
+    async def _deliver_removals(self, context: WalkContext) -> None:
+        """Deliver what is unlisted or gone, if the caller asks for it; and what has returned."""
         if self._config.unlisted:
-            while rows := await writer.find_untold("unlisted"):
-                await self._deliver_told(context, writer, "unlisted", rows)
+            while rows := await self._memory.find_removals("unlisted"):
+                await self._deliver(context, "unlisted", Change.UNLISTED, rows)
         if self._config.gone:
-            report.gone = 0
+            self.report.gone = 0
             async with aclosing(self._find_gone(self._config.gone)) as pages:
                 async for rows in pages:
-                    await self._deliver_told(context, writer, "gone", rows)
-                    report.gone += len(rows)
+                    await self._deliver(context, "gone", Change.GONE, rows)
+                    self.report.gone += len(rows)
+            while rows := await self._memory.find_removals("returned"):
+                await self._deliver(context, "returned", Change.NEW, rows)
 
-    async def _deliver_told(
-        self, context: WalkContext, writer: StateWriter, what: Told, rows: Found
+    async def _deliver(
+        self, context: WalkContext, kind: RemovalKind, change: Change, rows: Removals
     ) -> None:
-        """Deliver URLs as unlisted or gone, and record that they have arrived."""
-        await context.emit(
-            [UrlEntry(row.loc, sitemap=row.document, change=Change(what)) for _, row in rows]
-        )
+        """Deliver URLs, and record that they have arrived."""
+        entries = [UrlEntry(row.loc, sitemap=row.document, change=change) for _, row in rows]
+        await context.emit(entries)
         await self._channel.wait_until_dry()
-        writer.tell_now(what, [key for key, _ in rows])
+        self._memory.tell_removals(kind, [key for key, _ in rows])
 
     def _open(self) -> None:
-        if self._config.state is not None:
-            from sitemapreader.changes.state_writer import (  # noqa: PLC0415 (few walks have one)
-                StateWriter,
-            )
-
-            self._writer = StateWriter(self._config.state, self._config, self._channel)
-            self._file = self._writer.file
+        if (state := self._config.state) is not None:
+            self._memory = self._store = state.open_memory(self._config, self._channel)
         self.report.tally.begin(self._find_name(), counts_changes=self._config.changes)
         self.report.tally.home = host_of(self._config.site or "").removeprefix("www.")
 
@@ -308,9 +302,7 @@ class Walk(TaskStream[Batch]):
         await self._lent.aclose()
         if isinstance(self.items, GeneratorType):  # a loop over pages that are gone was left
             self.items.close()
-        if self._writer is not None:
-            await self._writer.close()
+        await self._memory.close()
 
     async def _acknowledge(self) -> None:
-        if self._writer is not None:
-            await self._writer.settle(self._channel.taken)
+        await self._memory.acknowledge(self._channel.taken)

@@ -18,10 +18,10 @@ from scale import SCALE
 from walking import Pages, Walked, at_once, index, urlset, walk_all
 
 from sitemapreader.changes import State
+from sitemapreader.changes import tracker as delivery
 from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
 from sitemapreader.models import UrlEntry
 from sitemapreader.outcomes import FINISHED_BEFORE
-from sitemapreader.walker import filters as delivery
 from sitemapreader.walker import walk
 
 if TYPE_CHECKING:

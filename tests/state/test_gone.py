@@ -346,7 +346,7 @@ async def test_every_field_of_what_a_state_tells(db: Path, monkeypatch: pytest.M
         DocumentState(SITE, MAP, "complete", "", "sitemapindex", 0, 1, clock.now, None, None, None),
     ]
     assert [attrs.astuple(each) for each in state.unlisted()] == [
-        (f"{SITE}c", now, ONE, "missing", SITE, now, 404)
+        (f"{SITE}c", now, ONE, "missing", SITE, now, 404, None)
     ]
     assert [attrs.astuple(each) for each in state.gone()] == [
         (f"{SITE}c", ONE, 404, now, now, SITE)

@@ -17,10 +17,10 @@ from scale import SCALE
 from walking import Pages, at_once, index, urlset
 
 from sitemapreader.changes import State
+from sitemapreader.changes.tracker import ACK_ENTRIES
 from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
 from sitemapreader.options import FetchOptions
 from sitemapreader.walker import walk, walk_sync
-from sitemapreader.walker.filters import ACK_ENTRIES
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from itertools import groupby, islice
+from itertools import chain, groupby, islice
 from typing import TYPE_CHECKING
 
 from sitemapreader.changes import DocumentState, SiteState, State
@@ -44,6 +44,8 @@ def run_state(arguments: argparse.Namespace) -> int:
         elif is_list:
             rows: Iterable[UnlistedUrl | GonePage]
             rows = state.gone() if arguments.gone else state.unlisted()
+            if arguments.unlisted and arguments.format == "jsonl":
+                rows = chain(rows, state.waiting())
             text = map(_format_row if arguments.format == "jsonl" else _format_loc, rows)
         else:
             text = format_state(state)

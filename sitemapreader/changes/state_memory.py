@@ -1,0 +1,33 @@
+"""StateMemory: the memory of a walk with a state (`walker.memory.WalkMemory`)."""
+
+from __future__ import annotations
+
+from contextlib import aclosing
+from typing import TYPE_CHECKING
+
+from sitemapreader.changes.gone import PageChecker
+from sitemapreader.changes.state_writer import StateWriter
+from sitemapreader.changes.tracker import DocumentTracker
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+    from sitemapreader.walker.context import UrlAllowance, WalkContext
+    from sitemapreader.walker.memory import DocumentMemory, ListedSitemap
+    from sitemapreader.walker.robots_rules import RobotsRules
+
+
+class StateMemory(StateWriter):
+    """The memory of one walk: what the writer has written, by documents and pages."""
+
+    async def open(self, job: ListedSitemap) -> DocumentMemory:
+        """Return what the state knows of a document."""
+        return await self.file.ask(lambda db: DocumentTracker(db, self, job))
+
+    async def check_pages(
+        self, context: WalkContext, rules: RobotsRules, allowance: UrlAllowance
+    ) -> AsyncGenerator[None, None]:
+        """Ask pages of missing URLs whether they are gone; yield at first and between them."""
+        async with aclosing(PageChecker(context, rules, self).check(allowance)) as asking:
+            async for _ in asking:
+                yield
