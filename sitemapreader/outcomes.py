@@ -5,6 +5,7 @@ A reason is the code of an Issue, or one of those below.
 
 from __future__ import annotations
 
+import re
 import time
 from collections import Counter
 from datetime import datetime
@@ -390,18 +391,61 @@ class BodyDigest:
     digest: bytes
 
 
+_COMMENT = re.compile(rb"<!--[^<]{0,1000}?-->")
+"""No markup is in it: whatever stands around it, it holds no record."""
+_LONGEST_COMMENT = 1_007
+_MOST_COMMENTS = 65_536
+"""Bytes of comments that are left out; more count, so that no flood of them passes unnoticed."""
+_BEFORE_MARKUP = b"\xef\xbb\xbf \t\r\n"
+
+
 class BodyHasher:
-    """A running hash of a body, over its bytes without their compression."""
+    """A running hash of a body, over its bytes without their compression.
+
+    Comments of markup count neither for the hash nor for the size: many generators and caches write
+    the time of rendering into one. How the body is cut into chunks changes nothing.
+    """
 
     def __init__(self) -> None:
         self.size = 0
         self._hash = blake2b(digest_size=16)
+        self._is_markup: bool | None = None
+        """Whether the body begins with a tag; `None` until that is known."""
+        self._held = b""
+        """What may be the beginning of a comment."""
+        self._left_out = 0
 
     def add(self, chunk: bytes) -> None:
         """Hash more bytes."""
-        self.size += len(chunk)
-        self._hash.update(chunk)
+        if self._is_markup is None:
+            start = chunk.lstrip(_BEFORE_MARKUP)
+            self._is_markup = start.startswith(b"<") if start else None
+        if self._is_markup:
+            chunk = self._leave_out_comments(self._held + chunk)
+        self._update(chunk)
 
     def snapshot(self) -> BodyDigest:
         """Return the digest of all bytes so far."""
-        return BodyDigest(self.size, self._hash.digest())
+        whole = self._hash.copy()
+        whole.update(self._held)
+        return BodyDigest(self.size + len(self._held), whole.digest())
+
+    def _update(self, data: bytes) -> None:
+        self.size += len(data)
+        self._hash.update(data)
+
+    def _leave_out_comments(self, data: bytes) -> bytes:
+        """Return bytes without their comments; hold back what may be the beginning of one."""
+        last = data.rfind(b"<", -_LONGEST_COMMENT)
+        may_begin = last >= 0 and b"<!--".startswith(data[last : last + 4])
+        end = last if may_begin and b"-->" not in data[last + 4 :] else len(data)
+        self._held = data[end:]
+        data = data[:end]
+        # one character is found faster
+        return _COMMENT.sub(self._leave_out, data) if b"!" in data else data
+
+    def _leave_out(self, comment: re.Match[bytes]) -> bytes:
+        if self._left_out >= _MOST_COMMENTS:
+            return comment[0]
+        self._left_out += len(comment[0])
+        return b""

@@ -17,7 +17,7 @@ import attrs
 from sitemapreader.changes.database import DamageError
 from sitemapreader.dates import parse_lastmod
 from sitemapreader.issues import excerpt
-from sitemapreader.models import PARTS, Format
+from sitemapreader.models import PARTS, Extra, Format, Video
 from sitemapreader.urls import url_key
 from sitemapreader.walker.memory import GonePage, UnlistedUrl
 
@@ -318,13 +318,31 @@ def hash_record(entry: UrlEntry) -> bytes:
     """Return a hash of all but the URL: a new headline is a change."""
     written = entry.lastmod_text
     parts = _read_parts(entry)
-    if entry.alternates:  # their order says nothing
-        *others, alternates, extras = parts
-        parts = (*others, tuple(sorted(map(repr, alternates))), extras)
+    if any(parts):
+        parts = tuple(map(_write_unordered, parts))
     if not any(parts) and (written is None or len(written) <= 64):
         # SECURITY: the cache outlives the walk, and a date may be written in 64 KiB
         return _hash_plain(written, entry.changefreq, entry.priority)
     return _hash((_read_moment(written), entry.changefreq, entry.priority, *parts))
+
+
+def _write_unordered(value: object) -> object:
+    """Write a value so that another order is no change: of elements, or of attributes."""
+    if isinstance(value, tuple):
+        return sorted(map(_write_value, value))
+    return value if value is None or isinstance(value, str) else _write_value(value)
+
+
+def _write_value(value: object) -> str:
+    """Write an image, video, alternate or extra, or what the news say."""
+    if isinstance(value, Extra):
+        children = list(map(_write_value, value.children))
+        attributes = sorted(value.attributes.items())
+        return repr((value.namespace, value.name, value.text, attributes, children))
+    if isinstance(value, Video) and (value.tags or value.prices):
+        tags = tuple(sorted(value.tags))
+        value = attrs.evolve(value, tags=tags, prices=tuple(sorted(value.prices, key=repr)))
+    return repr(value)
 
 
 @lru_cache(maxsize=16_384)

@@ -48,7 +48,9 @@ def test_a_shape_is_read_to_its_end(shape: Flood) -> None:
 
 
 @for_each(
-    "shape", [shape for shape in SHAPES if " in a " in shape.name], ids=lambda shape: shape.name
+    "shape",
+    [shape for shape in SHAPES if " in a" in shape.name and "records" not in shape.name],
+    ids=lambda shape: shape.name,
 )
 def test_what_is_hidden_is_passed_once(shape: Flood) -> None:
     """Comments, sections and instructions that seem to begin inside of another cost no time."""

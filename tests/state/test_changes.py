@@ -92,6 +92,53 @@ async def test_two_records_of_one_url(db: Path) -> None:
     assert differences(other) == {"a": "changed"}
 
 
+_GOOGLE = "http://www.google.com/schemas/sitemap-"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "other"),
+    [
+        (
+            "<x:link rel='alternate' hreflang='de' href='https://example.org/de'/>",
+            "<x:link href='https://example.org/fr' hreflang='fr' rel='alternate'/>",
+            "<x:link href='https://example.org/fr' hreflang='nl' rel='alternate'/>",
+        ),
+        (
+            "<i:image><i:loc>https://example.org/1.png</i:loc></i:image>",
+            "<i:image><i:loc>https://example.org/2.png</i:loc></i:image>",
+            "<i:image><i:loc>https://example.org/3.png</i:loc></i:image>",
+        ),
+        ("<y:a b='1' c='2'/>", "<y:d><y:e/></y:d>", "<y:d><y:f/></y:d>"),
+    ],
+    ids=["alternates", "images", "extras"],
+)
+async def test_another_order_is_no_change(db: Path, first: str, second: str, other: str) -> None:
+    """Elements that are a set, and attributes, come in any order, as after an upgrade."""
+    turned = first.replace("b='1' c='2'", "c='2' b='1'")
+    told = [{"a": "new"}, {}, {"a": "changed"}]
+    for fields, changes in zip((first + second, second + turned, first + other), told, strict=True):
+        body = urlset(HOME + "a").replace(b"</url>", f"{fields}</url>".encode())
+        root = f"<urlset xmlns:x='http://www.w3.org/1999/xhtml' xmlns:i='{_GOOGLE}image/1.1'"
+        body = body.replace(b"<urlset", f"{root} xmlns:y='urn:y'".encode())
+        assert differences(await come({TOP: body}, db)) == changes
+
+
+@pytest.mark.parametrize("name", ["tag", "price currency='EUR'"])
+async def test_another_order_in_a_video_is_no_change(db: Path, name: str) -> None:
+    """Tags and prices are sets, too."""
+
+    def write(*texts: str) -> bytes:
+        inner = "".join(f"<v:{name}>{text}</v:{name.split(maxsplit=1)[0]}>" for text in texts)
+        video = f"<v:video><v:title>T</v:title>{inner}</v:video></url>"
+        root = f"<urlset xmlns:v='{_GOOGLE}video/1.1'".encode()
+        body = urlset(HOME + "a").replace(b"</url>", video.encode())
+        return body.replace(b"<urlset", root)
+
+    told = [{"a": "new"}, {}, {"a": "changed"}]
+    for texts, changes in zip((("1", "2"), ("2", "1"), ("2", "3")), told, strict=True):
+        assert differences(await come({TOP: write(*texts)}, db)) == changes
+
+
 async def test_the_first_walk_with_changes_reads_all(db: Path) -> None:
     """A state that a walk without `changes` made has no URLs, so they are all new once."""
     pages = site(["a"], ["b"])

@@ -132,6 +132,46 @@ async def test_a_body_that_is_compressed_anew_is_the_same(
         assert walked.document(TOP).bytes_raw == len(packed)
 
 
+@pytest.mark.parametrize("chunk_bytes", [1, 5, 4096])
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (b"<!-- rendered at 10:00 -->%s", b"<!-- rendered at 9:59:59 -->%s"),
+        (b"%s\n<!-- cached at 1 -->", b"%s\n<!-- cached at 2, for 60 s --><!-- by x -->"),
+        (b"\xef\xbb\xbf%s<!---->", b"\xef\xbb\xbf%s<!-- a > b -- - -->"),
+    ],
+    ids=["first", "last", "empty"],
+)
+async def test_another_comment_is_no_other_body(
+    db: Path, before: bytes, after: bytes, chunk_bytes: int
+) -> None:
+    """Generators and caches write when they were at work, in chunks of any size."""
+    sizes = (7, chunk_bytes)
+    for text, size, came in zip((before, after), sizes, (2, 0), strict=True):
+        body = text.replace(b"%s", page(1, 2))
+        walked = await come({TOP: StoredResponse(TOP, body, chunk_bytes=size)}, db)
+        assert len(walked.locs) == came
+    assert walked.outcome(TOP) == ("unchanged", "same-body")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (page(1).replace(b"</url>", b"</url><!--"), page(1, 2).replace(b"</url>", b"</url><!--")),
+        (page(1) + b"<!-- <a> -->", page(1) + b"<!-- <b> -->"),
+        (b"https://example.org/1\n<!-- 1 -->", b"https://example.org/1\n<!-- 2 -->"),
+        (page(1) + b"<!-- 1 -->" * 9_999, page(1) + b"<!-- 1 -->" * 9_998),
+    ],
+    ids=["open", "markup", "text", "flood"],
+)
+async def test_what_may_be_no_comment_counts(db: Path, before: bytes, after: bytes) -> None:
+    """Markup in it may be read, nothing closes it, it is no markup, or there is no end of it."""
+    for body in (before, after):
+        walked = await come({TOP: StoredResponse(TOP, body)}, db)
+        assert walked.outcome(TOP)[1] != "same-body"
+    assert walked.outcome(TOP)[0] in ("complete", "partial")
+
+
 async def test_a_body_that_cannot_be_unpacked_is_no_known_one(db: Path) -> None:
     """A damaged body is read as far as it goes, and the sound one that comes back is whole."""
     sound = gzip.compress(page(1, 2))
