@@ -274,7 +274,9 @@ def reconcile(db: sqlite3.Connection, run: Run, end: WalkEnd) -> Findings | None
         "now": run.stamp,
         "last": run.last,
         "looked": run.looked,
-        "before": run.id - _KNOWN_FOR,
+        # What a run with a clock that is ahead forgets cannot be recalled: so each forgets only
+        # what was old for the one before it.
+        "before": min(run.id, run.last) - _KNOWN_FOR,
         "patient": run.stamp - nanoseconds(PATIENCE),
     }
     db.execute("DELETE FROM reachable")

@@ -74,10 +74,14 @@ def is_confirmed(sent: Mapping[str, str], headers: Mapping[str, str]) -> bool:
 
 
 def read_age(headers: Mapping[str, str]) -> float:
-    """Return for how many seconds a cache has had a response (RFC 9111, section 5.1)."""
+    """Return for how many seconds a cache has had a response (RFC 9111, section 5.1).
+
+    No cache keeps a sitemap for longer than a month: an age beyond that is none.
+    """
     text = headers.get("age", "").strip()
     is_number = text.isascii() and text.isdigit() and len(text) < 10
-    return float(min(int(text), _MAX_AGE)) if is_number else 0.0
+    age = float(text) if is_number else 0.0
+    return age if age <= _MAX_AGE else 0.0
 
 
 def _is_made_of(etag: str | None, date: datetime) -> bool:

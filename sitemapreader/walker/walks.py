@@ -149,11 +149,12 @@ class Walk(TaskStream[Batch]):
             yield from self._tell_each("unlisted", rows)
 
     def gone(self, limit: int = 1_000) -> Loop[GonePage]:
-        """Ask the pages of unlisted URLs; yield those that are gone, each once.
+        """Ask the pages of missing URLs; yield those that are gone, each once.
 
-        Their status is asked for, no body: 404 and 410 say that a page is gone, if a listed page of
-        the same folder answers before and after. Every other page is asked again by later walks,
-        after 1, 2, 4 ... 32 days. robots.txt, Crawl-delay and `max_time` hold as for sitemaps.
+        Their status is asked for, no body: a page is gone if it answers 404 or 410 in two walks
+        that are `confirm_after` apart, each time beside listed neighbours that live. Every other
+        page is asked again by later walks, after 1, 2, 4 ... 32 days; a gone one once more after
+        three weeks. robots.txt, Crawl-delay and `max_time` hold as for sitemaps.
 
         Args:
             limit: how many pages are asked; what is due longest comes first.
