@@ -271,7 +271,7 @@ def parse_since(text: str) -> datetime | None:
 
 
 def as_since(value: When) -> datetime:
-    """Return the beginning of what a `When` means; raise TypeError for anything else."""
+    """Return the first moment of a `When`; raise TypeError for anything else."""
     if isinstance(value, timedelta):
         return datetime.now(UTC) - value
     if not isinstance(value, date):  # of which a datetime is one
@@ -285,6 +285,6 @@ def as_since(value: When) -> datetime:
 
 
 def as_until(value: When) -> datetime:
-    """Return the end of what a `When` means: the last moment of a day."""
+    """Return the last moment of a `When`, of a day its end; raise TypeError for anything else."""
     is_day = isinstance(value, date) and not isinstance(value, datetime)
     return as_since(value) + (_DAY - timedelta.resolution if is_day else timedelta())

@@ -32,13 +32,13 @@ _STATUSES_OF_OTHER_CAUSES = frozenset({407, 429})
 
 
 def advise_extra(extra: str) -> str:
-    """Return the words that name an extra of this package, with what installs it."""
+    """Return the advice to install an extra of this package, with its command."""
     return f"the extra `{extra}` brings it: pip install 'sitemapreader[{extra}]'"
 
 
 @contextmanager
 def name_extra(what: str, extra: str) -> Iterator[None]:
-    """Say what brings a library that is missing here; `what` is "a report needs"."""
+    """Return the advice to install a missing library; `what` is "a report needs"."""
     try:
         yield
     except ModuleNotFoundError as error:
@@ -109,7 +109,7 @@ class FetchError(SitemapReaderError):
 
     @property
     def cause(self) -> str:
-        """Its code, and what the server or the network said."""
+        """Its code, and the message of the server or the network."""
         return f"{self.code}: {self.detail}" if self.detail else str(self.code)
 
     @property

@@ -37,7 +37,7 @@ class LoopThread:
         self._leaving = asyncio.Event()
 
     def begin(self) -> None:
-        """Start the thread and enter the context; raise what entering raises."""
+        """Start the thread and enter the context; raise the exception of entering."""
         try:
             self._thread.start()  # waits, too, until the thread runs
             fault = self._loop.exception()
@@ -49,7 +49,7 @@ class LoopThread:
             raise fault
 
     def call(self, work: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """Run a coroutine function in the thread; `get_result` has what comes of it."""
+        """Run a coroutine function in the thread; pass its result to `get_result`."""
         loop = self._loop.result()
         return asyncio.run_coroutine_threadsafe(contain(work, *args, **kwargs), loop)
 
@@ -89,7 +89,7 @@ class LoopThread:
 
 
 def without_await(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
-    """Make a function that does what a coroutine function does, without `await`.
+    """Make a function that runs a coroutine function without `await`.
 
     It runs in a thread of its own: so also inside a running event loop, as in a notebook.
     """
@@ -140,7 +140,7 @@ async def run_in_thread(work: Callable[[], T], interrupt: Callable[[], object]) 
 
 @contextmanager
 def repeat_in_thread(work: Callable[[], object], seconds: float) -> Iterator[None]:
-    """Do some work every so many seconds, in a thread, until the context is left."""
+    """Repeat some work in a thread until the context is left, `seconds` apart."""
     ended = threading.Event()
 
     def run() -> None:
@@ -193,7 +193,7 @@ async def contain(work: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kw
 
 
 def get_result(work: Future[T] | asyncio.Task[T]) -> T:
-    """Return the result of contained work; raise what ended it, an exit as it was."""
+    """Return the result of contained work; raise its exception, an exit unchanged."""
     while isinstance(work, Future) and not work.done():
         wait([work], _AWAKE_SECONDS)
     try:
@@ -204,7 +204,7 @@ def get_result(work: Future[T] | asyncio.Task[T]) -> T:
 
 
 def find_first(error: BaseException) -> BaseException:
-    """Return what ended some work: the first exception of a group, an exit as it was."""
+    """Return the first exception of a group, and an exit unchanged."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error.error if isinstance(error, ExitError) else error

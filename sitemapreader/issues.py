@@ -39,7 +39,7 @@ INFO, WARNING, ERROR = Severity
 
 
 class IssueCode(StrEnum):
-    """Every kind of Issue: its code, severity, what happened, and what to do about it."""
+    """Every kind of Issue: its code, severity, description, and advice."""
 
     severity: Severity
     meaning: str
@@ -228,7 +228,7 @@ class Issue:
         )
 
     def __str__(self) -> str:
-        """Return where it happened, and what."""
+        """Return its place and its message."""
         line = f"line {self.line}" if self.line else ""
         place = ", ".join(filter(None, [self.sitemap, line]))
         what = f" [{self.value}]" if self.value else ""
@@ -256,7 +256,7 @@ make_issue = Issue.make
 
 
 def without_userinfo(text: str) -> str:
-    """Remove user and password from a URL, or from those in a text."""
+    """Remove user and password from a URL, or from the URLs in a text."""
     return _USERINFO.sub(r"\1\2", text) if "@" in text else text
 
 

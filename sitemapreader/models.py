@@ -221,7 +221,7 @@ class Extra:
 
 
 class Change(StrEnum):
-    """The difference of an entry from an earlier walk, or what its record says."""
+    """The difference of an entry from an earlier walk, or a note of its record."""
 
     NEW = "new"
     CHANGED = "changed"

@@ -66,7 +66,7 @@ _HIDDEN: dict[str, Callable[[Any], object]] = {
 
 
 def _show_changed(options: Limits | FetchOptions) -> str:
-    """Write options as a call with what differs from the defaults, without passwords."""
+    """Write options as a call with the changed fields, without passwords."""
     default = type(options)()
     changed = []
     for field in attrs.fields(type(options)):

@@ -235,7 +235,7 @@ class Document:
         return is_success and self.reason not in _NO_ANSWER
 
     def add_error(self, error: FetchError) -> None:
-        """Add what a failed request has shown."""
+        """Add the details of a failed request."""
         self.http_status = error.http_status or self.http_status
         if not self.final_url:  # otherwise the tries of its answer were added
             self.tries += error.tries

@@ -122,7 +122,7 @@ class Explanation:
     causes: tuple[Cause, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields as JSON's types, without those that are empty."""
+        """Return the fields as JSON's types, without the empty ones."""
         causes = [
             {name: value for name, value in attrs.asdict(cause).items() if value not in ("", None)}
             for cause in self.causes
@@ -230,7 +230,7 @@ class _Match:
 
 
 class _Question:
-    """One URL, and what was found about it."""
+    """One URL, and the findings about it."""
 
     def __init__(self, url: str, filters: dict[str, EntryFilter]) -> None:
         self.url = url
@@ -339,7 +339,7 @@ class _Question:
     # -- from the page
 
     def judge_page(self) -> None:
-        """Say what the page's own answer explains."""
+        """Add the causes that the page's own response shows."""
         visit = self.visit
         if visit is None:
             return
@@ -397,12 +397,12 @@ def _loose_key(url: str) -> str:
 
 
 def _letters_of(text: str) -> str:
-    """Return the letters of a URL without its scheme: what stays if its punctuation is wrong."""
+    """Return the letters of a URL without its scheme, to compare wrong punctuation."""
     return re.sub(r"\W+", "", re.sub(r"\A\W*https?", "", text, flags=re.IGNORECASE)).casefold()
 
 
 def _describe_difference(asked: str, listed: str) -> str:
-    """Name what differs in two spellings; "" for different pages."""
+    """Name the differences of two spellings; "" for different pages."""
     if _loose_key(asked) != _loose_key(listed):
         return ""
     ours = urlsplit(asked.strip())
@@ -473,7 +473,7 @@ class _Search:
                 question.issues.append(issue)
 
     def answer(self) -> None:
-        """Answer the questions from what was read, and from what was not."""
+        """Answer the questions from the sitemaps that were read, and the unread ones."""
         documents = {each.final_url or each.url: each for each in self.report.documents}
         unread = [_describe_unread(each) for each in self.report.documents if _may_list(each)]
         empty = [each for each in self.report.documents if _is_empty(each)]
@@ -501,7 +501,7 @@ class _Search:
             )
 
     def _add_absence(self, question: _Question, empty: list[Document], *, is_unread: bool) -> None:
-        """Say what is missing altogether: sitemaps, records, or the URL."""
+        """Say that something is missing altogether: sitemaps, records, or the URL."""
         read = sum(each.listed > 0 for each in self.report.documents)
         for document in empty[:_MAX_NAMED]:
             question.add(
@@ -583,7 +583,7 @@ async def _visit(
 
 
 def _see_visit(question: _Question, templates: set[str]) -> None:
-    """Note where a page leads to, and whether it is the page for what does not exist."""
+    """Note where a page leads to, and whether it is the site's error page."""
     visit = question.visit
     if visit is None:
         return
@@ -601,7 +601,7 @@ def _see_visit(question: _Question, templates: set[str]) -> None:
 
 
 def _recall(questions: list[_Question], state: State) -> None:
-    """Say what earlier walks found out about the URLs."""
+    """Add the findings of earlier walks about the URLs."""
     by_key: dict[str, list[_Question]] = defaultdict(list)
     for question in questions:
         by_key[url_key(question.url)].append(question)

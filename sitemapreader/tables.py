@@ -171,7 +171,7 @@ class RowSource:
 
     def __init__(self, source: Source, arguments: WalkArguments) -> None:
         self.summary = WalkSummary(Report(0))
-        """Of the walk; complete once the iteration is over."""
+        """Summary of the walk; complete once the iteration is over."""
         self._batches = self._open(source, arguments)
 
     def open_reader(self, hint: str = "") -> pa.RecordBatchReader:

@@ -350,7 +350,7 @@ def _load() -> PublicSuffixList:
 
 
 def may_climb(url: str) -> bool:
-    """Return whether a URL, or one of those joined, may leave its folder.
+    """Return whether a URL, or any of the joined ones, may leave its folder.
 
     It would need "..", with dots plain or encoded, or torn apart by blanks that the parser drops.
     """
@@ -376,7 +376,7 @@ def find_url_error(loc: str) -> IssueCode | None:
 
 
 def read_loc(text: str, base: str) -> tuple[str, list[IssueCode]]:
-    """Return the absolute URL that a loc gives, and what has to be said of it.
+    """Return the absolute URL that a loc gives, and its Issues.
 
     It is resolved against `base` if it is relative, and "" if it must be dropped: the one code
     then says why.

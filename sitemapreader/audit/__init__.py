@@ -34,7 +34,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Load what needs DuckDB on first use (PEP 562): a list of the rules needs none."""
+    """Load the modules that need DuckDB on first use (PEP 562): a list of the rules needs none."""
     if name not in ("Audit", "audit", "audit_sync"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     with name_extra("an audit needs", "audit"):

@@ -104,7 +104,7 @@ class AuditRun:
                 )
 
     async def _walk(self, arguments: WalkArguments) -> None:
-        """Walk, and load what is read."""
+        """Walk, and load everything that is read."""
         loader = WalkLoader(self._database, arguments.get("on_document"))
         entries = open_walk(self._source, {**arguments, "on_document": loader.note_end})
         async with entries:

@@ -53,7 +53,7 @@ def compare_audits(
 
 
 def _read_report(content: Any) -> Row:
-    """Return what the comparison reads of a report.
+    """Return the parts of a report that the comparison needs.
 
     `found` says how far findings go: hits, or a share of pages with its interval. `most` is, by
     the need of rules about a sample of pages, the share that one without a hit may have.

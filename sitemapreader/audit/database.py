@@ -68,7 +68,7 @@ SIMPLE_URL = rf"^https?://[a-z0-9-]+(?:\.[a-z0-9-]+)+/(?:{_FOLDER}/)*(?:{_FOLDER
 
 @cache
 def _load_codes() -> tuple[frozenset[str], frozenset[str], frozenset[str], dict[str, str]]:
-    """Return languages, scripts and regions, and what is meant by wrong ones."""
+    """Return languages, scripts and regions, and the meanings of wrong codes."""
     table = tomllib.loads(files(__package__).joinpath("languages.toml").read_text("utf-8"))
     languages, scripts, regions = (
         frozenset(table[name].split()) for name in ("languages", "scripts", "regions")
@@ -128,7 +128,7 @@ def _is_language(part: str) -> bool:
 
 
 def usable_url(text: str) -> str:
-    """Return a URL without blanks around it; "" for what cannot be requested."""
+    """Return a URL without blanks around it; "" if it cannot be requested."""
     return text.strip() if parse_url(text.strip()) else ""
 
 
@@ -240,7 +240,7 @@ class AuditDatabase:
     def insert_rows(
         self, table: str, rows: Iterable[Iterable[object]], names: Iterable[str] = ()
     ) -> None:
-        """Append rows of all columns of a table, or of those that are named."""
+        """Append rows of the named columns of a table; by default of all columns."""
         columns = {f"c{n}": list(values) for n, values in enumerate(zip(*rows, strict=True))}
         if columns:
             into = f"({', '.join(names)})" if names else ""

@@ -1,4 +1,4 @@
-"""From a walk to filled tables: entries, the report at its end, and what follows."""
+"""From a walk to filled tables: entries, then the report, then the derived tables."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ def _utc(moment: datetime | None) -> datetime | None:
 
 
 def prepare(database: AuditDatabase, values: Mapping[str, object]) -> None:
-    """Fill what is computed from other tables; `values` are those of figures."""
+    """Fill the tables that are computed from others; `values` are the figures."""
     extensions = {name for name in ("news", "alternate") if database.ask(f"FROM {name} LIMIT 1")}
     for name, query in _PREPARING.items():
         if name not in _OF_EXTENSIONS or _OF_EXTENSIONS[name] & extensions:
@@ -194,7 +194,7 @@ _MAX_PIECES = 500
 
 
 def list_known_robots(walk: Walk, *, is_http: bool) -> dict[str, Robots]:
-    """Return what a walk knows: origin -> its robots.txt, if it was read to its end.
+    """Return the robots.txt files of a walk, by origin, if read to their end.
 
     A server without one allows everything; a folder without one says nothing about the site.
     """
@@ -219,7 +219,7 @@ async def fetch_robots(database: AuditDatabase, fetcher: Fetcher, agent: str) ->
 
 
 def judge_robots(database: AuditDatabase, agents: Iterable[str]) -> None:
-    """Fill the tables of what the robots.txt files allow."""
+    """Fill the tables of URLs that the robots.txt files allow or forbid."""
     ask, is_refused = database.ask, database.is_refused
     ask(_ROBOTS["list_read"])
     for origin, each in database.robots.items():

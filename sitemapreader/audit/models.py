@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 SCHEMA = 1
-"""Of audits in JSON; raised when a key is renamed, removed or means another thing, and not for a
-new one."""
+"""Version of audits in JSON; raised if a key is renamed, removed or changes its meaning, but not
+for a new one."""
 
 
 class AuditInputError(ValueError):
-    """An input of an audit that is wrong or unreadable; the message says what to do."""
+    """A wrong or unreadable input of an audit; the message says what to do."""
 
 
 class Row(dict[str, Any]):
@@ -57,7 +57,7 @@ def read_json(
     parse: Callable[[Any], T],
     schema: int = SCHEMA,
 ) -> T:
-    """Return what `parse` makes of a file of ours; raise AuditInputError for others.
+    """Parse a file of ours with `parse`; raise AuditInputError for other files.
 
     `what` says of another file what it is not, and `advice` how to write one.
     """
@@ -94,7 +94,7 @@ class Category(StrEnum):
 
 
 class Need(StrEnum):
-    """A need of a rule besides the sitemaps: its word in a header, and what it is."""
+    """A need of a rule besides the sitemaps: its word in a header, and its meaning."""
 
     meaning: str
 
@@ -122,7 +122,7 @@ class Need(StrEnum):
 def make_rule(
     code: str, category: Category, severity: str, title: str, unit: str = "URLs", **texts: Any
 ) -> Row:
-    """Return a rule; docs/audit.md says what its fields mean."""
+    """Return a rule; docs/audit.md explains its fields."""
     return Row(
         code=code,
         category=str(category),
@@ -155,7 +155,7 @@ MAX_PLACES = 5_000
 # -- how sure a rate is that a sample of pages shows
 
 _Z = 1.96
-"""Of a standard normal variable: 95 % lie within."""
+"""Quantile of the standard normal distribution: 95 % lie within."""
 _Z2 = _Z * _Z
 # Wilson's lower limit is too high for one to three hits: the limits of Poisson's distribution there
 # (Brown, Cai, DasGupta 2001, Interval Estimation for a Binomial Proportion, section 4.1.1).

@@ -41,7 +41,7 @@ _QUERIES = read_queries("runner")
 # -- baselines
 
 BASELINE_SCHEMA = 2
-"""Of baselines; 1 was that of version 0.2, which had no URLs."""
+"""Version of baselines; 1 had no URLs."""
 _TOO_MANY = 2**53
 MOST_NAMED = 1_000
 """Hits of a rule in a sitemap that a baseline names; of more it has the number besides."""
@@ -64,7 +64,7 @@ def count_new(database: AuditDatabase, code: str) -> int:
 
 
 def _list_hits(content: Any) -> list[Hit]:
-    """Return rows of known hits; raise what a file raises that is no baseline."""
+    """Return rows of known hits; raise an error for a file that is not a baseline."""
     rows: list[Hit] = []
     for code, documents in content["hits"].items():
         for document, hits in documents.items():
@@ -163,7 +163,7 @@ class Audit:
         return format_audit(name, self.describe(), fail_on, title=title)
 
     def describe(self) -> Row:
-        """Return the audit as its JSON has it, of which all formats are made."""
+        """Return the audit as its JSON has it; all formats are made from it."""
         return Row(schema=SCHEMA, findings=self.findings, facts=self.facts)
 
     def write(

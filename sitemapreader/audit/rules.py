@@ -94,7 +94,7 @@ def load_rules() -> tuple[tuple[Row, str], ...]:
 def read_own_rules(
     folder: str | os.PathLike[str],
 ) -> tuple[list[tuple[Row, str]], dict[str, str]]:
-    """Read the rules of a user's folder, and what is wrong with files that are none.
+    """Read the rules of a user's folder, and the errors of files that are not rules.
 
     Raises AuditInputError: it cannot be read, or has no file that ends with .sql.
     """
@@ -291,7 +291,7 @@ def format_rules(rules: Iterable[Row]) -> str:
 
 
 def explain_rule(rule: Row) -> str:
-    """Return what a rule means, in a few lines."""
+    """Explain a rule in a few lines."""
     wrapper = TextWrapper(
         _WIDTH,
         initial_indent="  ",

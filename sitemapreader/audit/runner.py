@@ -46,7 +46,7 @@ def find_missing(
     is_http: bool,
     least_overlap: float,
 ) -> tuple[dict[Need, str], str]:
-    """Return the needs of rules that are not met, each with the reason and what to do.
+    """Return the unmet needs of rules, each with the reason and what to do.
 
     The second text is what rules do not know that need all sitemaps, and run without those that do
     not exist. `unvisited` are needs that visits of pages do not meet; `least_overlap` is the share
@@ -147,7 +147,7 @@ class RuleRunner:
         self._sort_out()
 
     def _leave_out(self, rule: Row, reason: str, *, is_error: bool = False) -> None:
-        """Record why a rule was not run, and what to do so that it runs."""
+        """Record why a rule was not run, and how to make it run."""
         self.not_run.append(Row(rule=rule, reason=reason, is_error=is_error))
 
     def _lacks_input(self, rule: Row, missing: Collection[Need]) -> bool:
@@ -173,7 +173,7 @@ class RuleRunner:
             self._database.define_rule(code, _QUERIES["view_issue"].format(code))
 
     def _sort_out(self) -> None:
-        """Record what did not hit: it has passed, if it had anything to look at."""
+        """Record the rules without a hit: they have passed, if they had any input."""
         ask = self._database.ask
         (has_sitemaps,) = ask(_QUERIES["has_sitemaps"])[0]
         known = {code for (code,) in ask("SELECT DISTINCT code FROM place")}
@@ -187,7 +187,7 @@ class RuleRunner:
                 self._leave_out(rule, "no sitemap was read")
 
     def find(self) -> list[Row]:
-        """Return the findings, the gravest first; behind each those that it causes."""
+        """Return the findings, the gravest first; the ones that it causes follow each."""
         ask_rows = self._database.ask_rows
         looked_at = dict(self._database.ask(_QUERIES["looked_at"]))
         hits = {}
@@ -216,7 +216,7 @@ class RuleRunner:
         return self._group_causes(found)
 
     def _find_doubt(self, rule: Row) -> str:
-        """Return what a rule does not know that hit all the same."""
+        """Return the doubt about a rule that hit although an input was missing."""
         if Need.PROBES in rule.needs:
             return self._missing.get(Need.PROBES, "")
         return self._doubt if Need.COMPLETE in rule.needs else ""
@@ -231,7 +231,7 @@ class RuleRunner:
         return None if rate is None or rate.low == rate.high else rate
 
     def _group_causes(self, found: dict[str, Row]) -> list[Row]:
-        """Return the findings in their order, and those with a cause behind it."""
+        """Return the findings in their order, each cause before its consequences."""
         nearest = {code: self._find_cause(each, found) for code, each in found.items()}
         categories = list(Category)
         for code, each in found.items():
@@ -291,7 +291,7 @@ def _find_first(code: str, nearest: Mapping[str, str]) -> str:
 
 
 def gather_facts(database: AuditDatabase, parameters: Mapping[str, object]) -> dict[str, Any]:
-    """Return what the database says of a site, by name; docs/audit.md lists it."""
+    """Return the facts of a site from the database, by name; docs/audit.md lists them."""
     ask_rows = database.ask_rows
     counted: dict[str, int] = dict(database.ask(_FACTS["totals"]))
     sections, hosts = ask_rows(_FACTS["sections"]), ask_rows(_FACTS["hosts"])

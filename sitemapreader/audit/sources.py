@@ -203,7 +203,7 @@ def find_old(source: Known) -> SiteTask | None:
 
 
 async def load_old(database: AuditDatabase, task: SiteTask, arguments: WalkArguments) -> bool:
-    """Insert what the old sitemaps list; return whether all of them were read.
+    """Insert the URLs of the old sitemaps; return whether all of them were read.
 
     `arguments` are those of a walk. Raises AuditInputError if there are no URLs.
     """
@@ -225,7 +225,7 @@ def _is_list(path: str | PathLike[str]) -> bool:
 
 
 def _end_list(database: AuditDatabase, table: str, name: str) -> int:
-    """Fill a table with what has arrived; return how many URLs it has."""
+    """Fill a table with the collected URLs; return how many it has."""
     database.ask(_QUERIES["add_urls"].format(table), blanks=_BLANKS)
     database.ask("DROP TABLE arrived")
     count: int = database.ask(f"SELECT count(*) FROM {table}")[0][0]
@@ -235,7 +235,7 @@ def _end_list(database: AuditDatabase, table: str, name: str) -> int:
 
 
 def _read(database: AuditDatabase, path: Path, table: str) -> None:
-    """Insert the texts of a file that may be URLs, and what a crawl says of them."""
+    """Insert the texts of a file that may be URLs, and a crawl's columns about them."""
     what = f"the list of {table} URLs"
     if not path.is_file():
         raise AuditInputError(f"{what} cannot be read: there is no file {path}")
@@ -289,7 +289,7 @@ def _read(database: AuditDatabase, path: Path, table: str) -> None:
 
 
 def _load_lines(database: AuditDatabase, path: Path, *, is_gzip: bool) -> None:
-    """Fill the table `line`; raise AuditInputError, or what opening and decoding raise."""
+    """Fill the table `line`; raise AuditInputError, or the error of opening or decoding."""
     database.ask("CREATE OR REPLACE TABLE line (line VARCHAR)")
     with (gzip.open if is_gzip else open)(path, "rb") as file:
         pieces = iter(partial(file.read, _PIECE_BYTES), b"")

@@ -1,4 +1,4 @@
-"""The visits of an audit: a sample of pages, and what their answers say together."""
+"""The visits of an audit: a sample of pages, and a verdict over their responses."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def count_pages(database: AuditDatabase, kind: str = "listed") -> Row | None:
 
 
 def describe_pages(database: AuditDatabase) -> Row:
-    """Return what a report says of visited pages, and of the old site."""
+    """Return the report's facts about visited pages and the old site."""
     has_pages = database.ask("SELECT 1 FROM page LIMIT 1")
     return Row(
         pages=count_pages(database) if has_pages else None,
@@ -162,7 +162,7 @@ class SiteVisits:
                 self._record(kind, why)
 
     def judge(self, start: str) -> None:
-        """Find what the visits, and those of a crawl file, say together about a site."""
+        """Judge a site by all its visits together, and by the visits of a crawl file."""
         database = self._database
         if database.ask("SELECT 1 FROM crawled LIMIT 1"):
             if Need.PAGES in self.missing:
@@ -325,7 +325,7 @@ def _name(file: str) -> str:
 
 
 def _describe(visit: PageVisit, robots: Iterable[str]) -> dict[str, Any]:
-    """Return the row of a visit, without what follows from its columns."""
+    """Return the row of a visit, without the columns that follow from others."""
     facts = visit.facts or PageFacts(visit.final_url)
     final_key = url_key(visit.final_url)
     # the first that is another page, or the first
@@ -371,7 +371,7 @@ def _list_alternates(visit: PageVisit) -> Iterator[tuple[str, str, str]]:
 
 
 def _has_pages(site: PageFolder, listed: int) -> bool:
-    """Return whether a folder has pages of its own, as a built site has, for so many URLs."""
+    """Return whether a folder has about as many pages as this many URLs, as a built site has."""
     return sum(1 for _ in site.list_pages()) >= max(1, _LEAST_PAGES * listed)
 
 

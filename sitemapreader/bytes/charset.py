@@ -126,7 +126,7 @@ class Transcoder:
     """Bytes of valid UTF-8 that were passed on, as `_ENOUGH_BYTES` counts them."""
 
     def feed(self, events: list[Event], data: bytes, *, final: bool = False) -> bytes:
-        """Return `data` in UTF-8; half a character, or what is to be proved, waits."""
+        """Return `data` in UTF-8; half a character, or bytes still in doubt, wait."""
         if self._named is not None:
             data = self._prove(events, data, final=final)
         if self._decoder is None:

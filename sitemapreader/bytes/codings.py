@@ -86,7 +86,7 @@ class ZlibStream:
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing more can come: what stands behind the data is no member."""
+        """True if nothing more can come, because the bytes behind the data are no member."""
         return self._ended and len(self._buffer) >= _KEPT_BYTES
 
     def feed(self, data: bytes, *, final: bool) -> Iterator[bytes]:
@@ -108,7 +108,7 @@ class ZlibStream:
             )
 
     def _open_member(self) -> bool:
-        """Begin what the buffer begins with; return whether there is enough of it."""
+        """Open the member at the start of the buffer; return whether there is enough of it."""
         if self._members:
             # tar on tapes, and some servers, pad the last block with zeros: no error, no member
             self._buffer = self._buffer.lstrip(b"\0")
@@ -142,7 +142,7 @@ class ZlibStream:
 
 
 def _recover_prefix(stream: zlib._Decompress, data: bytes) -> bytes:
-    """Return what comes of the bytes before the first that is refused: not a step."""
+    """Return the output of the bytes before the first refused one: not a step."""
     out = bytearray()
     with suppress(zlib.error):
         for byte in data:  # 0.2 us each

@@ -1,4 +1,4 @@
-"""The state of walks in one SQLite file: what each walk read, and how far it came.
+"""The state of walks in one SQLite file: the documents of each walk, and its progress.
 
 For each document it holds the validators, the hash of its body, and the URLs that it listed.
 Nothing here fetches: the walker reads the state, and decides when to write.
@@ -148,7 +148,7 @@ class State:
         return f"State({str(self.path)!r})"
 
     def sites(self) -> list[SiteState]:
-        """Return what the state holds of each site; raise StateError if there is no file."""
+        """Return the recorded sites; raise StateError if there is no file."""
         return list(
             self._read(
                 SiteState,
@@ -165,7 +165,7 @@ class State:
         )
 
     def documents(self) -> Iterator[DocumentState]:
-        """Yield what the state holds of each document, sorted by site and URL."""
+        """Yield the recorded documents, sorted by site and URL."""
         return self._read(
             DocumentState,
             "SELECT site.name, url, status, reason, format, entries, children, read_at, lastmod,"
@@ -182,7 +182,7 @@ class State:
         return self._list_pages("unlisted", site)
 
     def gone(self, site: str | None = None) -> Iterator[GonePage]:
-        """Yield those of them whose page is known to be gone; else as `unlisted`."""
+        """Yield the unlisted URLs whose page is known to be gone; else as `unlisted`."""
         return self._list_pages("gone", site)
 
     def waiting(self, site: str | None = None) -> Iterator[UnlistedUrl]:

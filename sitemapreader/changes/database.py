@@ -31,7 +31,7 @@ T = TypeVar("T")
 Connection: TypeAlias = sqlite3.Connection
 
 VERSION = 12
-"""Of a state's tables. Files of earlier versions are replaced, those of later ones refused."""
+"""Version of a state's tables. Files of earlier versions are replaced, of later ones refused."""
 _APPLICATION_ID = 0x534D5244
 """In the header of our files: https://www.sqlite.org/fileformat.html, 1.3.12."""
 CHECKED_BYTES = 64 * 1024 * 1024
@@ -159,7 +159,7 @@ class StateFile:
             self.close()
 
     async def ask(self, query: Callable[[Connection], T]) -> T:
-        """Return what a short function of the connection finds."""
+        """Return the result of a short function of the connection."""
         async with self.turn:
             return self.ask_now(query)
 

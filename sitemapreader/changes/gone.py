@@ -132,7 +132,7 @@ class PageChecker:
         }
 
     def _postpone(self, page: _Page) -> dict[str, Any]:
-        """Return the columns of a page of which nothing shows what is true."""
+        """Return the columns of a page whose status was not proven."""
         patient = max(0, page.tries - _PATIENT_TRIES)
         return self._note(page, None, _DAY / 2 * (1 << min(patient, _LAST_TRY + 1)))
 
@@ -156,7 +156,7 @@ class PageChecker:
     async def _ask_batch(
         self, urls: Sequence[str], controls: dict[str, list[str]]
     ) -> list[int | None] | None:
-        """Return what pages answer; `None` if nothing shows that this is true."""
+        """Return the responses of pages; `None` if nothing proves that they are true."""
         if living := await self._find_living(urls, controls):
             statuses = await asyncio.gather(*map(self._ask, urls))
             if _DEAD.isdisjoint(statuses) or _lives(await self._ask(living[0])):
@@ -211,7 +211,7 @@ class PageChecker:
         await self._writer.file.work(note, run.name)
 
     async def _ask(self, url: str) -> int | None:
-        """Return what a page answers; `None` if it must not be asked, or for no answer."""
+        """Return the status of a page; `None` if robots.txt forbids it, or without a response."""
         try:
             async with self._room:
                 if await self._rules.find_refusal(url, is_named=False):
@@ -297,7 +297,7 @@ def list_places(loc: str) -> list[str]:
 
 
 def _list_folders(folder: str, host: str) -> Iterator[str]:
-    """Yield a folder and those above it, up to the host."""
+    """Yield a folder and its parents, up to the host."""
     while len(folder) > len(host):
         yield folder
         folder = folder[: folder.rfind("/", 0, -1) + 1]

@@ -1,4 +1,4 @@
-"""The law of removal: when a URL is unlisted, and what proves it.
+"""The law of removal: when a URL is unlisted, and which evidence proves it.
 
 The life of one URL, of which `page` and `url` in the state keep the position:
 
@@ -95,7 +95,7 @@ class Evidence(StrEnum):
 
     @property
     def is_list(self) -> bool:
-        """True if what the document lacks now is missing."""
+        """True if a URL that the document lacks now is missing."""
         return self in (Evidence.FULL, Evidence.PART, Evidence.ABSENT)
 
 
@@ -143,7 +143,7 @@ _IS_LOST = "site = :site AND lost_run IS NOT NULL AND NOT window"
 
 
 def weigh(row: DocumentRow, outcome: Document) -> Evidence:
-    """Return what the outcome of a document proves; `row` is what was known of it before."""
+    """Return the evidence in the outcome of a document; `row` is its earlier record."""
     errors = list_errors(outcome.counts)
     match outcome.status:
         case Status.COMPLETE:
@@ -249,7 +249,7 @@ def find_unverified(
 
 
 def merge(db: sqlite3.Connection, site: int) -> None:
-    """Write what documents listed into `url`; note what they no longer list."""
+    """Write the URLs of documents into `url`; note the ones that are no longer listed."""
     _execute(db, "merge.sql", {"site": site})
 
 
@@ -267,7 +267,7 @@ def _execute(db: sqlite3.Connection, name: str, values: Mapping[str, Any]) -> in
 
 
 def reconcile(db: sqlite3.Connection, run: Run, end: WalkEnd) -> Findings | None:
-    """Reconcile the state with a walk that has ended; return what is missing, with `changes`."""
+    """Reconcile the state with a walk: return the missing URLs, with `changes`."""
     values: dict[str, Any] = {
         "site": run.site,
         "run": run.id,
@@ -330,7 +330,7 @@ def reconcile(db: sqlite3.Connection, run: Run, end: WalkEnd) -> Findings | None
 
 
 def _look(db: sqlite3.Connection, run: Run, values: Mapping[str, Any], *, knows_all: bool) -> int:
-    """Date this run's look at what names documents; return the last one that is confirmed."""
+    """Date this run's reading of the naming documents; return the last confirmed one."""
     read, confirmed = run.looks
     if not knows_all:
         sql = "UPDATE site SET missed = missed + 1 WHERE id = :site RETURNING missed"
@@ -352,7 +352,7 @@ def _look(db: sqlite3.Connection, run: Run, values: Mapping[str, Any], *, knows_
 def _find_missed(
     db: sqlite3.Connection, values: Mapping[str, int]
 ) -> tuple[dict[int, int], tuple[tuple[str, int, int], ...]]:
-    """Return what this walk missed, and the documents that lost more than half."""
+    """Return the URLs missing in this walk, and the documents that lost more than half."""
     missed = (
         "SELECT document.id, document.url, count(*), entries, is_named"
         " FROM url AS lost INDEXED BY url_lost JOIN document ON document.id = lost.document"

@@ -1,4 +1,4 @@
-"""The rows of a document and of what it lists: as values, and their statements."""
+"""The rows of a document and of its URLs: as values, and their statements."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def _as_children(text: Any) -> list[tuple[str, str | None]]:
 
 @attrs.define  # a frozen one takes three times as long to make
 class DocumentRow:
-    """A row of the table `document`; schema.sql says what is in the columns."""
+    """A row of the table `document`; schema.sql explains the columns."""
 
     id: int | None
     site: int
@@ -268,7 +268,7 @@ def log_entries(
 def save_batch(
     db: sqlite3.Connection, row: DocumentRow, locs: Iterable[str], packed: bytes | None
 ) -> None:
-    """Save what was delivered, in case that the walk is interrupted.
+    """Save the delivered rows, in case the walk is interrupted.
 
     `packed` are the URLs, if these are needed too.
     """
@@ -351,7 +351,7 @@ def _hash_plain(written: str | None, changefreq: str | None, priority: float | N
 
 
 def _read_moment(written: str | None) -> float | str | None:
-    """Return what a lastmod says: another notation of the same moment is no change."""
+    """Return the moment of a lastmod: another notation of the same moment is no change."""
     found = None if written is None else parse_lastmod(written)
     return written if found is None else found.timestamp()
 

@@ -100,7 +100,7 @@ _LEARNED = ("asked_at", "found_at", "news", "hours", "rate", "not_before")
 
 
 def _add(row: DocumentRow, news: float, now: float) -> None:
-    """Add an answer to what was observed."""
+    """Add a response to the observations."""
     row.news, row.hours = row.news + news, row.hours + _hours_between(row.asked_at, now)
     row.asked_at, row.not_before = now, 0.0
     if news:
@@ -199,7 +199,7 @@ def plan(
 
 
 def plan_documents(db: sqlite3.Connection, number: int, now: float) -> list[PlannedDocument]:
-    """Return what `plan` chooses; then what rests."""
+    """Return the documents that `plan` chooses, then the resting ones."""
     chosen = plan(db, number, now)
     where = "due > :now ORDER BY due, waiting DESC LIMIT :most"
     return chosen + _find_turns(db, now, None, where, most=number - len(chosen))
@@ -208,7 +208,7 @@ def plan_documents(db: sqlite3.Connection, number: int, now: float) -> list[Plan
 def plan_sites(
     db: sqlite3.Connection, number: int, now: float, names: Collection[str] | None = None
 ) -> dict[str, frozenset[str]]:
-    """Return name of a site -> the URLs that are to be asked of it, so many in all.
+    """Return the URLs to request from each site, at most `number` in all, by site.
 
     `names` are those of the sites that count, if not all do.
     """
@@ -237,7 +237,7 @@ def find_due(
 
 
 def find_unscheduled(db: sqlite3.Connection, names: Iterable[str], now: float) -> dict[str, bool]:
-    """Return the sites of which nothing is ever due -> whether they were read before."""
+    """Return the sites without a due date, each with whether it was read before."""
     unscheduled = (
         "SELECT value, ended IS NOT NULL"
         " AND EXISTS (SELECT 1 FROM document WHERE site = site.id AND digest IS NOT NULL)"
@@ -258,7 +258,7 @@ def is_ready(row: DocumentRow, now: float) -> bool:
 
 
 def choose(db: sqlite3.Connection, run: Run, revisit: int | Collection[str], now: float) -> Run:
-    """Choose what a walk over a site asks: these documents, or so many as are due.
+    """Choose the documents that a walk over a site requests: these, or all that are due.
 
     If nothing is known of the site, it asks for everything.
     """

@@ -1,4 +1,4 @@
-"""StateWriter: writes into the state what the consumer of a walk has acknowledged.
+"""StateWriter: writes the batches that the consumer has acknowledged into the state.
 
 Entries are saved as delivered when the consumer acknowledges them: when it asks for the next batch.
 A walk that was killed is resumed with the batch that the consumer was handling. This one batch may

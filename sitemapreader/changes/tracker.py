@@ -1,4 +1,4 @@
-"""DocumentTracker: what is decided about a document by what the state knows of it.
+"""DocumentTracker: decides about a document by its record in the state.
 
 Whether it is asked for, which of its entries were delivered before, and what its outcome says.
 """
@@ -85,7 +85,7 @@ class _Compared:
 
 
 class DocumentTracker:
-    """The state of one document, and what this walk adds."""
+    """The state of one document, and the additions of this walk."""
 
     needs_digest = True
 
@@ -138,7 +138,7 @@ class DocumentTracker:
     # -- when to come back
 
     def _find_outcome(self) -> tuple[Status, str] | None:
-        """Return the outcome of what was finished before, or is not due; else `None`."""
+        """Return the outcome of a document that is finished or not due; else `None`."""
         run, row = self._writer.run, self.row
         if run.is_resumed and row.seen_run >= run.id and row.status in _FINISHED:
             return Status(row.status), row.reason or FINISHED_BEFORE
@@ -148,7 +148,7 @@ class DocumentTracker:
         return Status.SKIPPED, row.reason or Status.FAILED if is_failed else NOT_DUE
 
     def _decide_due(self) -> bool:
-        """Return whether the document is due; record what a later round needs."""
+        """Return whether the document is due; record the columns for a later round."""
         chosen, key = self._writer.run.chosen, self.row.url
         if chosen is None or key in chosen:
             return True
@@ -359,7 +359,7 @@ class DocumentTracker:
     def _list_columns(
         self, document: Document, body: BodyDigest | None, *, is_window: bool
     ) -> dict[str, Any]:
-        """Return how the document ended, and what a request for it gave."""
+        """Return how the document ended, and the result of its request."""
         status, row, run = document.status, self.row, self._writer.run
         evidence = weigh(row, document)
         found: dict[str, Any] = {
@@ -449,5 +449,5 @@ def _compare(known: dict[int, bytes | None], document: int, record: bytes) -> Ch
 
 
 def _text(value: str | None) -> str | None:
-    """Return a plain str of an enum or text; a header may have what is no character."""
+    """Return a plain str of an enum or text; a header may have invalid characters."""
     return None if value is None else str(value).encode("utf-8", "replace").decode()

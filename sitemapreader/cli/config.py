@@ -99,7 +99,7 @@ def _check(arguments: argparse.Namespace, given: dict[str, Any]) -> None:
 
 
 def _make_options(given: dict[str, Any]) -> FetchOptions:
-    """Return the options of fetching; raise ValueError for what they cannot be."""
+    """Return the options of fetching; raise ValueError for a wrong value."""
     names = attrs.fields_dict(FetchOptions).keys() & given.keys()
     values: dict[str, Any] = {
         n: tuple(given[n]) if isinstance(given[n], list) else given[n] for n in names

@@ -69,7 +69,7 @@ class Console:
         return cls(quiet=arguments.quiet, verbose=arguments.verbose, has_file=has_file)
 
     def draw(self, line: str) -> None:
-        """Draw the progress in place of what was drawn before; "" erases it."""
+        """Draw the progress in place of the last one; "" erases it."""
         if line or self._drawn:
             end = "" if line else "\r"
             sys.stderr.write(f"\r{line:{len(self._drawn)}}{end}")
@@ -226,7 +226,7 @@ class RunSummary:
     _named: dict[tuple[str, str], list[str]] = attrs.field(factory=dict)
 
     def add(self, site: SiteWalk, report: Report) -> None:
-        """Add a source that has ended, and what is reported of it."""
+        """Add a source that has ended, and its report."""
         documents, reason = report.documents, report.outcome.reason
         reason = reason or ("sitemaps that it lists" if site.children else "cannot be read")
         found = bool(report.entries or site.sitemaps) or _has_unwanted(report)
@@ -291,7 +291,7 @@ class RunSummary:
         return ALL_READ if is_all else PARTIAL
 
     def format_lines(self) -> Iterator[str]:
-        """Yield the last lines of the run: what was printed, what was not read, and why."""
+        """Yield the last lines of the run: the results, the unread sitemaps, and the reasons."""
         if self._is_begun:
             yield self._format_count()
             yield from self._format_asked()
@@ -347,7 +347,7 @@ def _has_unwanted(report: Report) -> bool:
 
 
 def take_report(site: SiteWalk) -> Report:
-    """Return what is reported of a source that has ended."""
+    """Return the summary of a source that has ended."""
     report = Report(0) if site.walk is None else site.walk.report
     if site.file is not None:  # nobody knows its URL, and nothing around it was meant
         report.issues = [each for each in report.issues if each.code != IssueCode.OUT_OF_SCOPE]

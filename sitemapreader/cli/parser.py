@@ -1,4 +1,4 @@
-"""Argument parsers, and exit codes; an error says what to write instead."""
+"""Argument parsers, and exit codes; an error says how to correct the command."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _NEGATIVE = re.compile(r"-(?!0$)\d.*")
 
 
 class UsageError(ValueError):
-    """Arguments that make no sense; the message says what to write instead."""
+    """Wrong arguments; the message says how to correct them."""
 
 
 class Arguments(argparse.Namespace):
@@ -138,7 +138,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def _show_option(action: argparse.Action) -> str:
-    """Return an option and the beginning of what it does as a line."""
+    """Return an option and the beginning of its help as a line."""
     value = action.metavar or ("|".join(map(str, action.choices)) if action.choices else "")
     names = f"  {', '.join(action.option_strings)}"
     flags = f"{names} {value if action.nargs != 0 else ''}".rstrip()
@@ -204,7 +204,7 @@ def _is_document(path: Path, known: Collection[object]) -> bool:
 
 
 def _identify(path: str) -> object:
-    """Return what is the same for all names of a file: links lead to one."""
+    """Return the identity of a file, which is the same for all links to it."""
     try:
         status = os.stat(path)  # noqa: PTH116 (texts that are no path are given, too)
     except (OSError, ValueError):  # it does not exist yet, or is the URL of a site

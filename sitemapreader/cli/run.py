@@ -55,12 +55,12 @@ NO_SOURCE = "is neither an http(s) URL nor a file or folder that exists"
 
 
 def find_named(text: str, arguments: argparse.Namespace) -> SiteTask:
-    """Return what a word of the command line names; raise InvalidSiteError."""
+    """Return the source that a word of the command line names; raise InvalidSiteError."""
     return find_source(text, arguments.kind or "auto", arguments.base_url, trusted=True)
 
 
 def find_rooted(text: str, arguments: argparse.Namespace) -> SiteTask:
-    """Return what a word names, with all its sitemaps; raise UsageError for a file."""
+    """Return the source of a word, with all its sitemaps; raise UsageError for a file."""
     task = find_named(text, arguments)
     if isinstance(task.fetcher, FileFetcher):
         raise UsageError(f"{task.name} is a single file: give its URL, or the folder with it")
@@ -68,7 +68,7 @@ def find_rooted(text: str, arguments: argparse.Namespace) -> SiteTask:
 
 
 def find_sources(arguments: argparse.Namespace, find: Find = find_rooted) -> list[SiteTask]:
-    """Return what the words of the command line name, before anything is fetched.
+    """Return the sources that the command line names, before anything is fetched.
 
     Raises UsageError if a word is not a source, if there is none, or if standard input is named
     twice.
@@ -99,7 +99,7 @@ def _find_task(word: str, arguments: argparse.Namespace, find: Find) -> SiteTask
 
 
 class SourceRun:
-    """The sources of a command: read, shown, and summed up as so many of `what`."""
+    """The sources of a command: read, shown, and summed up with the noun `what`."""
 
     def __init__(
         self, arguments: argparse.Namespace, *, what: str = "URLs", find: Find = find_named
@@ -195,7 +195,7 @@ class SourceRun:
             self.console.print_line(f"{output.name} was not written, because nothing was found")
 
     def finish_alone(self, report: Report) -> int:
-        """Print what is reported of the only source; return the exit code."""
+        """Print the summary of the only source; return the exit code."""
         (task,) = self.named
         name = task.name or task.url
         self.summary.add(SiteWalk(name), report)

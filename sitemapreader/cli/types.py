@@ -62,7 +62,7 @@ def parse_pattern(text: str) -> re.Pattern[str]:
 def _number(
     read: Callable[[str], T], accepts: Callable[[T], bool], wanted: str
 ) -> Callable[[str], T]:
-    """Return what parses a number of some range."""
+    """Return a parser of numbers of some range."""
 
     def parse(text: str) -> T:
         with suppress(ValueError):

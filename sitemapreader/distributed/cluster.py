@@ -77,7 +77,7 @@ def read_run(
     on_progress: Callable[[Totals], object] | None = None,
     shard: tuple[int, int] = (0, 1),
 ) -> Totals:
-    """Read what is missing of a run, and finish it; `run` has the other arguments.
+    """Read the missing partitions of a run, and finish it; `run` has the other arguments.
 
     With `shard` (K, N) only the K-th of N parts is read. Whoever reads the last one finishes.
     """
@@ -102,7 +102,7 @@ def read_run(
 
 
 def open_client(scheduler: str | None = None, workers: int = 0) -> AbstractContextManager[Client]:
-    """Connect to a scheduler, or return what opens a cluster on this machine."""
+    """Connect to a scheduler, or return a client of a new cluster on this machine."""
     with name_extra("a cluster needs", "distributed"):
         import dask  # noqa: PLC0415
         from distributed import Client, LocalCluster  # noqa: PLC0415

@@ -48,7 +48,7 @@ class ScaleOptions:
     limits: Limits = attrs.field(factory=Limits)
 
     def to_json(self) -> dict[str, Any]:
-        """Return what `from_json` reads: the fields that differ from the defaults.
+        """Return the fields that differ from the defaults, as JSON for `from_json`.
 
         Of an identity that is the path of the key file: each worker reads its own file.
         """
@@ -58,7 +58,7 @@ class ScaleOptions:
 
     @classmethod
     def from_json(cls, content: dict[str, Any]) -> ScaleOptions:
-        """Make options of what `to_json` returned; raise as a call does for anything else."""
+        """Make options from the JSON of `to_json`; raise as a call does for anything else."""
         given = content["fetch"].items()  # JSON has lists in the place of tuples
         fetch: Any = {name: tuple(x) if isinstance(x, list) else x for name, x in given}
         if identity := fetch.get("identity"):

@@ -79,7 +79,7 @@ def run_partition(output: str, run: str, partition: int) -> Commit:
 
 
 class Attempt:
-    """An attempt at a partition, and what is known of its hosts.
+    """An attempt at a partition, with the known state of its hosts.
 
     Attributes:
         due: hosts to read, those that took longest the last time first.
@@ -88,7 +88,7 @@ class Attempt:
     """
 
     def __init__(self, storage: Storage, run: ScaleRun, partition: int, folder: Path) -> None:
-        """Leave a trace of it, and load what is known; what is damaged is unknown."""
+        """Write a trace of the attempt, and load the state; a damaged one is unknown."""
         self._began = time.monotonic()
         self._storage, self._run, self._partition, self._folder = storage, run, partition, folder
         self._token = secrets.token_hex(8)
@@ -113,7 +113,7 @@ class Attempt:
         self.due.sort(key=lambda site: -(rows[site]["seconds"] if site in rows else 0.0))
 
     async def read(self) -> list[Path] | None:
-        """Read the hosts that are due; return the folders of what was read.
+        """Read the due hosts; return the folders of their files.
 
         `None` if another attempt has committed meanwhile.
         """
@@ -131,7 +131,7 @@ class Attempt:
         return reading.result()
 
     def commit(self, folders: list[Path]) -> Commit:
-        """Upload what was read, and commit it; return the commit that counts."""
+        """Upload the files, and commit them; return the commit that counts."""
         rows = {site: row | {"read": False} for site, row in self.rows.items()}
         now = datetime.now(UTC)
         outcomes = (pq.read_table(each / _HOSTS).to_pylist() for each in folders)
@@ -269,7 +269,7 @@ async def _read_in_child(task: object) -> bool:
 
 
 def main() -> None:
-    """Read the hosts of a task from standard input: what a child does.
+    """Read the hosts of a task from standard input, as a child process.
 
     It ends when its event loop stands still, and with its parent: nobody else would end it, and two
     processes would read the same host.

@@ -60,7 +60,7 @@ def choose_partition(hashed: str, partitions: int) -> int:
 
 
 def count_partitions(hosts: int) -> int:
-    """Return how many partitions suit so many hosts: a power of two."""
+    """Return how many partitions suit this many hosts: a power of two."""
     few = min(hosts // _FEWEST_HOSTS, _FEWEST_PARTITIONS)
     wanted = max(1, -(-hosts // HOSTS_PER_PARTITION), few)
     return min(1 << (wanted - 1).bit_length(), MAX_PARTITIONS)
@@ -69,7 +69,7 @@ def count_partitions(hosts: int) -> int:
 def write_list(
     storage: Storage, hosts: str | Path | Iterable[str], partitions: int | None
 ) -> dict[str, Any]:
-    """Write a list of hosts by partition; return what a `ScaleRun` says of it."""
+    """Write a list of hosts by partition; return its fields of a `ScaleRun`."""
     lines = _read_lines(str(hosts)) if isinstance(hosts, (str, Path)) else hosts
     with tempfile.TemporaryDirectory(prefix="sitemapreader-plan-") as folder:
         buckets = [Path(folder, f"{number:02x}") for number in range(LIST_FILES)]

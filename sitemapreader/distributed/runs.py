@@ -84,7 +84,7 @@ class Totals:
     put_off: int = 0
 
     def count(self, commit: Commit) -> Totals:
-        """Return the sums with those of one more commit."""
+        """Return the sums including one more commit."""
         sums = {name: getattr(self, name) + value for name, value in commit.sums.items()}
         return attrs.evolve(self, **sums)
 

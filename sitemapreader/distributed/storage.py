@@ -45,7 +45,7 @@ STATE = "{run}/state/p-{partition:05}-{token}.db.gz"
 
 
 class OutputError(SitemapReaderError):
-    """An output that cannot be used as it is: the message says what to do."""
+    """An output that cannot be used: the message says what to do."""
 
 
 class Storage:
@@ -91,7 +91,7 @@ class Storage:
         return None
 
     def load(self, path: str, make: Callable[[Any], T]) -> T | None:
-        """Return what a function makes of a JSON file; `None` if there is none.
+        """Parse a JSON file with a function; return `None` if there is none.
 
         Raises OutputError: the file is damaged.
         """

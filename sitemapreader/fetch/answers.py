@@ -197,7 +197,7 @@ class HttpResponse:
         return self._make_failure(IssueCode.TIMEOUT if self._clock.is_over else IssueCode.STALLED)
 
     def _measure(self, piece: bytes) -> bytes:
-        """Count the bytes and cut them at the limit; the next call raises what is wrong."""
+        """Count the bytes and cut them at the limit; the next call raises the error."""
         self._received += len(piece)
         around = self.bytes_around
         self._left = max(0, self._left - (around - self._bytes_around))

@@ -172,7 +172,7 @@ def make_client(
 def find_settings(
     fetcher: object, limits: Limits | None, options: FetchOptions | None
 ) -> tuple[Limits, FetchOptions]:
-    """Return the limits and options of a walk: those of its fetcher, if it has some."""
+    """Return the limits and options of a walk: its fetcher's, if that has some."""
     is_class = isinstance(fetcher, type)
     if fetcher is not None and (is_class or not callable(getattr(fetcher, "open", None))):
         kind = fetcher if is_class else type(fetcher)
@@ -196,7 +196,7 @@ def find_settings(
 
 
 class Trust:
-    """Where a client may go: to what is public, allowed, or named by its caller.
+    """The addresses that a client may connect to: public, allowed, or named by its caller.
 
     What was named are origins, their ports, and hosts, which need not be public. A host may be
     private if its first address was private.
@@ -220,10 +220,10 @@ class Trust:
         self.kinds: dict[str, bool | None] = {}
         """Named host -> whether it is private; `None` before the first connection."""
         self.others: WeakSet[Trust] | set[Trust] = WeakSet()
-        """Of a walk, its fetcher's; of a fetcher, those of the walks that use it now."""
+        """Related trusts: in a walk, its fetcher's; in a fetcher, the ones of its present walks."""
 
     def branch(self) -> Trust:
-        """Return the trust of a walk: what it adds counts here too, as long as it lives."""
+        """Return the trust of a walk: its additions count here too, while it lives."""
         walk = Trust()
         walk.networks = self.networks
         walk.others = {self}

@@ -82,7 +82,7 @@ class ChunkMerger:
         self._is_broken = False
 
     def merge(self, data: bytes) -> bytes:
-        """Return what aiohttp gets in the place of the next bytes."""
+        """Return the bytes that aiohttp gets in place of the next ones."""
         if self.has_ended or self._is_broken:
             return data
         pieces = []
@@ -118,7 +118,7 @@ class ChunkMerger:
         return (b"%x\r\n%b\r\n" % (len(body), body) if body else b"") + after
 
     def _keep_rest(self, rest: bytes) -> bytes:
-        """Keep the beginning of a line until its end comes; return what is none."""
+        """Keep the beginning of a line until its end comes; return the other bytes."""
         if extension := _EXTENSION.match(rest):
             self._rest = extension[0] + (b"\r" if rest.endswith(b"\r") else b"")
         elif b"\n" in rest[2:] or len(rest) > _MAX_CHUNK_LINE:
@@ -160,7 +160,7 @@ class Route:
 
 
 async def _read_arrived() -> None:
-    """Let the event loop read what has arrived: it looks for that between two turns."""
+    """Let the event loop read the bytes that have arrived, which it does between turns."""
     for _ in range(2):
         await asyncio.sleep(0)
 
@@ -181,7 +181,7 @@ class OneAnswer(ResponseHandler):
         self.around = BytesAround()
         self._max_bytes_around = max_bytes_around
         self._body: aiohttp.StreamReader | None = None
-        """Of the answer, from its head on."""
+        """Body of the response; set when its head has arrived."""
         self._merger: ChunkMerger | None = None
         self._head_bytes = 0
         self._head_end = b""
@@ -200,7 +200,7 @@ class OneAnswer(ResponseHandler):
         super().set_response_params(**how)
 
     def data_received(self, data: bytes) -> None:
-        """Give to the parser what belongs to the answer."""
+        """Pass the bytes of the response to the parser."""
         if self.uses and self._body is None:
             data = self._receive_heads(data)
             if self.exception() is not None:
@@ -229,7 +229,7 @@ class OneAnswer(ResponseHandler):
             self._body.set_exception(told, fault)
 
     def _receive_heads(self, data: bytes) -> bytes:
-        """Give the headers of the answer to the parser; return what follows them."""
+        """Pass the headers of the response to the parser; return the bytes behind them."""
         # Heads apart from the body: the parser forgets an answer if anything after it is no HTTP.
         while data and self._body is None:
             known = len(self._head_end)
@@ -248,7 +248,7 @@ class OneAnswer(ResponseHandler):
         return data
 
     def _receive_chunks(self, merger: ChunkMerger, data: bytes) -> None:
-        """Give chunks to the parser, and count what is around the body."""
+        """Pass chunks to the parser, and count the bytes around the body."""
         before = merger.body_bytes
         merged = merger.merge(data)
         self.around.count += len(data) - (merger.body_bytes - before)
@@ -291,7 +291,7 @@ class OneAnswer(ResponseHandler):
         return answer
 
     def connection_lost(self, exc: BaseException | None) -> None:
-        """Give to a body without an end what cut it."""
+        """Pass the cause to a body that was cut."""
         # aiohttp takes a reset for the end of a body that nothing else ends, and half a line of a
         # text sitemap would become a URL.
         if exc is not None and self._body is not None and not self._body.is_eof():

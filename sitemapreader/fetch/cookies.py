@@ -1,4 +1,4 @@
-"""Cookies of one document: what the redirects on its way set, and nobody else gets."""
+"""Cookies of one document: set by the redirects on its way, and sent to nobody else."""
 
 from __future__ import annotations
 
@@ -45,5 +45,5 @@ class ChainCookies:
 
 
 def _strip_query(url: URL) -> URL:
-    """Return the URL of a request, of which the query is a part of the path, without it."""
+    """Return the URL of a request without its query, which is a part of its path."""
     return url.with_path(url.raw_path.partition("?")[0], encoded=True)

@@ -56,7 +56,7 @@ class FunctionFetcher:
     async def open(
         self, url: str, *, headers: Mapping[str, str] | None = None
     ) -> AsyncIterator[Response]:
-        """Call the function; give what it returns as a response.
+        """Call the function; yield its result as a response.
 
         Raises:
             FetchError: HTTP_STATUS 404, it returns `None`.

@@ -1,4 +1,4 @@
-"""What a fetcher may offer besides `open`. A walk uses what has the right type, and nothing else.
+"""Types that a fetcher may have besides `open`. A walk uses only methods of the right type.
 
 A fetcher of your own may have attributes of any names: an `httpx.Limits` named `limits` is no
 `HasSettings`, and a number named `turn` is no `TakesTurns`.
@@ -53,7 +53,7 @@ class HasName(Protocol):
 
 @runtime_checkable
 class HasSettings(Protocol):
-    """A fetcher with limits and options of its own: they are those of its walks, too."""
+    """A fetcher with limits and options of its own, which its walks use, too."""
 
     @property
     def limits(self) -> Limits:

@@ -203,7 +203,7 @@ class Host:
 
 
 class Hosts(dict[str, Host]):
-    """The hosts of a fetcher by name: so many requests at once, and so far apart."""
+    """The hosts of a fetcher by name: limits concurrency and request rate for each."""
 
     def __init__(self, per_host: int, delay_seconds: float) -> None:
         super().__init__()
@@ -332,7 +332,7 @@ class HostBreaker:
         return max(0.0, min(left, self._seconds_left()))
 
     def find_reason(self, url: str) -> tuple[IssueCode, str]:
-        """Return what the failures of a host mean, and what the last one was."""
+        """Return the reason why a host is given up, and its last failure."""
         return self._find(url).reason, self._find(url).cause
 
     def begin_trial(self, url: str) -> None:
@@ -362,7 +362,7 @@ class HostBreaker:
 
 
 def _classify(error: FetchError) -> IssueCode | None:
-    """Return what a failure means for the host; `None` if for the document alone."""
+    """Return the verdict of a failure about its host; `None` if it is the document's alone."""
     if error.code is not IssueCode.HTTP_STATUS:
         return next((m for m, codes in _MEANINGS.items() if str(error.code) in codes.split()), None)
     status = error.http_status or 0

@@ -230,7 +230,7 @@ class Exchange:
     _hosts: HostMap = attrs.field(factory=HostMap)
     _clock: DeadlineClock = attrs.field(init=False)
     _route: Route = attrs.field(init=False)
-    """Of the request that is made now."""
+    """Route of the present request."""
     _began: float = attrs.field(default=0.0, init=False)
     """The time of the clock when it began, by resolving the name."""
 
@@ -319,7 +319,7 @@ class Exchange:
         check()  # again: the host may have failed while another name of it was served
 
     async def _wait(self, work: Awaitable[T], place: RequestUrl) -> T:
-        """Wait for a part of what a request may take."""
+        """Wait for a part of the time limit of a request."""
         left = self._fetcher.options.headers_seconds - (self._clock.waited - self._began)
         return await self._clock.wait(
             work, left, partial(FetchError, IssueCode.TIMEOUT, str(place))

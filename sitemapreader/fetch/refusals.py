@@ -90,7 +90,7 @@ def make_refusal(
 
 
 def _explain_signature(headers: Mapping[str, str], options: FetchOptions, agent: str | None) -> str:
-    """Explain what a refusal may have to do with signed requests (Web Bot Auth); "" if nothing."""
+    """Explain how a refusal is related to signed requests (Web Bot Auth); "" if not."""
     explanation = ""
     if agent is not None:
         explanation = f", though signed as {agent}"

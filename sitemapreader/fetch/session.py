@@ -158,7 +158,7 @@ class Answer(aiohttp.ClientResponse):
         return self.line.has_surplus or self.route.has_surplus
 
     def take_buffered(self) -> bytes:
-        """Return what has arrived and was not read, also after a failure."""
+        """Return the bytes that have arrived and were not read, also after a failure."""
         if self.content.exception() is None:
             return self.content.read_nowait()
         return self.content._read_nowait(-1)  # noqa: SLF001 (the other would raise the failure)

@@ -247,7 +247,7 @@ class RedirectChain:
         self.same_origin = self.same_origin and self.place.origin == self.start.origin
 
     def find_name(self, url: str) -> str:
-        """Return what a URL at the place is called."""
+        """Return the name of a URL; it differs at the place of a mapped host."""
         return str(self.name) if url == str(self.place) else url
 
     def _go_to(self, url: RequestUrl) -> None:
@@ -308,7 +308,7 @@ def make_headers(
     authorization: str = "",
     cookies: str = "",
 ) -> CIMultiDict[str]:
-    """Build the headers of a request; `cookies` are sent behind those of the options."""
+    """Build the headers of a request; `cookies` follow the cookies of the options."""
     from multidict import CIMultiDict  # noqa: PLC0415 (an extension; a folder needs none)
 
     made = CIMultiDict({"User-Agent": options.user_agent, "Accept": ACCEPT})

@@ -56,7 +56,7 @@ def choose_validators(
 
 
 def is_older(headers: Mapping[str, str], newest: datetime) -> bool:
-    """Return whether a response has no validator but a date before that of its newest entry."""
+    """Return whether a response has no validator but a date before its newest entry."""
     date = parse_last_modified(headers.get("last-modified", ""))
     return date is not None and _is_made_of(headers.get("etag"), date) and newest - date > _DAY
 
@@ -85,7 +85,7 @@ def read_age(headers: Mapping[str, str]) -> float:
 
 
 def _is_made_of(etag: str | None, date: datetime) -> bool:
-    """Return whether an ETag says no more than a date, as those of nginx and Caddy do."""
+    """Return whether an ETag says no more than a date, as in nginx and Caddy."""
     if etag is None:
         return True
     seconds = int(date.timestamp())

@@ -109,7 +109,7 @@ def watch(
     initial: bool = False,
     **arguments: Any,
 ) -> Watch:
-    """Watch sites: deliver what is new or gone as it is found, until you leave.
+    """Watch sites: deliver new and gone URLs as they are found, until you leave.
 
     ```python
     async with watch(["example.org"], state="all.db") as changes:
@@ -160,7 +160,7 @@ def watch(
 
 
 def _name_sites(sites: Collection[str | SiteTask]) -> dict[str, str | SiteTask]:
-    """Return name in the state -> the site; raise ValueError for what is none."""
+    """Return the sites by their names in the state; raise ValueError for anything else."""
     if isinstance(sites, str | bytes):
         raise TypeError("sites must be several: write watch([url], ...), not watch(url, ...)")
     named = {}
@@ -235,7 +235,7 @@ class Watch(SiteRun):
             await asyncio.sleep(min(self._tick_seconds, max(0.0, self._end - loop.time())))
 
     async def _make_round(self) -> None:
-        """Walk over the sites of which something is due, or nothing is known."""
+        """Walk over the sites that are due or unknown."""
         now = self._clock()
         earned = max(0.0, now - self._counted_at) / HOUR * self._most  # a clock may be set back
         self._counted_at = now

@@ -182,7 +182,7 @@ class SiteRun(TaskStream[SiteBatch]):
         self.running: set[SiteWalk] = set()
         self._sites = sites
         self._user = f"run {id(self)}"
-        """Of the state's file."""
+        """Name of this run as a user of the state's file."""
         self._config = config
         """The arguments of each walk but its site."""
         self._room = asyncio.Semaphore(at_once)
@@ -258,7 +258,7 @@ class SiteRun(TaskStream[SiteBatch]):
     def write_sync(
         self, path: str | PathLike[str], *, report: str | PathLike[str] | None = None
     ) -> None:
-        """Do what `write` does, in a run that was entered with `with`."""
+        """Write the files as `write` does, in a run that was entered with `with`."""
         get_result(self._get_thread().call(self.write, path, report=report))
 
     async def _acknowledge(self) -> None:
@@ -292,7 +292,7 @@ class SiteRun(TaskStream[SiteBatch]):
             await self._walk_all()
 
     async def _walk_all(self) -> None:
-        """Walk over all sites, or those of which something is due."""
+        """Walk over all sites, or over the due ones."""
         if isinstance(revisit := self._config.revisit, int):
             names = list_names(self._sites)
             self._plan = await self._ask("plan_sites", revisit, names=names)
@@ -318,7 +318,7 @@ class SiteRun(TaskStream[SiteBatch]):
                 self.is_cut = True
 
     async def _ask(self, function: str, *values: Any, **names: Any) -> Any:
-        """Return what a function of the schedule finds in the state now."""
+        """Return the result of a function of the schedule for the present state."""
         from sitemapreader.changes import schedule  # noqa: PLC0415 (few runs have a state)
 
         file, state = self._file, self._config.state
@@ -327,7 +327,7 @@ class SiteRun(TaskStream[SiteBatch]):
         return await file.ask(lambda db: find(db, *values, state.clock()))
 
     async def _list_sites(self, sites: Sites) -> AsyncGenerator[str | SiteTask, None]:
-        """Yield each site once, as it was given; record an outcome for what is not a URL."""
+        """Yield each site once, as given; record an outcome for anything that is not a URL."""
         seen, number = SeenKeys(), 0
         async for given in iterate_sites(sites):
             if self._has_enough():
@@ -351,7 +351,7 @@ class SiteRun(TaskStream[SiteBatch]):
         return isinstance(urls, UrlAllowance) and not urls.left
 
     async def _visit_domain(self, domain: str, given: str | SiteTask) -> None:
-        """Walk over a site that has a place, then over those that wait for it."""
+        """Walk over a site that has a place, then over the ones that wait for it."""
         await self._visit(given)
         waiting = self._parked[domain]
         while waiting and not self._has_enough():

@@ -109,7 +109,7 @@ class CheckedTask(SiteTask):
         return isinstance(self.fetcher, FileFetcher | FolderFetcher)
 
     def aim(self, config: WalkConfig, due: frozenset[str] | None, limits: Limits) -> WalkConfig:
-        """Return the arguments of a run for this of its sites; `due` is what is asked for."""
+        """Return the arguments of a run for one of its sites; `due` has the URLs to request."""
         is_sitemap = self.kind == "sitemap"
         config = attrs.evolve(
             config,
@@ -169,7 +169,7 @@ def name_site(text: str) -> str:
 
 
 def hide_login(text: str) -> str:
-    """Remove what may be a user and a password from a text that may not be a URL."""
+    """Remove user and password from a text that may not be a URL."""
     scheme, slashes, rest = text.rpartition("://")
     userinfo, _, bare = rest.rpartition("@")
     return show_url(scheme + slashes + bare if slashes or ":" in userinfo else text)
@@ -227,7 +227,7 @@ class UnreadableError(Exception):
 
 
 def name_file(path: str) -> str:
-    """Return what a file is called in messages."""
+    """Return the name of a file for messages."""
     return "standard input" if path == STANDARD_INPUT else path
 
 

@@ -102,7 +102,7 @@ class _Server(MCPServer):
             raise ToolError(str(said)) from None
 
     async def _explain(self, name: str, error: ValidationError) -> str:
-        """Say what each wrong argument should be, in the words of the tool."""
+        """Say how to correct each wrong argument, in the words of the tool."""
         (tool,) = (each for each in await self.list_tools() if each.name == name)
         wrong = sorted({str(each["loc"][0]) for each in error.errors() if each["loc"]})
         fields = tool.input_schema["properties"]

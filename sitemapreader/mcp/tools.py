@@ -117,7 +117,7 @@ ToolRow = dict[str, str | int | list[str]]
 
 
 class ToolAnswer(BaseModel):
-    """Rows, and what every tool says of them."""
+    """Rows, and the fields that all tools have in common."""
 
     site: str = _about("the URL that was read")
     rows: list[ToolRow] = _about("as many as the answer has room for", default=[])
@@ -147,7 +147,7 @@ class ToolAnswer(BaseModel):
         return self
 
     def describe(self, found: Report | Discovery) -> "ToolAnswer":
-        """Say whether all was read, and what was not, and why."""
+        """Say whether all was read, and which sitemaps were not, and why."""
         lost = [each for each in found.documents if each.is_lost]
         self.documents_read = sum(each.is_answered for each in found.documents)
         worst = sorted(found.counts.items(), key=lambda pair: (-pair[0].severity, -pair[1]))
@@ -166,7 +166,7 @@ class ToolAnswer(BaseModel):
 
 @attrs.define(eq=False)
 class SiteTools:
-    """The tools, with what they share: a fetcher, and a folder of states.
+    """The tools, with the fetcher and the folder of states that they share.
 
     Every site is a stranger's: it may lie at public addresses only, and at what the person who
     started the server allows in the fetcher's options.
@@ -351,5 +351,5 @@ _show_url = partial(excerpt, limit=_MAX_CHARS)
 
 
 def _explain(reason: str) -> str:
-    """Return the reason of an outcome with what it means."""
+    """Return the reason of an outcome with its meaning."""
     return f"{reason}: {_MEANINGS[reason]}" if reason in _MEANINGS else reason

@@ -156,7 +156,7 @@ def make_array(values: list[Any], kind: pa.DataType) -> pa.Array:
 
 
 def _make_field(values: list[Any], field: pa.Field) -> pa.Array:
-    """Return the values of a field of structs, of which some may be absent."""
+    """Return the values of a field of structs, some of which may be absent."""
     nothing = () if pa.types.is_list(field.type) else None
     part = [nothing if value is None else getattr(value, field.name) for value in values]
     if pa.types.is_string(field.type):
@@ -237,7 +237,7 @@ class _Bytes(io.BytesIO):
     """A file for pyarrow's writer, whose bytes are taken from its start."""
 
     def take(self) -> bytes:
-        """Return what was written since the last time."""
+        """Return the bytes that were written since the last call."""
         data = self.getvalue()
         self.seek(0)
         self.truncate()

@@ -26,7 +26,7 @@ _MAX_BYTES = 64 * 1024 * 1024
 
 
 class AtomEncoder(Encoder):
-    """An encoder of entries as a feed, behind those that the file has.
+    """An encoder of entries as a feed, behind the entries of the existing file.
 
     The last one comes first. Each is one line, so what an earlier run has written stays as it is.
 

@@ -1,4 +1,4 @@
-"""Counts of URLs by what they have in common, in one pass and bounded memory."""
+"""Counts of URLs by a common value, in one pass and bounded memory."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _EXTENSION = re.compile(r"[^/]*//[^?#]*/[^/?#]*(\.[^\W_]{1,9})(?=[?#]|$)")
 
 @attrs.frozen
 class UrlCount:
-    """How many URLs have a value; `None` for those that have none."""
+    """The number of URLs with a value; `None` is the value of URLs that have none."""
 
     value: str | None
     urls: int

@@ -40,15 +40,15 @@ class Encoder:
     head = b""
 
     def encode(self, rows: OutputRows) -> bytes:
-        """Return the bytes of these records, or those that are complete by now."""
+        """Return the bytes of these records, as far as they are complete."""
         raise NotImplementedError
 
     def end(self) -> Iterable[bytes]:
-        """Return the remaining bytes and those after all records, in pieces."""
+        """Return the remaining bytes and the end of the file, in pieces."""
         return ()
 
     def close(self) -> None:
-        """Free what the encoder holds; it is used no more."""
+        """Free the resources of the encoder; it is used no more."""
 
 
 class GzipEncoder(Encoder):
@@ -87,7 +87,7 @@ class Output:
         """How many bytes were written behind the head."""
         self.name = path or "standard output"
         self.descriptor = -1
-        """Of the open file; below 0 if none is open."""
+        """Descriptor of the open file; below 0 if none is open."""
         self._end = end
         self._path = None if path is None else Path(path).absolute()
         self._temporary: Path | None = None
@@ -138,7 +138,7 @@ class Output:
         return [(self._temporary, self._path)]
 
     def keep(self) -> Path | None:
-        """Keep what was written, if it is text; return where that is."""
+        """Keep the written part, if it is text; return its path."""
         if self._temporary is None or self._end is None or not self.written:
             return None
         self._close()
@@ -225,7 +225,7 @@ class Output:
 
 
 def _remove_abandoned(path: Path) -> None:
-    """Remove what a killed run has left; raise BlockingIOError if a run is writing it."""
+    """Remove a killed run's file; raise BlockingIOError if a run is writing it."""
     with suppress(FileNotFoundError):
         if os.name == "nt" or not stat.S_ISREG(path.lstat().st_mode):
             path.unlink()  # Windows does so only if nobody has it open
@@ -236,7 +236,7 @@ def _remove_abandoned(path: Path) -> None:
 
 
 def _lock(descriptor: int, path: Path) -> None:
-    """Lock an open file; raise BlockingIOError if it is that of another run."""
+    """Lock an open file; raise BlockingIOError if another run has locked it."""
     try:
         import fcntl  # noqa: PLC0415 (Windows has none)
 

@@ -171,7 +171,7 @@ def _write_cells(column: Column, values: list[Any]) -> Iterable[str]:
 
 
 def _neutralise_parts(column: Column, cells: list[str]) -> list[str]:
-    """Escape semicolons before what a spreadsheet would run as a formula."""
+    """Escape semicolons before a part that a spreadsheet would run as a formula."""
     # Spreadsheets of many locales separate cells at semicolons, and quotes help only at the start
     # of what they take for a cell: there `a,"b;=1"` has two cells, of which one is a formula.
     if ";" not in "".join(cells):

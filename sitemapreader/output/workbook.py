@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from sitemapreader.rows import OutputRows
 
 MAX_ROWS = 1_048_576
-"""Of a sheet, in Excel; the rest goes on in another one."""
+"""Rows of a sheet in Excel; further ones go on in another sheet."""
 MAX_CHARS = 32_767
-"""Of a cell; a longer text is cut, and ends with an ellipsis."""
+"""Characters of a cell in Excel; a longer text is cut, and ends with an ellipsis."""
 _PIECE_BYTES = 1 << 20
 
 

@@ -1,4 +1,4 @@
-"""Pages: what listed URLs answer, and what a page says of itself.
+"""Pages: the responses of listed URLs, and the facts in a page about itself.
 
 `facts` are read from bytes. `visit` asks servers for pages, as robots.txt allows, and `folder` the
 files of a built site; both give a `PageVisit`.

@@ -113,7 +113,7 @@ class PageFacts:
 def read_page(
     data: bytes, url: str, headers: Mapping[str, str] | None = None, *, text: bool = True
 ) -> PageFacts:
-    """Read what a page says of itself; never raises.
+    """Read the facts in a page about itself; never raises.
 
     Args:
         data: the body, its content coding undone; 2 MiB of it are read.
@@ -152,7 +152,7 @@ def read_page(
 # -- the text
 
 TEXT_VERSION = 2
-"""Of what counts as text: hashes of two versions cannot be compared."""
+"""Version of the rules for text: hashes of two versions cannot be compared."""
 _FRAME = frozenset({"nav", "header", "footer", "aside", "dialog", "button", "select", "svg"})
 _INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff"))
 
@@ -200,7 +200,7 @@ _MISSING = re.compile(
 
 
 def hash_text(text: str) -> str:
-    """Return a hash of a text, behind the version of what is hashed.
+    """Return a hash of a text, behind the version of the hashed text.
 
     White space, composition (NFC) and soft hyphens do not count.
     """

@@ -49,7 +49,7 @@ class HostRedirect(NamedTuple):
     """What one line of `_redirects` answers."""
 
     number: int
-    """Of the line."""
+    """Number of the line."""
     status: int
     """200 rewrites, 301 to 308 redirect, 404 and 410 have no page."""
     target: str
@@ -59,7 +59,7 @@ class HostRedirect(NamedTuple):
 
 
 class HostRedirects:
-    """The rules of a `_redirects` file, of which the first that matches counts."""
+    """The rules of a `_redirects` file: the first one that matches counts."""
 
     def __init__(self, text: str = "") -> None:
         self._plain: dict[str, HostRedirect] = {}
@@ -87,7 +87,7 @@ class HostRedirects:
 
 
 class HostHeaders:
-    """The rules of a `_headers` file, all of which count that match."""
+    """The rules of a `_headers` file: all that match count."""
 
     def __init__(self, text: str = "") -> None:
         self._rules: list[tuple[re.Pattern[str], list[tuple[bytes, bytes]]]] = []
@@ -100,7 +100,7 @@ class HostHeaders:
                 self._rules[-1][1].append((name.strip().encode(), value.encode()))
 
     def find(self, path: str) -> dict[str, str]:
-        """Return the headers of a decoded path, as those of an answer."""
+        """Return the headers of a decoded path, as a response has them."""
         path = "/" + path.strip("/")
         return read_headers(
             header for regex, headers in self._rules if regex.fullmatch(path) for header in headers
@@ -187,7 +187,7 @@ class PageFolder:
         return found is not None and found.status == 200
 
     def visit(self, url: str) -> PageVisit:
-        """Return what a URL will answer."""
+        """Return the response that a URL will have."""
         asked, redirects = url.partition("#")[0], list[Redirect]()
         while origin_of(asked) == self._origin:
             status, target = self._answer(asked)
@@ -202,7 +202,7 @@ class PageFolder:
         return PageVisit(url, asked, tuple(redirects))
 
     def list_pages(self) -> Iterator[tuple[str, str]]:
-        """Yield file and URL of each page, but for those that no sitemap lists."""
+        """Yield file and URL of each page, except pages that no sitemap has to list."""
         for name in sorted(self._files):
             folders, _, last = name.rpartition(b"/")
             is_hidden = any(part[:1] in b"_." for part in folders.split(b"/") if part)
@@ -232,7 +232,7 @@ class PageFolder:
         return 200 if file else 404, file
 
     def find_base_url(self) -> str:
-        """Return the URL below which files answer for what the sitemaps of the folder list.
+        """Return the URL of the folder, below which its files match the listed URLs.
 
         A project page, such as `https://user.github.io/project/`, is built without its path. So
         the folders that all listed URLs share are tried, and the one below which most of them have

@@ -34,7 +34,7 @@ MAX_REDIRECTS = 10
 """Redirects that are followed to a page; search engines follow no more."""
 
 ABSENT_STATUSES = frozenset({404, 410})
-"""Of answers that say that there is no such page."""
+"""Statuses of responses that say that there is no such page."""
 
 
 class NotJudged(StrEnum):
@@ -117,7 +117,7 @@ async def visit_pages(
     trusted: Iterable[str] = (),
     probes: Collection[str] = (),
 ) -> AsyncGenerator[PageVisit, None]:
-    """Visit pages, and yield what each of them answered, as the answers come.
+    """Visit pages, and yield the response of each as it comes.
 
     robots.txt and its Crawl-delay are obeyed; redirects are followed to where it allows them.
     Nothing is raised for what a server does: a visit that says nothing about its page has
@@ -269,7 +269,7 @@ class _Visits:
 
 
 def _visit_of_error(url: str, error: FetchError) -> PageVisit:
-    """Return what a failed request says about a page."""
+    """Return a visit from a failed request."""
     reason = _REASONS.get(error.code)
     sets_cookie = any(each.sets_cookie for each in error.redirects)
     asks_to_wait = error.http_status == 429 or (

@@ -43,7 +43,7 @@ _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 
 
 class Reading(Iterator[Event]):
-    """The events of one sitemap, as `read` finds them, and what is known of the document.
+    """The events of one sitemap, as `read` finds them, and the facts of the document.
 
     Iterate it for the events. `format` and `stats` grow with them, and are final behind the last.
     """
@@ -62,7 +62,7 @@ class Reading(Iterator[Event]):
 
     @property
     def stats(self) -> ReadStats:
-        """The counts of records, bytes and Issues so far; those of all dates."""
+        """The counts of records, bytes and Issues so far; the counts of all dates."""
         return self._reader.stats
 
 

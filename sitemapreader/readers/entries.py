@@ -72,7 +72,7 @@ _LINK_KEYS = (XHTML, OWN, ATOM)
 def read_parts(
     context: RecordContext, parts: Iterable[tuple[Name, Element]], url: str
 ) -> dict[str, Any]:
-    """Return what elements beside the protocol's own give, by attribute."""
+    """Return the values of elements beside the protocol's own, by attribute."""
     found: defaultdict[str, list[Any]] = defaultdict(list)
     for name, element in parts:
         for slot, value in _read_part(context, name, element, url):
@@ -190,7 +190,7 @@ def _keep_value(
     url: str,
     value: object | None,
 ) -> None:
-    """Add the value of a field, if there is one, to those of its extension."""
+    """Add the value of a field, if there is one, to its extension's values."""
     if value is None:
         return
     if field.many:
@@ -372,7 +372,7 @@ class _Part:
 
     loc: Element | None = None
     text: str | None = None
-    """Of the loc; "" if it is in pieces."""
+    """Text of the loc; "" if it is in pieces."""
     own: dict[str, Element] = attrs.field(factory=dict)
     """The last filled element of each other field of the protocol."""
     repeated: set[str] = attrs.field(factory=set)

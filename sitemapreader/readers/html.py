@@ -91,7 +91,7 @@ class Token(NamedTuple):
 
 @cache
 def write_opening(*names: str) -> re.Pattern[str]:
-    """Return a pattern for the tags of some elements, and what may hide them."""
+    """Return a pattern for the tags of some elements, and for markup that may hide them."""
     wanted = "|".join(sorted({*names, "template", "/template", *_RAW_ELEMENTS} - {"noscript"}))
     return re.compile(rf"<(?:((?:{wanted})(?=[\s/>]))|(!--))", re.IGNORECASE)
 
@@ -221,7 +221,7 @@ def find_hints(
 
 
 def find_generators(data: bytes, headers: Mapping[str, str]) -> list[str]:
-    """Return what a page names as its generators, in `<meta name="generator">`."""
+    """Return the generators that a page names in `<meta name="generator">`."""
     page = decode_page(data, charset_of(headers))
     tokens = (token for token in scan_page(page, write_opening("meta")) if token.name == "meta")
     elements = [token.attributes for token in islice(tokens, MAX_LINKS)]
@@ -240,7 +240,7 @@ def _is_of_comments(link: Mapping[str, str]) -> bool:
 
 
 def parse_links(value: str) -> list[dict[str, str]]:
-    """Return the links of a `Link:` header (RFC 8288), as those of a head."""
+    """Return the links of a `Link:` header (RFC 8288), like the links of a head."""
     if len(value) > MAX_LINK_HEADER_CHARS:  # only whole links: half a URL is another URL
         value = value[: value.rfind(",", 0, MAX_LINK_HEADER_CHARS) + 1]
     links = []
@@ -253,7 +253,7 @@ def parse_links(value: str) -> list[dict[str, str]]:
 
 
 def resolve_link(base: str, href: str) -> str | None:
-    """Return the URL that a link leads to; `None` for what is no usable web address."""
+    """Return the URL of a link; `None` if it is not a usable web address."""
     href = href.strip()
     url = resolve(base, href) if href and len(href) < PROTOCOL_MAX_LOC_CHARS else None
     return None if url is None or find_url_error(url) else url
@@ -296,7 +296,7 @@ class HtmlReader:
         self._seen: set[str] = set()
 
     def feed(self, data: bytes) -> Iterator[list[Event]]:
-        """Keep the next bytes; read what there is if they are too many."""
+        """Keep the next bytes; read them if there are too many."""
         self._data += data
         if len(self._data) > MAX_PAGE_BYTES:
             yield from self.close(None)
@@ -341,7 +341,7 @@ class HtmlReader:
                 events.append(UrlEntry(url, sitemap=stats.sitemap))
 
     def _find_url(self, href: str, *, is_taken: bool) -> tuple[str, list[IssueCode]]:
-        """Return the URL of the page that a link leads to, and what is to be said of it."""
+        """Return the URL of the page that a link leads to, and the Issues about it."""
         if len(href) > self._max_chars:
             return "", [IssueCode.FIELD_TOO_LONG]
         site = self._stats.sitemap

@@ -120,7 +120,7 @@ def _find_fields(names: Names, scope: Element) -> dict[str, Element]:
 
 
 def _drop_long(names: Names, shared: dict[str, Element], number: int, report: Report) -> None:
-    """Drop the fields of a record that are too long to be repeated by so many media.
+    """Drop fields of a record that are too long to be repeated for this many media.
 
     SECURITY: a long text that thousands of media repeat is a thousand times the document.
     """

@@ -132,7 +132,7 @@ class SitemapReader:
 
     @property
     def is_window(self) -> bool:
-        """Whether the document may leave out what it has listed before.
+        """True if the document may leave out URLs that it has listed before.
 
         A feed lists the latest posts, unless it says that it is complete (RFC 5005, section 2); a
         change list of ResourceSync, the latest changes. Known once the reader is closed.
@@ -195,7 +195,7 @@ class SitemapReader:
             yield events
 
     def salvage(self, answer: FeedparserAnswer) -> None:
-        """Read what feedparser has found in the feed that is `beyond_repair`."""
+        """Read the records that feedparser has found in the feed that is `beyond_repair`."""
         # Records that were dropped before stay counted: nothing tells which entry they became.
         events, stats, self.beyond_repair = self._last, self.stats, b""
         if not answer.feed.startswith(b"<rss><channel><item>"):
@@ -211,7 +211,7 @@ class SitemapReader:
     # -- the pipeline
 
     def _end_data(self, cut: IssueCode | None, detail: str = "") -> Iterator[Events]:
-        """Read what is held back, and end the document; `cut` is why nothing follows."""
+        """Read the held bytes, and end the document; `cut` is why nothing follows."""
         if not self.finished:
             yield from self._read_pieces(b"", final=True)
         if not self.finished:

@@ -50,7 +50,7 @@ NO_REPAIRS: AbstractSet[IssueCode] = frozenset()
 
 @attrs.define
 class Record:
-    """One record: its element, with all below it, and what is wrong with it."""
+    """One record: its element, with its descendants, and its faults."""
 
     element: Element
     find_line: Callable[[Element], int | None]
@@ -61,7 +61,7 @@ class Record:
     cut: IssueCode | None = None
     """What has cut it, behind its last complete field."""
     cut_text: str = ""
-    """Of the field that was cut, which may be half a URL."""
+    """Text of the field that was cut, which may be half a URL."""
 
 
 def has_name(element: Element[Any]) -> bool:
@@ -81,7 +81,7 @@ def has_instruction(element: Element) -> bool:
 
 
 def list_texts(element: Element) -> list[str]:
-    """Return its texts and those below it, trimmed: one for each run between tags."""
+    """Return the texts in it and below it, trimmed: one for each run between tags."""
     if not len(element):
         text = element.text
         return [text] if text and (text := text.strip()) else []
@@ -196,13 +196,13 @@ class RecordContext:
         return self.record.find_line(at) if is_shown else None
 
     def report_repairs(self, text: str) -> None:
-        """Say what was repaired in the record; `text` is its first loc."""
+        """Report the repairs of the record; `text` is its first loc."""
         if text or not self.record.cut:
             for code in sorted(self.record.repairs):
                 self.add_issue(code, self.record.element, url=text or None)
 
     def report_cut(self) -> None:
-        """Say what has cut the record, behind its entry."""
+        """Report where the record was cut, behind its entry."""
         if self.record.cut and not self.stats.counts[self.record.cut]:
             self.add_issue(self.record.cut, self.record.element)
 
@@ -315,7 +315,7 @@ def _join_runs(names: Names, element: Element) -> str:
 
 
 def _find_loc_error(text: str, record: Record) -> IssueCode | None:
-    """Return what is wrong with a loc as a part of its record."""
+    """Return the error of a loc as a part of its record."""
     if not text:
         lost = IssueCode.MALFORMED if record.repairs else IssueCode.MISSING_LOC
         return record.cut or lost

@@ -112,7 +112,7 @@ class Robots:
         return ours.matcher.find_refusal(path)
 
     def list_disallowed_pieces(self, agent: str) -> list[str]:
-        """Return texts, one of which is in each URL that `agent` may not fetch.
+        """Return texts; each URL that `agent` may not fetch has one of them.
 
         That holds for URLs without a `%` and control characters. Where many URLs are to be judged,
         a search for these texts leaves few.
@@ -133,7 +133,7 @@ class Robots:
         return None if delay is None else min(delay, ROBOTS_MAX_CRAWL_DELAY_SECONDS)
 
     def usage(self, url: str, agent: str) -> dict[str, bool]:
-        """Return what Content-Usage asks of `agent` for `url`: label -> whether it is wanted.
+        """Return the Content-Usage for `agent` and `url`: label -> whether it is wanted.
 
         Labels are "search" and "train-ai"; one that is missing is not said. The longest path that
         matches decides alone. A URL that is disallowed has no preference. Combine the result with
@@ -143,7 +143,7 @@ class Robots:
         return combine_usages(map(parse_usage, lines))
 
     def signals(self, url: str, agent: str) -> dict[str, str]:
-        """Return what Content-Signal says to `agent` about `url`, such as {"search": "yes"}.
+        """Return the Content-Signal for `agent` and `url`, such as {"search": "yes"}.
 
         https://contentsignals.org/: a signal that is missing is neither granted nor refused.
         """

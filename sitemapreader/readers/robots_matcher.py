@@ -86,14 +86,14 @@ class Wildcard(NamedTuple):
         return True
 
     def estimate_work(self, length: int) -> float:
-        """Return the nanoseconds that a path of so many characters takes at worst."""
+        """Return the nanoseconds that a path of this length takes at worst."""
         # The worst text for `str.find` almost matches everywhere, as `aaab` in `aaaa...`: 3 ns a
         # character, and 0.25 ns more for each character looked for.
         stars = len(self.parts)
         return 1_000 * stars + length * (3 * stars + self.chars / 4)
 
     def list_pieces(self) -> list[str]:
-        """List texts of one length, each of which stands in every path that matches."""
+        """List texts of one length; every path that matches has each of them."""
         texts = (self.start, *self.parts)
         length = min(max(map(len, texts)), _PIECE_CHARS)
         return [text[at : at + length] for text in texts for at in range(len(text) - length + 1)]

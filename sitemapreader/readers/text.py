@@ -51,7 +51,7 @@ def split_line(line: str) -> list[str]:
 
 
 def _unwrap(text: str) -> str:
-    """Return the first column of a text, without what is written around it."""
+    """Return the first column of a text, without quotes and brackets."""
     first = text.partition("\t")[0]
     if columns := _COLUMNS.fullmatch(first):
         first = columns["url"]

@@ -1,4 +1,4 @@
-"""Usage preferences: what sites ask of those who use their content.
+"""Usage preferences: how sites want their content to be used.
 
 Two notations say it, in robots.txt and, for the first, in a header of responses:
 
@@ -65,7 +65,7 @@ def parse_usage(text: str) -> dict[str, bool]:
 
 
 def _parse_dictionary(text: str) -> dict[str, str]:
-    """Return the members of a dictionary as they are written; none of what is not one."""
+    """Return the members of a dictionary as written; none if it is not one."""
     text = text.strip(" ")
     members: dict[str, str] = {}
     position = 0

@@ -112,7 +112,7 @@ _EXTENSION_URIS = {
 MAX_NAMESPACES = 256
 """Namespaces that are kept of one document: every batch is parsed with all that are bound."""
 MAX_NAMESPACE_CHARS, MAX_NAMESPACES_CHARS = 1_024, 4_096
-"""Of one prefix with its URI, and of all that are kept; no real document has 400."""
+"""Limits for one prefix with its URI, and for all that are kept; no real document has 400."""
 
 
 def namespace_key(uri: str, format_: Format) -> str:
@@ -215,7 +215,7 @@ def _parse_yes_no(text: str) -> bool | None:
 
 
 def _read_number(pattern: str, make: Callable[[str], Number]) -> Callable[[str], Number | None]:
-    """Return what reads a text that a pattern matches."""
+    """Return a parser of texts that match a pattern."""
     match = re.compile(pattern, re.ASCII).fullmatch
     return lambda text: make(text) if match(text) else None
 

@@ -88,7 +88,7 @@ class Outbox:
         return sorted(unquote(path.stem) for path in self.folder.glob("*.jsonl"))
 
     def read(self, origin: str) -> dict[str, str]:
-        """Return what waits: URLs, and their last change."""
+        """Return the waiting URLs, and their last change."""
         found: dict[str, str] = {}
         for line in self._find_file(origin).read_text("utf-8").splitlines():
             with suppress(ValueError):  # a line that was cut; the state still has its URL
@@ -106,7 +106,7 @@ class Outbox:
             os.fsync(file.fileno())
 
     def replace(self, origin: str, changes: dict[str, str]) -> None:
-        """Write what still waits, at once or not at all."""
+        """Write the URLs that still wait, all at once or not at all."""
         file = self._find_file(origin)
         if not changes:
             file.unlink()
@@ -123,7 +123,7 @@ class Outbox:
 
 @attrs.define
 class Submission:
-    """The URLs of a walk on their way to the service, and what became of them.
+    """The URLs of a walk on their way to the service, and their results.
 
     Attributes:
         report: report of the walk; what it could not read was not compared.
@@ -169,11 +169,11 @@ class Submission:
                 self._waiting.setdefault(origin, []).append((url, str(entry.change)))
 
     def has_room(self, batch: list[UrlEntry]) -> bool:
-        """Return whether URLs fit into one request together with those that wait."""
+        """Return whether URLs fit into one request together with the waiting ones."""
         return sum(map(len, self._waiting.values())) + len(batch) <= MAX_URLS
 
     async def submit(self) -> None:
-        """Submit what waits; what is not accepted goes into the outbox."""
+        """Submit the waiting URLs; the ones that are not accepted go into the outbox."""
         for origin in [*self._waiting]:
             changes = self._waiting.pop(origin)
             if await self._submit(origin, changes):
@@ -182,7 +182,7 @@ class Submission:
                 self._outbox.append(origin, changes)
 
     async def submit_again(self) -> None:
-        """Submit what earlier runs have left in the outbox."""
+        """Submit the URLs that earlier runs have left in the outbox."""
         for origin in filter(self._owns, self._outbox.list_origins()):
             changes = self._outbox.read(origin)
             while changes:

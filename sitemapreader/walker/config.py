@@ -152,7 +152,7 @@ def _sitemaps(values: Sitemaps) -> tuple[SitemapEntry, ...]:
 
 
 def _given(value: str | SitemapEntry) -> SitemapEntry:
-    """Return an entry for what the caller named."""
+    """Return an entry for a URL that the caller named."""
     # SECURITY: an entry that a document named stays one, though the caller passes it on. Only the
     # caller's own URLs may have private addresses, for example.
     if not isinstance(value, SitemapEntry):
@@ -163,7 +163,7 @@ def _given(value: str | SitemapEntry) -> SitemapEntry:
 
 
 def check_function(name: str, value: object, what: str) -> None:
-    """Raise TypeError for what is no function of `what`, called without `await`."""
+    """Raise TypeError unless the value is a function of `what`, called without `await`."""
     if value is None:  # nearly always; the look at its kind takes a while
         return
     is_async = iscoroutinefunction(value) or iscoroutinefunction(getattr(value, "__call__", None))  # noqa: B004 (its kind)
@@ -185,7 +185,7 @@ _INSTEAD = {
 
 
 def refuse_unknown(function: str, names: Iterable[str]) -> None:
-    """Raise TypeError for names of arguments that do not exist: what to write."""
+    """Raise TypeError for unknown arguments, with the names to write instead."""
     for name in names:
         others = WalkArguments.__annotations__.keys() - {name}  # which this function has not
         hint = suggest(name, others, " see its documentation")
@@ -214,7 +214,7 @@ def _time(_: object, __: object, value: timedelta | None) -> None:
 
 
 def check_count(name: str, value: object, least: int = 1) -> None:
-    """Raise TypeError or ValueError for what is no whole number of `least` or more."""
+    """Raise TypeError or ValueError unless the value is a whole number of `least` or more."""
     if not isinstance(value, int) or isinstance(value, bool):
         raise TypeError(f"{name} must be a whole number, not {value!r}")
     if value < least:
@@ -257,7 +257,7 @@ class WalkConfig(Search):
     on_document: OnDocument | None = None
     trusted: bool = True
     gate: Gate | None = None
-    """Of what asks for the walk; its reasons are in `outcomes.ASKED_FOR`, or cost something."""
+    """Gate of the caller; its reasons are in `outcomes.ASKED_FOR`, or count as a loss."""
     reads: bool = True
     """Whether sitemaps are read, and not only found."""
     base_url: str | None = None

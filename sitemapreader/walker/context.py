@@ -96,7 +96,7 @@ class Budget:
         return now - self.held_seconds
 
     def spend_documents(self, count: int) -> None:
-        """Count what costs as much as documents; below 0, uncount what was not fetched."""
+        """Count requests that cost as much as documents; below 0, uncount unsent ones."""
         self._documents -= count
 
     def spend_bytes(self, url: str, count: int) -> None:

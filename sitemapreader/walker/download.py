@@ -209,7 +209,7 @@ async def next_step(reader: SitemapReader, steps: Iterator[T], context: WalkCont
 
 
 async def _ask_feedparser(data: bytes, cpu_seconds: int) -> FeedparserAnswer:
-    """Do what `run_feedparser` does, in a task; the process ends with it."""
+    """Run `run_feedparser` in a task; the process ends with it."""
     if (process := start_feedparser(cpu_seconds)) is None:
         return FeedparserAnswer()
     return await run_in_thread(
@@ -287,7 +287,7 @@ async def _read_small(
 
 
 def record_answer(document: Document, response: Response) -> None:
-    """Record what answered, in how many tries if the fetcher counts them."""
+    """Record the response, and its number of tries if the fetcher counts them."""
     document.final_url, document.http_status = response.url, response.status
     document.tries += getattr(response, "tries", 1)  # to those before a pause of its host
 

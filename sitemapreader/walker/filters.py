@@ -57,7 +57,7 @@ class EntryFilter:
             report.future += future
 
     async def deliver_sample(self, context: WalkContext) -> None:
-        """Deliver what was drawn from the entries of all documents."""
+        """Deliver the sample of the entries of all documents."""
         if self.sample is None:
             return
         entries = [entry for _, entry in self.sample.list_entries()]
@@ -169,7 +169,7 @@ class DocumentEntries:
         self._sent_bytes = 0
 
     async def deliver(self, entries: Rows) -> bool:
-        """Emit the entries that pass the filters; with `changes`, only those that differ.
+        """Send the entries that pass the filters; with `changes`, only the changed ones.
 
         Return whether there may be more: not if the walk's limit of URLs is reached.
         """
@@ -188,7 +188,7 @@ class DocumentEntries:
         return True
 
     async def _pass_on(self, entries: Rows) -> bool:
-        """Emit some of the entries, all of which one acknowledgement covers."""
+        """Send entries that one acknowledgement covers."""
         offered = await self._memory.select(entries)
         if self._context.budget.exhausted is IssueCode.BUDGET_URLS:
             return False
@@ -300,5 +300,5 @@ class Sample:
 
 
 def _order(entry: UrlEntry) -> tuple[str, str, str]:
-    """Return by what one of several records of a URL is chosen."""
+    """Return the key by which one of several records of a URL is chosen."""
     return entry.sitemap, entry.loc, entry.lastmod_text or ""

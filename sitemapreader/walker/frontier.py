@@ -82,7 +82,7 @@ class Job:
         return bool(self._is_sitemap)
 
     def leads_up(self, url: str) -> bool:
-        """Return whether redirects to a URL lead back to what names the sitemap."""
+        """Return whether redirects to a URL lead back to a parent of the sitemap."""
         if url == self.entry.loc:  # nearly always
             return False
         key = url_key(url)
@@ -137,7 +137,7 @@ class Frontier:
         self.context, self.config = context, config
         self.skipped_unnamed: Counter[str] = Counter()
         self.digests: set[bytes] = set()
-        """Of the bytes of the indexes that were read."""
+        """Digests of the bytes of the indexes that were read."""
         self.idle: frozenset[str] = frozenset()
         """Keys of URLs of children that this walk has nothing to do with."""
         self.ranks: Mapping[str, float] = {}
@@ -377,7 +377,7 @@ class Children:
                 self._skip(entry, IssueCode.BUDGET_MEMORY)
 
     async def end(self, digest: bytes | None) -> None:
-        """Add the children that were held, and report what was skipped.
+        """Add the held children, and report the skipped ones.
 
         `digest` is that of the document's bytes if it is an index.
         """
@@ -398,7 +398,7 @@ class Children:
             await self.report(code, first, value=f"{number} children")
 
     def _take_held(self) -> list[SitemapEntry]:
-        """Return the children that were held; of those without a date, the last first."""
+        """Return the held children; of the undated ones, the last first."""
         if self._config.order == "document":
             return self._held
         dated = [entry for entry in self._held if entry.lastmod is not None]

@@ -59,7 +59,7 @@ class Newest:
 
 
 class _Search:
-    """The newest entries so far, and the gate that decides by them what is read."""
+    """The newest entries so far, and the gate that decides by them which sitemaps are read."""
 
     def __init__(self, number: int, documents: int) -> None:
         self.best: list[UrlEntry] = []
@@ -105,7 +105,7 @@ class _Search:
                 self.sort()
 
     def compare(self, date: datetime | None) -> None:
-        """Compare what a sitemap, or an index in an index, says with what is said of that."""
+        """Compare the dates in a sitemap or a nested index with the date given for it."""
         if date is not None and self._bound is not None and date > self._bound:
             self._is_exceeded = True
 

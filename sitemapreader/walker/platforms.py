@@ -1,4 +1,4 @@
-"""Platforms: what a site says that it is built with, and where that software has its sitemap."""
+"""Platforms: the software that a site names, and where that software has its sitemap."""
 
 from __future__ import annotations
 

@@ -219,7 +219,7 @@ class Report:
         return True
 
     def add_counts(self, counts: Counter[IssueCode], document: Document) -> None:
-        """Add the Issues of a document that were only counted: those past the first ten."""
+        """Add the uncounted Issues of a document: the ones past the first ten."""
         for code, number in counts.items():
             missing = number - document.counts[code]
             if missing > 0:
@@ -289,7 +289,7 @@ _ASCII_FORKS = ("|-- ", "|   ", "`-- ", "    ")
 
 
 def build_tree(documents: Iterable[Document]) -> Tree:
-    """Put documents below those that list them, by URL; return the roots.
+    """Put documents below their parents, by URL; return the roots.
 
     Probed paths without a sitemap, and a robots.txt fetched only for its rules, are left out.
     """
@@ -351,7 +351,7 @@ class SiteTally:
         self.is_running, self._seconds = False, time.monotonic() - self._began
 
     def note_listed(self, rows: Rows) -> None:
-        """Record where URLs are listed: those of a copy are all on the original."""
+        """Record where URLs are listed: the URLs of a copy are all on the original."""
         if self.home:
             begins = {"/".join(loc.split("/", 3)[:3]) for loc in get_column(rows, "loc")}
             self.hosts |= {host.removeprefix("www."): host for host in map(host_of, begins)}

@@ -1,4 +1,4 @@
-"""RobotsRules: what the robots.txt of each host allows, lists and asks for."""
+"""RobotsRules: the rules, sitemaps and delays in the robots.txt of each host."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ class RobotsRules:
         return None if known is None else known[0]
 
     def find_listing(self, referrers: Sequence[str], sitemap: str) -> tuple[str, ...]:
-        """Return the origins of those URLs whose robots.txt lists a sitemap, with a slash."""
+        """Return the origins of the URLs whose robots.txt lists a sitemap, with a slash."""
         found: dict[str, bool] = {}
         for url in referrers:
             if not url.startswith((*found,)):
@@ -185,7 +185,7 @@ class RobotsRules:
             return robots, max(len(body.body), _LEAST_BYTES)
 
     async def _handle_failure(self, error: FetchError, document: Document) -> Robots:
-        """Return what a failed request means: no rules, or everything disallowed."""
+        """Return the rules after a failed request: none, or everything disallowed."""
         if error.code in _BUDGETS:
             self._context.report.end_document(document, Status.SKIPPED, str(error.code))
             raise error

@@ -209,7 +209,7 @@ class WalkRunner:
                 await self.context.report_issue(make_issue(IssueCode.OTHER_SITE, site, value=said))
 
     async def _end(self) -> None:
-        """Give each sitemap without an outcome its own, and report what was not read."""
+        """Give each sitemap without an outcome its own, and report the unread ones."""
         await self._filter.deliver_sample(self.context)
         await self._report_unread()
         await self._report_other_site()

@@ -92,7 +92,7 @@ TryEntries: TypeAlias = "Callable[[Sequence[SitemapEntry]], Awaitable[ProbeResul
 
 
 def judge_failures(documents: Iterable[Document | None]) -> ProbeResult:
-    """Return the result of trying documents of which none is a sitemap."""
+    """Return the result of a search in which no document is a sitemap."""
     is_refused = any(
         each.http_status in LOGIN_STATUSES or each.reason == IssueCode.BLOCKED_BY_SITE
         for each in documents
@@ -213,7 +213,7 @@ class SiteSearch:
         return result
 
     async def _try_guess(self, url: str) -> ProbeResult:
-        """Try a guessed URL, and those that are numbered behind it."""
+        """Try a guessed URL, and the numbered ones behind it."""
         result = await self._try_url(url)
         numbered = _NUMBERED.fullmatch(url)
         if result is ProbeResult.FOUND and numbered:
@@ -242,7 +242,7 @@ class SiteSearch:
             await self._report(IssueCode.NO_SITEMAP, value=said if forbidden else None)
 
     async def try_all(self, *, reads_page: bool = True) -> ProbeResult:
-        """Try what the site names, and then what is guessed, until one is a sitemap."""
+        """Try the sitemaps that the site names, then the guesses, until one is a sitemap."""
         search, rules = self.search, self.rules
         try:
             robots = await rules.robots_of(search.site, Via.GIVEN)
@@ -286,7 +286,7 @@ class SiteSearch:
         return result
 
     async def _try_page(self, *, found: bool) -> ProbeResult:
-        """Try the sitemaps that the start page links to, those of its Link header first.
+        """Try the sitemaps that the start page links to, first in its Link header.
 
         If none is a sitemap and none was `found` before, an Issue points out feeds that were not
         requested.

@@ -59,7 +59,7 @@ class Channel(Generic[B]):
         self._starved = asyncio.Event()
 
     async def put(self, batch: B, size: int = 0) -> None:
-        """Add a batch, of so many bytes of markup; wait while the channel is full.
+        """Add a batch of `size` bytes of markup; wait while the channel is full.
 
         After `close`, batches are dropped.
         """
@@ -228,7 +228,7 @@ class TaskStream(Generic[B]):
     async def commit_state(
         self, files: Iterable[tuple[Path, Path]] = (), *, holds: bool = False
     ) -> None:
-        """Rename files, then commit what was held back; go on like that if it `holds`.
+        """Rename files, then commit the held state; go on like that if it `holds`.
 
         What was not acknowledged is not committed. Each file has its temporary and its final path.
 
@@ -255,7 +255,7 @@ class TaskStream(Generic[B]):
         return Loop(self, self.fill)
 
     def take_all(self, fill: Callable[[], Awaitable[bool]]) -> Iterator[Any]:
-        """Yield the items, and those that `fill` adds, without `await`."""
+        """Yield the items, and the ones that `fill` adds, without `await`."""
         thread, has_more = self._get_thread(), True
         while has_more:
             yield from self.items
@@ -306,10 +306,10 @@ class TaskStream(Generic[B]):
         raise NotImplementedError
 
     def _open(self) -> None:
-        """Open what the task needs."""
+        """Open the resources of the task."""
 
     async def _close(self) -> None:
-        """Close what `_open` opened, when the task has ended."""
+        """Close the resources of `_open`, when the task has ended."""
 
     async def _acknowledge(self) -> None:
         """Record that the consumer has handled all it was given: it asks for more."""

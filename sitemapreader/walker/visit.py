@@ -104,7 +104,7 @@ class Visit:
         )
 
     async def run(self) -> None:
-        """Fetch and read the document, hand over what it lists, and record its outcome."""
+        """Fetch and read the document, hand over its entries, and record its outcome."""
         document, report, job = self.document, self._context.report, self._job
         job.document = document
         with report.ensure_outcome(document):
@@ -196,7 +196,7 @@ class Visit:
     # -- what was read before
 
     async def _settle(self, status: Status, reason: str) -> None:
-        """Take what is known of a document that need not be fetched."""
+        """Use the state of a document that need not be fetched."""
         final_url = self._memory.previous.final_url
         if not final_url or not self._is_read_elsewhere(final_url):
             await self._take_over(status, reason)
@@ -316,7 +316,7 @@ class Visit:
     # -- the end
 
     async def _close(self) -> tuple[Status, str]:
-        """Deliver what the reader holds, and only then report what went wrong."""
+        """Deliver the reader's entries, and only then report the fault."""
         document = self.document
         for issue in getattr(self._response, "issues", ()):  # all of them: the body has ended
             issue.sitemap = document.url
@@ -344,7 +344,7 @@ class Visit:
         return status, str(fault.code) if fault is not None else reason
 
     async def _finish_reading(self, reader: SitemapReader) -> None:
-        """Deliver what the reader still holds."""
+        """Deliver the entries that the reader still holds."""
         steps = reader.close_steps(cut=self._fault is not None)
         while (events := await next_step(reader, steps, self._context)) is not None:
             if self._fault is not None and isinstance(events, list):

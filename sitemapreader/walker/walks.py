@@ -149,7 +149,7 @@ class Walk(TaskStream[Batch]):
             yield from self._tell_each("unlisted", rows)
 
     def gone(self, limit: int = 1_000) -> Loop[GonePage]:
-        """Ask the pages of missing URLs; yield those that are gone, each once.
+        """Request the pages of unlisted URLs; yield the gone ones, each once.
 
         Their status is asked for, no body: a page is gone if it answers 404 or 410 in two walks
         that are `confirm_after` apart, each time beside listed neighbours that live. Every other
@@ -175,7 +175,7 @@ class Walk(TaskStream[Batch]):
         return Loop(self, fill)
 
     async def _find_gone(self, limit: int | UrlAllowance) -> AsyncGenerator[Removals, None]:
-        """Ask pages; yield those that are gone, again and again until they are told."""
+        """Yield gone pages, repeating each until it has been delivered."""
         runner = self._runner
         assert runner is not None  # noqa: S101 (the walk has ended)
         allowance = UrlAllowance(limit) if isinstance(limit, int) else limit
@@ -187,7 +187,7 @@ class Walk(TaskStream[Batch]):
         self.report.returned = len(await self._memory.find_removals("returned"))
 
     def _tell_each(self, kind: RemovalKind, rows: Removals) -> Generator[Any, None, None]:
-        """Yield rows; record that those were told after which another one was asked for."""
+        """Yield rows; record each as delivered when the next one is requested."""
         told: list[bytes] = []
         try:
             for key, row in rows:

@@ -99,7 +99,7 @@ _TALLIES = {"pages": "pages", "old URLs": "old_pages"}
 
 
 def find_bounds(facts: Row) -> Iterator[tuple[str, str, int]]:
-    """Yield units with a sample, what no hit in it says, and how many rules passed.
+    """Yield units with a sample, the bound if no hit is in it, and how many rules passed.
 
     That says "none in 300, so at most 1.3% of 19,800".
     """
@@ -111,7 +111,7 @@ def find_bounds(facts: Row) -> Iterator[tuple[str, str, int]]:
 
 
 def show_source(facts: Row) -> str:
-    """Return the name of what was audited; that of a folder with its URL, if that has a path."""
+    """Return the name of the audited source; for a folder with its URL, if that has a path."""
     return f"{facts.source}, at {base}" if (base := facts.base_url).count("/") > 3 else facts.source
 
 
@@ -138,7 +138,7 @@ _WEIGHTS = {"error": 20, "warning": 1}
 
 
 def rank_findings(findings: Iterable[Row]) -> list[Row]:
-    """Return what to begin with first: severity times the URLs that it touches.
+    """Return the findings to begin with: by severity times the URLs that each touches.
 
     A finding with a cause among the others is mended with it, and left out. Notes come last: first
     those about pages, which visitors feel, then advice, then what was not read.

@@ -140,7 +140,7 @@ def _locate(name: str, line: int | None, facts: Row) -> dict[str, Any]:
 
 
 def _notify(facts: Row, results: int) -> Iterator[dict[str, Any]]:
-    """Yield what was left out, and what was not run."""
+    """Yield a notification for each rule that was not run and each omission."""
     if results > MAX_RESULTS:
         text = f"{results - MAX_RESULTS} of {results} results are left out"
         yield {"level": "warning", "message": {"text": text}}

@@ -88,7 +88,7 @@ def _read_part(name: str) -> str:
 
 @cache
 def _load_environment() -> Environment:
-    """Return what fills templates, in which every text of a stranger is made harmless."""
+    """Return the environment of the templates, which escapes every foreign text."""
     environment = Environment(
         autoescape=select_autoescape(("html.j2", "xml.j2"), default=False),
         loader=FunctionLoader(_read_part),
@@ -133,7 +133,7 @@ def _make_harmless(value: Any) -> Any:
 
 
 def _read_asset(name: str) -> tuple[Markup, str]:
-    """Return a style or script of ours, and what allows it in a CSP."""
+    """Return a style or script of ours, and its hash for the CSP."""
     text = _read_part(name)
     digest = b64encode(sha256(text.encode()).digest()).decode()
     return Markup(text), f"sha256-{digest}"  # noqa: S704 (a file of this package)

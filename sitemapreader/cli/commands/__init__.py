@@ -150,7 +150,7 @@ class Command:
     examples: str
 
     def make_parser(self, *, is_program: bool = False) -> Parser:
-        """Make the parser; that of the program tells of commands and exit codes."""
+        """Make the parser; the program's own also shows commands and exit codes."""
         prog, command = (PROGRAM, " [COMMAND]") if is_program else (f"{PROGRAM} {self.name}", "")
         parser = Parser(
             prog=prog,

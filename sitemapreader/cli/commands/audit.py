@@ -63,7 +63,7 @@ _WORDS = {each.name.lower(): each for each in Severity}
 
 
 def read_settings(folder: Path, arguments: argparse.Namespace) -> dict[str, dict[str, Any]]:
-    """Set what the arguments lack by settings; return severities and figures.
+    """Fill missing arguments from the settings; return severities and figures.
 
     Raises UsageError for settings that make no sense.
     """

@@ -181,7 +181,7 @@ def describe_totals(totals: Totals) -> Iterator[str]:
 
 
 def _explain(reason: str) -> str:
-    """Return what an Issue means, and which option of this command helps."""
+    """Return the meaning of an Issue, and the option of this command that helps."""
     code = next((code for code in IssueCode if code == reason), None)
     if code is None:
         return ""

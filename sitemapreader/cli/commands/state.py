@@ -29,7 +29,7 @@ _NOTHING_DUE = "nothing is planned: only runs with --changes record what a sched
 
 
 def run_state(arguments: argparse.Namespace) -> int:
-    """Print the sites, some of their URLs, or what is due; return the exit code."""
+    """Print the sites, some of their URLs, or the due documents; return the exit code."""
     state, lines, console = State(arguments.file), LineWriter(None), Console()
     is_list = arguments.unlisted or arguments.gone
     if arguments.format and not is_list:
@@ -77,7 +77,7 @@ def format_plan(planned: Iterable[PlannedDocument], now: datetime) -> Iterator[s
 
 
 def print_waiting(state: State, console: Console) -> int:
-    """Say of which sites not all is known that is unlisted; return the exit code."""
+    """Name the sites with unconfirmed removals; return the exit code."""
     code = ALL_READ
     for site in state.sites():
         name = excerpt(site.name, _MAX_NAME)

@@ -1,4 +1,4 @@
-"""`sitemapreader submit`: what has changed on a site, for search engines."""
+"""`sitemapreader submit`: sends the changes of a site to search engines."""
 
 from __future__ import annotations
 

@@ -215,7 +215,7 @@ def run_newest(arguments: argparse.Namespace) -> int:
 
 
 def _judge(found: Newest) -> str:
-    """Return what is known of URLs that may be newer."""
+    """Say whether there may be newer URLs, and why."""
     said = "proven: no other URL with a date is newer"
     if not found.proven:
         said = f"not proven to be the newest: {_REASONS.get(found.reason, found.reason)}"

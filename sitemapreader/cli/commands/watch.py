@@ -1,4 +1,4 @@
-"""`sitemapreader watch`: what is new or gone on sites, as it is found."""
+"""`sitemapreader watch`: prints new and gone pages of sites as it finds them."""
 
 from __future__ import annotations
 

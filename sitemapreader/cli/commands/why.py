@@ -56,7 +56,7 @@ def run_why(arguments: argparse.Namespace) -> int:
 
 
 def _make_keywords(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return the arguments of `why`; raise UsageError for what makes no sense."""
+    """Return the arguments of `why`; raise UsageError for a wrong combination."""
     walk_keywords = make_keywords(arguments)
     keywords = {name: walk_keywords[name] for name in _ARGUMENTS if name in walk_keywords}
     keywords["options"] = walk_keywords["options"]

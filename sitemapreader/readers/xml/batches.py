@@ -150,7 +150,7 @@ class XmlReader:
         self._position = start
         """Where what was not read yet begins in `_pending`."""
         self._next_size = 0
-        """Of `_pending`, before which it is not looked at again."""
+        """Size that `_pending` must reach before it is searched again."""
         self._context = RecordContext(stats, prolog.names, prolog.bases, limits.field_chars)
         self._tree = TreeReader(prolog, limits)
         self._patterns = PatternReader(prolog, self._tree, limits)
@@ -175,7 +175,7 @@ class XmlReader:
         self._next_size = min(2 * size, self._limits.record_bytes) * (size > LONGEST_TRIED)
 
     def close(self, cut: IssueCode | None, data: bytes = b"") -> Iterator[Events]:
-        """Read the last bytes, and say what the document lacks.
+        """Read the last bytes, and report the missing parts of the document.
 
         The markup shows whether the document was cut; `cut` is the cause.
         """
@@ -235,7 +235,7 @@ class XmlReader:
         self._position = end
 
     def _read_run(self, run: Sequence[Span]) -> Iterator[list[Event]]:
-        """Read whole records by the tree; mend those that it refuses."""
+        """Read whole records by the tree; mend the refused ones."""
         is_odd = bool(run) and self._tree.is_odd(self._pending[run[0][0] : run[-1][1]])
         while run:
             line = self._count_lines(run[0][0])
@@ -253,7 +253,7 @@ class XmlReader:
         yield from self._mend(*span, is_sound=lambda: is_well_formed(document))
 
     def _read_outside(self, end: int, why: IssueCode | None = None) -> Iterator[list[Event]]:
-        """Read text outside of whole records, up to a place; with `why`, what was cut."""
+        """Read text outside of whole records, up to a place; `why` is the cause of a cut."""
         text = self._pending[self._position : end]
         is_second = self.prolog.closed or (why and self.prolog.has_nested_root)
         is_sound = is_second or self._tree.is_well_formed_around(text, is_tail=why is not None)
@@ -364,7 +364,7 @@ class XmlReader:
         self._position = max(start, self._pending.rfind("<", start))  # an end tag, perhaps
 
     def _has_skipped(self) -> bool:
-        """Skip what is too long; return whether its end has been reached."""
+        """Skip a record that is too long; return whether its end has been reached."""
         while self._skip:
             found = self._skip[0].search(self._pending)
             self._position = found.end() if found else max(0, len(self._pending) - _LONGEST_MARK)

@@ -51,7 +51,7 @@ class Grammar:
         self._groups = 0
 
     def once(self, start: str, pattern: str, end: str = "") -> str:
-        """Write an optional part that may come once; its group is what `pattern` matches."""
+        """Write an optional part that may come once; its group is the match of `pattern`."""
         self._groups += 1
         return f"{start}(?({self._groups})(?!)|({pattern}){end})"
 

@@ -1,4 +1,4 @@
-"""Characters, references and tags: what XML allows, and what others stand for."""
+"""Characters, references and tags: the ones that XML allows, and repairs of others."""
 
 from __future__ import annotations
 

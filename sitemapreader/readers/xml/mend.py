@@ -63,7 +63,7 @@ _NO_CONTENT = re.compile(r"\s*+(?=<|\Z)")
 _STEP_CHARS = 4_096
 """How much is mended between two pauses; 6 ms of short tags."""
 _SAMPLE_CHARS = 200
-"""Of what stands behind the root."""
+"""Characters of text behind the root that an Issue shows."""
 _IN_NAMES = dict.fromkeys(map(ord, ".-"), "_")
 
 
@@ -175,7 +175,7 @@ class Mender:
             self._end()
 
     def _is_record(self, name: Name) -> bool:
-        """Return whether a name is that of a record, or of the open one, which may be foreign."""
+        """Return whether a name is a record's, or the open record's, which may be foreign."""
         is_open = expand_name(name.uri, name.local) == self.opened[0].element.tag
         return is_open or name.own in self._prolog.records
 
@@ -200,7 +200,7 @@ class Mender:
         return self._prolog.names[expand_name(uri, local)]
 
     def _find_uri(self, prefix: str, namespaces: Mapping[str, str], repairs: set[IssueCode]) -> str:
-        """Return what a prefix means: by convention, if nothing declares it."""
+        """Return the URI of a prefix: by convention, if nothing declares it."""
         if prefix in namespaces or not prefix:
             return namespaces.get(prefix, "")
         if prefix != "xml":
@@ -269,7 +269,7 @@ class Mender:
         return not self._error
 
     def _mark(self, make: Callable[[str], Element]) -> None:
-        """Put in what is no element: an instruction, or a comment that splits a text."""
+        """Insert an instruction, or a comment that splits a text."""
         if self._count():
             self._lines[make("")] = self._line
 
@@ -363,7 +363,7 @@ class Mender:
         return name is not None and not (closing and name[1] in known)
 
     def _find_end(self, begin: str, start: int) -> int:
-        """Find where reading continues behind what nothing closes.
+        """Find where reading continues behind an unclosed construct.
 
         That is the next tag. A comment may contain tags, so it ends before the next record, but
         only if the root ends behind it: otherwise the document may be cut.

@@ -75,9 +75,9 @@ LONGEST_TRIED = 65_536
 _LEAST = {"attributes": 8, "record_depth": 32, "record_elements": 8_192, "field_chars": 65_536}
 """Where limits are lower, the tree keeps them; a text has no more elements, `<i:loc/>` say."""
 _MAX_PREFIX_CHARS, _MAX_PREFIXES_CHARS = 64, 500
-"""Of one prefix, and of all: each stands in a pattern up to 15 times."""
+"""Limits for one prefix, and for all: each stands in a pattern up to 15 times."""
 _MOST_CHANGES = 8
-"""Of what names mean in one document, each of which takes new patterns, in 15 ms."""
+"""Limit for changes of the names' meanings in one document; each takes new patterns, in 15 ms."""
 
 
 @attrs.define
@@ -168,7 +168,7 @@ class PatternReader:
         return self._alike
 
     def _find_words(self) -> Words | None:
-        """Return what names mean here, if records can be read by a pattern."""
+        """Return the meanings of names here, if records can be read by a pattern."""
         prolog, own_uris = self._prolog, self._prolog.names.own_uris
         known = prolog.namespaces, own_uris
         if known != self._known:

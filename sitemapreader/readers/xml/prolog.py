@@ -114,7 +114,7 @@ class Prolog:
         return [name for name, *_ in self._wrappers]
 
     def note_element(self, name: Name, attributes: dict[str, str]) -> None:
-        """Note what an element outside of all records says of the document as a whole."""
+        """Note the facts of the whole document in an element outside of all records."""
         if (name.key, name.tag) == (HISTORY, "complete"):
             self.is_window = False
         elif (name.key, name.tag) == (RESOURCESYNC, "md"):
@@ -229,7 +229,7 @@ def _read_any(events: list[Event], stats: ReadStats, data: str) -> tuple[Prolog,
 
 
 def read_common_prolog(text: str) -> tuple[Prolog, int] | None:
-    """Return what `read_prolog` does if that is common, and sound.
+    """Return the result of `read_prolog` if the prolog is common and well-formed.
 
     The prolog is that of all documents that begin so, and must not be changed.
     """
@@ -253,7 +253,7 @@ def _read_common(head: str) -> Prolog | None:
 def _note_head(
     events: list[Event], stats: ReadStats, data: str, end: int, doctype: str | None
 ) -> None:
-    """Report what stands before the root, up to `end`, though it should not."""
+    """Report unexpected text before the root, up to `end`."""
     start = data.find("<")
     if not end and data.startswith(("<?xml ", "<?xml\n"), start):  # at the very first
         end = start
@@ -266,7 +266,7 @@ def _note_head(
 def _open(
     events: list[Event], stats: ReadStats, passed: str, name: str, root: str, tag: re.Match[str]
 ) -> tuple[Prolog, int]:
-    """Return what a root's start tag says; report what is wrong with it.
+    """Return the declarations of a root's start tag; report its faults.
 
     `passed` is the markup before it.
     """

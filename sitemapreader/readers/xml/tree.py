@@ -183,7 +183,7 @@ def _mend_references(text: str) -> tuple[str, AbstractSet[IssueCode]]:
 
 
 def _find_lines(text: str, line: int, root: Element) -> Callable[[Element], int]:
-    """Return what finds the lines on which the elements of a batch begin."""
+    """Return a finder of the lines on which the elements of a batch begin."""
     starts: dict[Element, int] = {}
 
     def find_line(element: Element) -> int:
