@@ -85,12 +85,16 @@ class PageChecker:
         self._least = writer.run.confirm_after / 1e9
 
     async def check(self, allowance: UrlAllowance) -> AsyncGenerator[None, None]:
-        """Check pages that are due; yield at first and between them."""
+        """Check pages that are due; yield at first and between them.
+
+        Where not all may be asked, those come first that were dead once, then those that are
+        unlisted: most others have only moved.
+        """
         yield
         file, run = self._writer.file, self._writer.run
         sql = (
             "SELECT key, loc, tries, dead_at, is_gone FROM page WHERE site = ? AND due <= ?"
-            " ORDER BY due, key LIMIT ?"
+            " ORDER BY is_gone, dead_at IS NULL, NOT is_unlisted, due, key LIMIT ?"
         )
         due = run.site, self._writer.now, int(allowance.left)
         pages = [_Page(*row) for row in await file.ask(lambda db: [*db.execute(sql, due)])]

@@ -157,7 +157,7 @@ class Walk(TaskStream[Batch]):
         three weeks. robots.txt, Crawl-delay and `max_time` hold as for sitemaps.
 
         Args:
-            limit: how many pages are asked; what is due longest comes first.
+            limit: how many pages are asked; those that answered 404 before come first.
 
         Raises ValueError as `unlisted` does, and with `map_hosts`.
         """
