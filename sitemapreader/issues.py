@@ -116,7 +116,7 @@ class IssueCode(StrEnum):
     CHANGEFREQ = ("changefreq", WARNING, "a changefreq is not one of the protocol's seven words", "write always, hourly, daily, weekly, monthly, yearly or never")
     PRIORITY = ("priority", WARNING, "a priority is not a number from 0.0 to 1.0", "write a number from 0.0 to 1.0")
     EXTENSION = ("extension", WARNING, "a field of an image, video, news, link or other extension could not be read", "see the specification of the extension")
-    SITEMAPS_AS_PAGES = ("sitemaps-as-pages", WARNING, "a urlset lists nothing but sitemaps; they were delivered as pages", "list sitemaps in a sitemapindex, as <sitemap>")
+    SITEMAPS_AS_PAGES = ("sitemaps-as-pages", WARNING, "a urlset lists nothing but sitemaps; they are pages, unless `follow` takes them", "list sitemaps in a sitemapindex, as <sitemap>")
     # -- the fetch of a document
     INVALID_URL = ("invalid-url", ERROR, "the URL cannot be requested", "correct the URL")
     CHILD_URL_TOO_LONG = ("child-url-too-long", ERROR, "the URL of a child sitemap is longer than servers accept; it was dropped", "shorten the URL to 8,192 characters")

@@ -141,6 +141,11 @@ class SitemapReader:
             return self._reader.prolog.is_window
         return self.format is not None and self.format.is_feed
 
+    @property
+    def lists_sitemaps(self) -> bool:
+        """Whether it is a urlset of which all URLs so far look like those of sitemaps."""
+        return self.format is Format.URLSET and self._lists_sitemaps
+
     def feed(self, data: bytes) -> list[Event]:
         """Read the next bytes; return the events of the blocks that are complete."""
         return [event for events in self.feed_steps(data) for event in events]
@@ -185,7 +190,7 @@ class SitemapReader:
         self._closed = True
         yield from self._end_data(IssueCode.TRUNCATED if cut else None)
         stats = self.stats
-        if self.format is Format.URLSET and self._lists_sitemaps and stats.delivered:
+        if self.lists_sitemaps and stats.delivered:
             last: list[Event] = []
             stats.add_issue(last, IssueCode.SITEMAPS_AS_PAGES)
             yield last

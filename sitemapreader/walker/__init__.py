@@ -58,7 +58,9 @@ def walk(site: str | None = None, **arguments: Unpack[WalkArguments]) -> Walk:
         undated: what `since` and `until` do with entries that have no date: "keep" (as by default)
             or "drop". The report counts those that were kept.
         prune: with `since`, do not fetch children that their index says are older; True by default.
-        follow: called with every child in an index; returns whether to fetch it.
+        follow: called with every child in an index; returns whether to fetch it. It is asked about
+            the entries of a urlset, too, if all of them look like sitemaps: those that it takes
+            are read, and the others are pages, as all are without `follow`.
         order: which of the sitemaps that wait are fetched first: as they are listed ("document"; as
             by default), or the "newest" by the lastmod in their index. Undated children come last
             then, the last of them first; and the children of an index wait until it is read to its

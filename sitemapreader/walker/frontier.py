@@ -353,6 +353,8 @@ class Children:
         self._job = job
         self._document = document
         self._number = 0
+        self.are_wanted = False
+        """Whether `follow` was asked about them."""
         self._held: list[SitemapEntry] = []
         # Also where some rank before others: the last child may be the first.
         is_sorted = self._config.order == "newest" or bool(frontier.ranks)
@@ -440,7 +442,9 @@ class Children:
         since = self._config.since if self._config.prune else None
         if lastmod and since and not is_since(lastmod, child.lastmod_text, since):
             return NOT_MODIFIED
-        return NOT_FOLLOWED if follow is not None and not follow(child) else ""
+        if follow is None or self.are_wanted or follow(child):
+            return ""
+        return NOT_FOLLOWED
 
     def _skip(self, entry: SitemapEntry, code: IssueCode) -> None:
         first, number = self._skipped.get(code, (entry.loc[:MAX_URL_CHARS], 0))

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator, Mapping
 
     from sitemapreader.fetch.client import Response
+    from sitemapreader.walker.config import Follow
     from sitemapreader.walker.filters import EntryFilter
     from sitemapreader.walker.frontier import Frontier, Job
     from sitemapreader.walker.memory import DocumentMemory
@@ -91,6 +92,8 @@ class Visit:
         self._reader: SitemapReader | None = None
         self._is_accepted = False
         self._held: list[Event] = []
+        self._suspects: list[UrlEntry] = []
+        """All entries of a urlset as long as they look like sitemaps, for `follow`."""
         self._outcome: tuple[Status, str] | None = None
         self._fault: FetchError | None = None
         self._response: Response | None = None
@@ -288,6 +291,8 @@ class Visit:
 
     async def _deliver(self, events: Events) -> bool:
         """Hand over events; return whether there may be more URLs."""
+        if self._config.follow is not None and self._reader is not None:
+            events = self._hold_suspects(events, self._reader)
         if isinstance(events, EntryColumns):  # nearly always: the fast way
             return await self._entries.deliver(events)
         for kind, run in groupby(events, type):
@@ -300,6 +305,34 @@ class Visit:
                 for issue in cast("Iterator[Issue]", run):
                     await self._context.report_issue(issue, self.document)
         return True
+
+    def _hold_suspects(self, events: Events, reader: SitemapReader) -> Events:
+        """Hold the entries of a urlset that may list nothing but sitemaps; return the others."""
+        held = self._suspects
+        if not (reader.lists_sitemaps and reader.stats.delivered <= self._context.limits.children):
+            self._suspects = []
+            return [*held, *events] if held else events
+        self._suspects = [*held, *(each for each in events if isinstance(each, UrlEntry))]
+        return [each for each in events if not isinstance(each, UrlEntry)]
+
+    async def _offer_suspects(self, follow: Follow) -> None:
+        """Read those sitemaps of a urlset that the caller wants; the others are pages."""
+        pages: list[UrlEntry] = []
+        sitemaps: list[SitemapEntry] = []
+        for entry in self._suspects:
+            sitemap = SitemapEntry(
+                entry.loc, entry.lastmod, Via.INDEX, entry.sitemap, entry.lastmod_text
+            )
+            if follow(sitemap):
+                sitemaps.append(sitemap)
+            else:
+                pages.append(entry)
+        self._suspects = []
+        if pages and not await self._entries.deliver(pages):
+            self._outcome = Status.PARTIAL, str(IssueCode.BUDGET_URLS)
+        if sitemaps:
+            self._children.are_wanted = True
+            await self._deliver_sitemaps(sitemaps)
 
     async def _deliver_sitemaps(self, entries: list[SitemapEntry]) -> None:
         self.document.children += len(entries)
@@ -353,6 +386,8 @@ class Visit:
                 return
             if events:  # else small documents would overtake one another
                 await self._context.loop_share.yield_if_due()
+        if self._suspects and self._config.follow is not None:
+            await self._offer_suspects(self._config.follow)
         if self.document.format is None and self._response is not None:
             self._fault = self._fault or find_blocking_page(self._response)
         is_blocked = self._fault is not None and self._fault.code is IssueCode.BLOCKED_BY_SITE

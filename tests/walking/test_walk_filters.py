@@ -8,11 +8,13 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from walking import ROBOTS, Pages, Walked, index, urlset, walk_all
+from walking import ROBOTS, Pages, Walked, at_once, index, urlset, walk_all
 
 from sitemapreader.walker.filters import SeenKeys
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from sitemapreader.models import SitemapEntry
 
 TOP = "https://example.org/top.xml"
@@ -66,6 +68,55 @@ async def test_prune(lastmod: str, passes: bool) -> None:
     assert walked.report.complete
     assert (await walk_top(pages, since=MARCH, prune=False)).locs == [page("x")]
     assert (await walk_top(pages)).locs == [page("x")]
+
+
+@pytest.mark.parametrize(
+    ("taken", "listed"),
+    [
+        ([], [A, B]),
+        ([A], [page("a"), B]),
+        ([A, B], [page("a"), page("b")]),
+    ],
+)
+@pytest.mark.parametrize("ending", ["", "</urlset>"])
+async def test_follow_is_asked_about_a_urlset_of_sitemaps(
+    taken: list[str], listed: list[str], ending: str
+) -> None:
+    """What it takes is read, also of a document that was cut; what it refuses is a page."""
+    asked: list[str] = []
+
+    def follow(entry: SitemapEntry) -> bool:
+        asked.append(entry.loc)
+        return entry.loc in taken
+
+    top = urlset((A, "2026-03-05"), B).removesuffix(b"</urlset>") + ending.encode()
+    pages: Pages = {TOP: top, A: urlset(page("a")), B: urlset(page("b"))}
+    walked = await walk_top(pages, follow=follow)
+    assert sorted(walked.locs) == sorted(listed)
+    assert asked == [A, B]
+    assert walked.codes.count("sitemaps-as-pages") == 1
+    assert (await walk_top(pages)).locs == [A, B]
+
+
+@pytest.mark.parametrize("place", [0, 1, 700, 1_500])
+async def test_follow_is_not_asked_about_a_urlset_with_a_page(place: int) -> None:
+    """One page among sitemaps makes all of them pages, wherever it stands; none is lost."""
+    locs = [f"https://example.org/{number}.xml" for number in range(1_500)]
+    locs.insert(place, page("a"))
+    walked = await walk_top({TOP: urlset(*locs)}, follow=lambda _: True)
+    assert walked.locs == locs
+    assert walked.requested == [TOP]
+
+
+async def test_sitemaps_of_a_urlset_that_did_not_change_are_walked(db: Path) -> None:
+    """A state remembers them as children, and a change in one of them is found."""
+    pages: Pages = {TOP: urlset(A), A: urlset(page("a"))}
+    first = await walk_top(pages, follow=lambda _: True, state=at_once(db), changes=True)
+    assert first.locs == [page("a")]
+    pages = {**pages, A: urlset(page("a"), page("b"))}
+    second = await walk_top(pages, follow=lambda _: True, state=at_once(db), changes=True)
+    assert second.locs == [page("b")]
+    assert second.report.unlisted == 0
 
 
 async def test_follow() -> None:
