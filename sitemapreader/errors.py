@@ -109,12 +109,12 @@ class FetchError(SitemapReaderError):
 
     @property
     def cause(self) -> str:
-        """Its code, and the message of the server or the network."""
+        """The code, and the message of the server or the network."""
         return f"{self.code}: {self.detail}" if self.detail else str(self.code)
 
     @property
     def is_absent(self) -> bool:
-        """Whether the server says that there is no such document.
+        """True if the server says that there is no such document.
 
         So do all 4xx statuses but two: RFC 9309, section 2.3.1.3.
         """

@@ -170,7 +170,7 @@ async def end_task(task: asyncio.Task[Any]) -> None:
 
 
 class ExitError(Exception):
-    """What ends a program or a task, on its way out of tasks.
+    """Carrier of SystemExit and KeyboardInterrupt out of a task group.
 
     asyncio lets a SystemExit or KeyboardInterrupt of any task out of its event loop, past all that
     waits for the task; and takes a CancelledError for the wish of whoever might have cancelled it.

@@ -25,7 +25,7 @@ MAX_NAME = 2_048
 
 
 class Severity(IntEnum):
-    """How much an Issue matters.
+    """The severity of an Issue.
 
     INFO lost nothing, WARNING was repaired, ERROR lost data.
     """

@@ -37,17 +37,17 @@ class Format(StrEnum):
 
     @property
     def is_feed(self) -> bool:
-        """Whether its records are posts."""
+        """True if its records are posts."""
         return self in (Format.RSS, Format.ATOM)
 
     @property
     def is_protocol(self) -> bool:
-        """Whether it is one of the XML formats of sitemaps.org."""
+        """True if it is one of the XML formats of sitemaps.org."""
         return self in (Format.URLSET, Format.INDEX)
 
 
 class Via(StrEnum):
-    """How a sitemap was found."""
+    """The way in which a sitemap was found."""
 
     ROBOTS = "robots"
     WELL_KNOWN = "well-known"
@@ -62,7 +62,7 @@ class Via(StrEnum):
 
     @property
     def is_guess(self) -> bool:
-        """Whether nobody has named it as a sitemap."""
+        """True if nobody has named it as a sitemap."""
         return self in (Via.WELL_KNOWN, Via.SITE)
 
 
@@ -228,7 +228,7 @@ class Change(StrEnum):
     UNLISTED = "unlisted"
     """No document lists it any more, or its record says that it was deleted."""
     GONE = "gone"
-    """It is unlisted, and its page answered 404 or 410."""
+    """The URL is unlisted, and its page responded with 404 or 410."""
 
 
 class DateSource(StrEnum):
@@ -317,7 +317,7 @@ class UrlEntry(_LatePart):
 
     @property
     def date_source(self) -> DateSource | None:
-        """Where `date` is taken from; `None` if the record has no date."""
+        """The source of `date`; `None` if the record has no date."""
         if self.lastmod is not None:
             return DateSource.LASTMOD
         return None if self.date is None else DateSource.NEWS
@@ -374,4 +374,4 @@ class SitemapEntry:
 
 
 Event: TypeAlias = UrlEntry | SitemapEntry | Issue
-"""What a reader yields: an entry, or an Issue."""
+"""An item that a reader yields: an entry, or an Issue."""

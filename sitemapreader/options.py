@@ -34,7 +34,7 @@ MAX_URL_CHARS = 8_192
 nginx, Apache and IIS take 8,190 to 16,384 by default."""
 
 PATTERNS = os.environ.get("SITEMAPREADER_PATTERNS", "on") != "off"
-"""Whether common records are read by regular expressions: several times faster, to the same events.
+"""True if common records are read by regular expressions: several times faster, to the same events.
 
 With `SITEMAPREADER_PATTERNS=off` in the environment, the standard library's tree builder reads all
 records: use it if `re` of your Python has a bug.
@@ -209,7 +209,7 @@ class FetchOptions:
     min_bytes_per_second: float = _limit(1024)
     """A slower body is given up after `slow_grace_seconds`."""
     slow_grace_seconds: float = _limit(20)
-    """How long a body may be slower than that."""
+    """Time that a body may be slower than that."""
     # politeness
     concurrency: int = _limit(8)
     """Documents fetched at the same time."""

@@ -190,7 +190,7 @@ class Document:
 
     @property
     def counts(self) -> Counter[IssueCode]:
-        """How many Issues of each code there were."""
+        """The number of Issues of each code."""
         return Counter({_CODES[code]: count for code, count in (self._counts or {}).items()})
 
     def count_issues(self, code: IssueCode, number: int = 1) -> int:
@@ -207,7 +207,7 @@ class Document:
 
     @property
     def is_lost(self) -> bool:
-        """Whether it makes the walk incomplete: wanted, and not read to its end.
+        """True if it makes the walk incomplete: wanted, and not read to its end.
 
         The one rule for `Report.complete`, the exit code and the summary: docs/exit-codes.md.
         """
@@ -220,13 +220,13 @@ class Document:
 
     @property
     def is_left_out(self) -> bool:
-        """Whether it is a sitemap that was listed and skipped."""
+        """True if it is a sitemap that was listed and skipped."""
         is_skipped = self.status is Status.SKIPPED and self.role is Role.SITEMAP
         return is_skipped and not (self.via and self.via.is_guess)
 
     @property
     def is_answered(self) -> bool:
-        """Whether it was read, known before, or reported absent by the server."""
+        """True if it was read, known before, or reported absent by the server."""
         if self.status in (Status.COMPLETE, Status.PARTIAL, Status.UNCHANGED):
             return True
         if self.http_status in _ABSENT_STATUSES:
@@ -310,7 +310,7 @@ def is_known(document: Document) -> bool:
 
 
 class SiteStatus(StrEnum):
-    """How the walk over a site ended."""
+    """The status of a walk over a site."""
 
     COMPLETE = "complete"
     """Every listed sitemap was read, and nothing in it was lost."""
@@ -327,13 +327,13 @@ class SiteStatus(StrEnum):
 
     @property
     def is_whole(self) -> bool:
-        """Whether nothing was lost: complete or unchanged."""
+        """True if nothing was lost: complete or unchanged."""
         return self in (SiteStatus.COMPLETE, SiteStatus.UNCHANGED)
 
 
 @attrs.frozen
 class SiteOutcome:
-    """How the walk over one site ended.
+    """The outcome of a walk over one site.
 
     Attributes:
         site: its URL, as it was given.
@@ -385,7 +385,7 @@ class SiteOutcome:
 
 @attrs.frozen
 class BodyDigest:
-    """How many bytes there were, and their hash."""
+    """The size of a body, and its hash."""
 
     size: int
     digest: bytes
@@ -410,9 +410,9 @@ class BodyHasher:
         self.size = 0
         self._hash = blake2b(digest_size=16)
         self._is_markup: bool | None = None
-        """Whether the body begins with a tag; `None` until that is known."""
+        """True if the body begins with a tag; `None` until that is known."""
         self._held = b""
-        """What may be the beginning of a comment."""
+        """Bytes that may be the beginning of a comment."""
         self._left_out = 0
 
     def add(self, chunk: bytes) -> None:

@@ -57,7 +57,7 @@ class Verdict(StrEnum):
     LISTED = "listed"
     NOT_LISTED = "not listed"
     UNKNOWN = "unknown"
-    """It was not found, and a sitemap that may list it was not read."""
+    """The URL was not found, and a sitemap that may list it was not read."""
 
 
 class CauseCode(StrEnum):

@@ -116,7 +116,7 @@ class SiteRows:
 
 
 OutputRows: TypeAlias = Rows | SiteRows
-"""What an output takes."""
+"""Rows that an output takes."""
 
 
 def get_column(rows: OutputRows, name: str) -> list[Any]:

@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from yarl import URL
 
 Hosts = Literal["host", "site", "any"]
-"""Which other hosts belong: the same one, the same registrable domain, or all."""
+"""Scope of hosts: the same one, the same registrable domain, or all."""
 
 _SCHEMES = ("http://", "https://")
 _LOADING = Lock()
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _FOREIGN_SCHEME = re.compile(r"(?!https?:)[a-z][a-z0-9+-]*:", re.ASCII | re.IGNORECASE)
-"""What begins as no URL of the web; `example.org:8080` has no scheme."""
+"""Beginning of a URL with a foreign scheme; `example.org:8080` has no scheme."""
 
 # What a normaliser would leave as it is, but for dot segments: lower-case host with no user, no
 # port or one of a test server, a path, no percent-encoding, no fragment. Nine of ten are like that.
@@ -45,7 +45,7 @@ _BROKEN_URL = re.compile(r"https?[^\w/?#.]?//|[^?#]*?(?::|%3a)(?:/|%2f){2}", re.
 """A host follows, and a parser would take it for a folder."""
 _FIRST_SEGMENT = re.compile(r"[^/?#]*")
 _NO_HOSTS = frozenset(("localhost", "undefined", "null", "None", "NaN", "[object Object]"))
-"""What programs write for the address of a site that they do not know; no folder."""
+"""Texts that programs write for an unknown address of their site; not folders."""
 _FINAL_DOT = re.compile(r"(?<=[^./])\.(?=(:\d*)?\Z)", re.ASCII)
 _TEMPLATE = re.compile(r"\{\{|\{%|\{#|\$\{|<%|<\?")
 _REPLACEMENT_CHARACTER = "\ufffd"

@@ -20,7 +20,7 @@ _SAMPLES = {Need.PAGES: "pages", Need.WAS: "old_pages"}
 
 
 class Trend(StrEnum):
-    """What became of a finding, the worst first."""
+    """The change of a finding, the worst first."""
 
     NEW = "new"
     WORSE = "worse"

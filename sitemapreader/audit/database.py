@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MEMORY_MB = 100
-"""What DuckDB may use; beyond that it writes into the temporary folder, or beside the file."""
+"""Memory of DuckDB; beyond that it writes into the temporary folder, or beside the file."""
 SAFE: dict[str, Any] = {
     "memory_limit": f"{MEMORY_MB}MB",
     "threads": 1,  # inserts are small: handing them over costs half as much again
@@ -43,7 +43,7 @@ SAFE: dict[str, Any] = {
 }
 """The configuration of each connection."""
 _MOST_MEMORY = 8
-"""How many times as much a query gets that cannot do with that: some need more than the disk."""
+"""Factor for a query that needs more memory: some need more than the disk."""
 _IS_OURS = "SELECT 1 FROM duckdb_tables() WHERE table_name = 'url_row'"
 _THREADS = 4
 """Each takes some memory of its own, and most machines of CI have no more cores."""

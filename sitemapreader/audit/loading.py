@@ -39,7 +39,7 @@ _OF_EXTENSIONS = {
     "link_languages": {"alternate"},
     "judge_languages": {"news", "alternate"},
 }
-"""What has nothing to compute from, if these tables are empty."""
+"""Queries that have nothing to compute if these tables are empty."""
 _READ = frozenset({Status.COMPLETE, Status.PARTIAL, Status.UNCHANGED})
 _DOCUMENT_FIELDS = (
     *("url", "final_url", "parent", "role", "via", "format", "status", "reason", "http_status"),

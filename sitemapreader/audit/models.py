@@ -191,7 +191,7 @@ def estimate_rate(strata: Iterable[tuple[int, int, int]]) -> Row | None:
 # -- figures
 
 _MOST = 2**31
-"""What the integers of a query can hold."""
+"""Largest integer of a query."""
 
 
 def _check_number(_: object, field: attrs.Attribute[float], value: float) -> None:
@@ -254,7 +254,7 @@ class AuditOptions:
     near_bytes: int = _number(47_185_920)
     # pages
     page_seconds: float = _number(900)
-    """For all visits; what is not reached then is not judged."""
+    """Time for all visits; pages beyond it are not judged."""
     page_seed: int = _number(0)
     page_probes: int = _number(10)
     """Folders in which a made-up path is asked for."""

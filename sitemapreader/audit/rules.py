@@ -122,7 +122,7 @@ ABOUT_US, _OF_ANSWERS, _OF_ROBOTS = (
     for name in ("about-us", "of-answers", "of-robots")
 )
 ISSUES = {_CODES[code]: texts for code, texts in _TABLE["codes"].items()}
-"""What is said of a code in an audit: "severity", "what", "meaning", "advice", "known-as"."""
+"""Texts of a code in an audit: "severity", "what", "meaning", "advice", "known-as"."""
 _PROTOCOL = "https://www.sitemaps.org/protocol.html"
 _ROBOTS = "https://www.rfc-editor.org/rfc/rfc9309"
 _NOT_ACCUSED = "This says what was not read, and why; the site is not accused."

@@ -156,7 +156,7 @@ ABOUT = {
     "redirect": ("redirect url", "redirect target", "redirected to url", "redirect destination"),
     "content_type": ("content type", "content-type", "mime type"),
 }
-"""What a crawl says of a page -> names of its column, of Screaming Frog, Sitebulb and others."""
+"""Facts of a crawl about a page -> names of its column in Screaming Frog, Sitebulb and others."""
 _LINE_BYTES = 2 * 1024 * 1024
 _BLANKS = "".join(mark for mark in map(chr, (*range(0x3001), 0xFEFF)) if not trim(mark))
 _QUERIES = read_queries("known")

@@ -114,11 +114,11 @@ class SiteVisits:
     _database: AuditDatabase
     _figures: AuditOptions
     _pages: int | Literal["all"] | None
-    """How many; `None` for none of a site, and all of a folder."""
+    """Number of pages to visit; `None` for none of a site, and all of a folder."""
     _has_old: bool
-    """Whether the old URLs are visited as well, all or as many."""
+    """True if the old URLs are visited as well, all or as many."""
     _has_text: bool
-    """Whether the texts of a folder's files are to be compared."""
+    """True if the texts of a folder's files are to be compared."""
     _on_page: Callable[[PageVisit], object] | None = None
     missing: dict[Need, str] = attrs.field(init=False)
 

@@ -82,7 +82,7 @@ _OTHER_THAN_ASCII = re.compile(
     "|ibm_?(?:037|273|424|500|875|1026|1140)|ebcdic|punycode|idna|unicode|raw_unicode|uu|base|zlib"
     "|zip|bz2|hex|quopri|quoted|rot"
 )
-"""How names of encodings begin in which bytes of ASCII may stand for something else."""
+"""Beginnings of names of encodings in which ASCII bytes may mean something else."""
 
 
 class IssueSink(Protocol):
@@ -138,7 +138,7 @@ class Transcoder:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether bytes wait for the next ones."""
+        """True if bytes wait for the next ones."""
         return bool(self._held)
 
     def _prove(self, events: list[Event], data: bytes, *, final: bool) -> bytes:

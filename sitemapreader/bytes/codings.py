@@ -175,7 +175,7 @@ class BrotliStream:
                 raise DecompressionError(IssueCode.CONTENT_ENCODING, MISSING_BROTLI) from None
         self._stream, self._error, self._waiting = brotli.Decompressor(), brotli.error, b""
         self.is_over = False
-        """Whether nothing more can come."""
+        """True if nothing more can come."""
         # SECURITY: older versions cannot bound the output of a call: 1 kB may become 600 MB at once
         if not hasattr(self._stream, "can_accept_more_data"):
             raise DecompressionError(IssueCode.CONTENT_ENCODING, MISSING_BROTLI)
@@ -234,13 +234,13 @@ class Decompressor:
     _depth: int = 0
     _passed: int = 0
     _first: bytes | None = b""
-    """What has come, until it is judged; what is refused stays so."""
+    """Bytes that have come, until they are judged; refused ones stay so."""
     layer: tuple[ZlibStream | BrotliStream, Decompressor] | None = None
-    """What takes a coding off, and what takes its output; `None` for plain data."""
+    """Decoder of a coding, and the taker of its output; `None` for plain data."""
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing more can come, whatever bytes follow."""
+        """True if nothing more can come, whatever bytes follow."""
         if self.layer is None:
             return False
         stream, inner = self.layer

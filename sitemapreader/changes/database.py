@@ -41,9 +41,9 @@ _CACHE_KIB = 8_192
 _PAGE_BYTES = 8_192
 """A tenth faster than 4,096 where a walk writes all its URLs."""
 _FREED_PAGES = 2_500
-"""How many pages are given back when a file is closed: 20 MB, in 50 ms."""
+"""Number of pages that are freed when a file is closed: 20 MB, in 50 ms."""
 _WAIT_SECONDS = 0.25
-"""How long SQLite waits for another program's lock: the event loop stands still meanwhile."""
+"""Time that SQLite waits for another program's lock, in which the event loop is blocked."""
 _ATTACHED = ("", "-wal", "-shm")
 _DAMAGE = frozenset(
     {

@@ -77,15 +77,15 @@ PATIENCE = timedelta(days=7)
 all that is unlisted on its site for ever."""
 _PATIENCE_RUNS = 7
 _KNOWN_FOR = nanoseconds(timedelta(days=90))
-"""How long a URL is known that left a window, or that became unlisted."""
+"""Time that a URL is kept after it left a window, or became unlisted."""
 _SHRUNK_FROM = 20
-"""How many URLs a document needs to have shrunk by losing more than half of them."""
+"""Number of URLs from which the loss of more than half counts as shrunk."""
 _VERIFIED_AT_ONCE = 10
 """Documents that one run may verify, however many are to be spread over `verify_after`."""
 
 
 class Evidence(StrEnum):
-    """What the outcome of a document proves: see the table at the top."""
+    """The evidence in the outcome of a document: see the table at the top."""
 
     FULL = "full"
     CLAIM = "claim"

@@ -122,7 +122,7 @@ REMOVALS: dict[RemovalKind, tuple[Callable[..., UnlistedUrl | GonePage], str, st
     "gone": (make_gone, _GONE, "is_gone"),
     "returned": (make_gone, _GONE, "told_gone AND NOT is_gone"),
 }
-"""For each kind what is told, in which columns it is, and the condition of its rows."""
+"""Value, columns and condition of the rows for each kind of removal."""
 
 
 def _as_format(name: str | None) -> Format | None:

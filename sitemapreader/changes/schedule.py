@@ -1,4 +1,4 @@
-"""When to ask each document again: where most news has waited longest.
+"""The schedule of requests: first the document where most news has waited longest.
 
 News of a sitemap are URLs that are new to the site, or that it no longer lists; of an index, new
 sitemaps. A document has one rate, its news by the hours of observation, and `waiting = weight *
@@ -50,9 +50,9 @@ class Asking:
     asked_at: float | None = None
     """`None` for a sitemap that was never read, nor in this walk."""
     index: str = ""
-    """What lists it, if that is an index."""
+    """Index that lists it, if any."""
     has_no_turn: bool = False
-    """Whether only others lead to it: a later page of a feed, or a guess that was never read."""
+    """True if only others lead to it: a later page of a feed, or a guess that was never read."""
     is_failed: bool = False
     news: int = 0
     retry_after: float = 0.0

@@ -45,7 +45,7 @@ _RESUMABLE_SECONDS = 24 * 3600
 _CLOCK_SLACK = nanoseconds(timedelta(hours=1))
 """A clock that goes back by less only stands still meanwhile."""
 _KEPT_SECONDS = 24 * 3600
-"""How long a robots.txt may be used (RFC 9309, section 2.4)."""
+"""Time that a robots.txt may be used (RFC 9309, section 2.4)."""
 _HEADERS = ("content-type", "link")
 
 

@@ -78,7 +78,7 @@ class _Compared:
 
     entries: Sequence[UrlEntry] = ()
     offered: Sequence[UrlEntry] = ()
-    """Those that are delivered, if they pass the filters."""
+    """Entries that are delivered, if they pass the filters."""
     keys: Sequence[bytes] = ()
     records: Sequence[bytes] = ()
     changes: Sequence[Change | None] = ()
@@ -108,7 +108,7 @@ class DocumentTracker:
         self._news = 0
         self._compared = _Compared()
         self._selected = 0
-        """How many entries the last `select` has returned."""
+        """Number of entries that the last `select` has returned."""
         self._withheld = False
         self._children: list[tuple[str, str | None]] = []
         self._newest = ""
@@ -116,7 +116,7 @@ class DocumentTracker:
         self._offered: set[bytes] = set()
         """Keys of its URLs that were new or changed."""
         self._has_old = False
-        """Whether an entry is no recent news."""
+        """True if an entry is no recent news."""
         # whether earlier filters delivered all entries that pass now
         is_covered = row.filters is None or _covers(row.filters, self._mark(row.final_url))
         if self._settings.changes:  # one without them has not saved what it delivered
@@ -129,7 +129,7 @@ class DocumentTracker:
         if not self._is_saved and self._is_current() and not job.leads_up(row.final_url):
             self.settled = Status.UNCHANGED, SAME_LASTMOD
         self.prior = self._make_prior_version() if self._is_usable else PriorVersion()
-        """What it is compared with, if it is asked for."""
+        """Prior version that the response is compared with."""
 
     def _mark(self, final_url: str) -> str:
         folders = (*self._scope, folder_of(self._entry.loc), folder_of(final_url))
@@ -255,7 +255,7 @@ class DocumentTracker:
 
     @property
     def _age(self) -> int:
-        """How long a cache has had the response, in nanoseconds."""
+        """Age of the response in a cache, in nanoseconds."""
         return round(read_age(self._headers) * 1e9)
 
     def add_children(self, entries: Iterable[SitemapEntry]) -> None:

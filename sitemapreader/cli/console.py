@@ -204,13 +204,13 @@ class RunSummary:
     pages: int = 0
     """Visited ones of an audit."""
     told: Counter[Change] = attrs.field(factory=Counter)
-    """How many of these are unlisted, and how many gone."""
+    """Numbers of unlisted and of gone URLs among them."""
     unknown: int = 0
     """Lines of a list that are not a source."""
     repeated: int = 0
     limit_reached: bool = False
     is_cut: bool = False
-    """Whether the time was over before all sources were begun."""
+    """True if the time was over before all sources were begun."""
     done: int = 0
     """Finished sources, failed ones included; the next two are about their documents."""
     statuses: Counter[Status] = attrs.field(factory=Counter)
@@ -222,7 +222,7 @@ class RunSummary:
     _complete: bool = True
     _left_out: Counter[str] = attrs.field(factory=Counter)
     _lost: Counter[tuple[str, str]] = attrs.field(factory=Counter)
-    """How and why -> how many sources or documents were lost; the next one names the first."""
+    """Status and reason -> number of lost sources or documents; the next one names the first."""
     _named: dict[tuple[str, str], list[str]] = attrs.field(factory=dict)
 
     def add(self, site: SiteWalk, report: Report) -> None:
@@ -276,7 +276,7 @@ class RunSummary:
 
     @property
     def _is_begun(self) -> bool:
-        """Whether there was a source to read."""
+        """True if there was a source to read."""
         return bool(self.done or self.limit_reached or self.is_cut)
 
     def find_exit_code(self) -> int:

@@ -162,7 +162,7 @@ _DOCUMENT = re.compile(r"robots\.txt|sitemap.*\.txt|.*\.(x?html?|xml)(\.gz)?", r
 """Names that a walk over a folder may read."""
 _REPORTS = (b"\n<testsuites ", b"default-src 'none'; style-src 'sha256-")
 _HEAD_BYTES = 4_096
-"""What stands at the beginning of a report in XML or HTML, and where."""
+"""Beginnings of reports in XML or HTML, and their places."""
 
 
 def check_files(command: str, arguments: argparse.Namespace) -> None:

@@ -25,7 +25,7 @@ def _check_fetch(_: object, field: attrs.Attribute[FetchOptions], value: FetchOp
 
 @attrs.frozen(kw_only=True)
 class ScaleOptions:
-    """How the hosts of a run are read.
+    """Options for reading the hosts of a run.
 
     Attributes:
         hosts_at_once: hosts that a process of four threads reads at the same time.

@@ -54,7 +54,7 @@ the slow hosts at the end of one do not keep it waiting."""
 ISOLATE_FROM = 3
 """The attempt from which on hosts are read in child processes, to find one that kills."""
 _LOOK_SECONDS = 30.0
-"""How often an attempt looks whether another one has committed."""
+"""Seconds between two checks whether another attempt has committed."""
 
 
 def run_partition(output: str, run: str, partition: int) -> Commit:
@@ -202,7 +202,7 @@ def is_due(before: Row | None, now: datetime) -> bool:
 _STATE, _PACKED, _URLS, _HOSTS = "state.db", "state.db.gz", "urls.parquet", "hosts.parquet"
 """Files of a folder where hosts are read: what is known, rows of URLs, an outcome of each host."""
 _SILENT_SECONDS = 60.0
-"""How long the event loop of a child may stand still."""
+"""Time that the event loop of a child may stand still."""
 _BEAT_SECONDS = 1.0
 
 

@@ -1,4 +1,4 @@
-"""What is to be read: the lists of hosts of an output, and the runs over them."""
+"""The planning of runs: the lists of hosts of an output, and the runs over them."""
 
 from __future__ import annotations
 

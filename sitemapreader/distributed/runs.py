@@ -1,4 +1,4 @@
-"""What was read: the commits of the partitions of a run, and their sums.
+"""The commits of the partitions of a run, and their sums.
 
 A partition may be attempted several times. Its status file is created only once, and says which
 attempt counts: what no status file names does not exist.
@@ -52,7 +52,7 @@ _OWN = re.compile(r"p-\d{5}(-(?P<token>[0-9a-f]{16}))?[-.].*?(?P<is_part>\.part)
 
 @attrs.frozen(kw_only=True)
 class Totals:
-    """What was read of the hosts of a run, or of one partition.
+    """The sums over the hosts of a run, or of one partition.
 
     Attributes:
         run: folder of the run.

@@ -86,7 +86,7 @@ class DeadlineClock:
 
     @property
     def is_over(self) -> bool:
-        """Whether the time has run out."""
+        """True if the time has run out."""
         return self.waited >= self._total_seconds
 
     async def wait(

@@ -76,7 +76,7 @@ class Fetcher(Protocol):
 
 
 class Opening(TypedDict, total=False):
-    """How a walk opens a URL."""
+    """The way in which a walk opens a URL."""
 
     headers: Mapping[str, str] | None
     """Are added to the request."""
@@ -85,7 +85,7 @@ class Opening(TypedDict, total=False):
     breaker: HostBreaker | None
     """Counts failures of the host."""
     max_redirects: int | None
-    """How many redirects are followed; `None` for as many as the fetcher's options say."""
+    """Maximum of redirects; `None` for the fetcher's option."""
     error_pages: frozenset[int]
     """Statuses whose page is given to the caller, and not raised as an error."""
 
@@ -212,7 +212,7 @@ class Trust:
 
     def __init__(self, allow_networks: Iterable[str] = (), allow_ports: Iterable[int] = ()) -> None:
         self.is_selective = False
-        """Whether headers of the caller are meant for origins that were named only."""
+        """True if headers of the caller are meant for origins that were named only."""
         self.networks = tuple(map(_read_network, allow_networks))
         self.ports = {*WEB_PORTS, *allow_ports}
         self.logins: dict[str, str] = {}

@@ -76,7 +76,7 @@ class ChunkMerger:
         self.body_bytes = 0
         self.has_ended = False
         self._left = 0
-        """How many bytes of the chunk have not come."""
+        """Number of bytes of the chunk that have not come."""
         self._rest = b"\r\n"
         """The beginning of a line; the first chunk stands behind none."""
         self._is_broken = False
@@ -132,7 +132,7 @@ class ChunkMerger:
 
 @attrs.define(eq=False)
 class BytesAround:
-    """How many bytes belong to one answer besides its headers and its body.
+    """Counter of the bytes of one response besides its headers and its body.
 
     They are interim responses, sizes and extensions of chunks, and trailers.
     """
@@ -142,14 +142,14 @@ class BytesAround:
 
 @attrs.define(eq=False)
 class Route:
-    """Where one request may go."""
+    """The route of one request: the addresses that it may connect to."""
 
     target: RequestUrl
     trust: Trust
     answers: Sequence[ResolveResult] | None = None
     """The addresses that are connected to, and no others; `None` for a proxy's."""
     has_surplus: bool = False
-    """Whether something had arrived on a connection that was kept for it."""
+    """True if something had arrived on a connection that was kept for it."""
 
     def allows(self, line: Connection) -> bool:
         """Return whether a kept connection leads where the request may go."""

@@ -57,12 +57,12 @@ class HasSettings(Protocol):
 
     @property
     def limits(self) -> Limits:
-        """How much is read of one document."""
+        """Limits for one document."""
         ...
 
     @property
     def options(self) -> FetchOptions:
-        """How the network is used."""
+        """Options of fetching."""
         ...
 
 

@@ -38,9 +38,9 @@ if TYPE_CHECKING:
 
 _PAUSE = "%s: no request for %.0f s: %s"
 LENT_AFTER_SECONDS = 0.2
-"""How long a response goes unread before its slot is lent; a reader takes less for one step."""
+"""Time that a response is unread before its slot is lent; a reader needs less for one step."""
 MAX_IDLE_HOSTS = 1024
-"""How many hosts without requests are kept; a crawl of the whole web meets millions."""
+"""Number of hosts without requests that are kept; a crawl of the whole web meets millions."""
 REMEMBERED_SECONDS = 600
 """How long a Crawl-delay or a 429 is remembered after the last request to a host: longer than a
 walk is silent between two requests to it."""
@@ -49,7 +49,7 @@ _SLOW_DOWN_SECONDS = 1.0
 _LEAST_DELAY, _MOST_DELAY = 0.5, 8.0
 """Bounds of the seconds between two requests to a host that answered 429."""
 _GOOD_ANSWERS = 20
-"""How many good answers in a row take back one step of `Host.slow_down`."""
+"""Number of good responses in a row that undo one step of `Host.slow_down`."""
 
 
 @attrs.define(eq=False)
@@ -58,7 +58,7 @@ class Slot:
 
     requester: object = None
     is_lent: bool = False
-    """Whether another requester may use its place: nothing is read from the server."""
+    """True if another requester may use its place: nothing is read from the server."""
     places: list[Host] = attrs.field(factory=list)
     _loan: asyncio.TimerHandle | None = None
 
@@ -99,11 +99,11 @@ class Host:
     slowed_at: float = 0.0
     """Monotonic time of the last 429."""
     steps: int = 0
-    """How many times the rate was halved: first the requests at once, then the delay."""
+    """Number of times that the rate was halved: first the requests at once, then the delay."""
     good_answers: int = 0
-    """How many there were since the last step, in a row."""
+    """Number of good responses in a row since the last step."""
     keeps_step: bool = True
-    """Whether it has never sent more than its answers; else no connection to it is kept."""
+    """True if the host has sent only what was requested; else no connection to it is kept."""
     _slots: set[Slot] = attrs.field(factory=set, init=False)
     # Not a dict: after many deletions, a dict searches long for its first key.
     _queue: OrderedDict[Slot, asyncio.Future[None]] = attrs.field(factory=OrderedDict, init=False)
@@ -114,7 +114,7 @@ class Host:
 
     @property
     def rate(self) -> tuple[int, float]:
-        """How many requests there may be at once, and the seconds between two starts."""
+        """Number of requests at once, and the seconds between two starts."""
         beyond = self.steps - self.per_host.bit_length()
         extra = min(_LEAST_DELAY * 2.0**beyond, _MOST_DELAY) if beyond >= 0 else 0.0
         return max(1, self.per_host >> self.steps), max(self.least_delay, self.delay, extra)
@@ -234,12 +234,12 @@ _MEANINGS = {
     IssueCode.HOST_DOWN: "bad-http body-cut connect dns redirect-loop stalled timeout tls "
     "too-many-redirects too-slow",
 }
-"""What failures mean for the host; others are of the document alone."""
+"""Verdicts of failures about the host; other failures are the document's alone."""
 _STATUSES_OF_GUESSES = (403, 500)
 """What servers answer for a path that is not there: object stores 403, broken programs 500. Others
 send it in a circle."""
 _TRIAL_SECONDS = 1.0
-"""How long to wait during a trial before looking again, where nobody tells of its end."""
+"""Seconds between two checks during a trial, because nobody reports its end."""
 
 
 @attrs.define
@@ -248,7 +248,7 @@ class _Failures:
 
     count: int = 0
     trials: int = 0
-    """How many have failed."""
+    """Number of failed trials."""
     reason: IssueCode = IssueCode.HOST_REFUSES
     cause: str = ""
     paused_until: float = 0.0
@@ -262,7 +262,7 @@ _NONE = _Failures()
 
 @attrs.define(eq=False)
 class HostBreaker:
-    """What one walk knows of failures, by origin (scheme, host, port).
+    """Breaker of one walk: its failures by origin (scheme, host, port).
 
     `seconds_left` returns how long the walk may still take: no pause is longer. With `by_document`,
     one that answers 5xx counts once, however often it was tried: that may be its own fault.

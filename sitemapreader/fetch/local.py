@@ -28,9 +28,9 @@ CHUNK_BYTES = 65_536
 FALLBACK_BASE_URL = "http://localhost/"
 
 _MAX_FILES, _MAX_READ = 10_000, 100
-"""How many files are looked at by name for a first URL, and how many are read."""
+"""Limits for a first URL: files that are examined by name, and files that are read."""
 _PAGES = (".html", ".htm")
-"""What hosts add to the path of a page: `/about` is `about.html`."""
+"""Suffixes that hosts add to the path of a page: `/about` is `about.html`."""
 # A Sitemap line of a robots.txt, or the URL of an entry
 _FIRST_URL = re.compile(
     rb"^(?:\xef\xbb\xbf)?[ \t]*site-?map[ \t]*:[ \t]*(https?://\S+)"
@@ -175,7 +175,7 @@ class StoredResponse:
     headers: Mapping[str, str] = attrs.field(factory=dict)
     chunk_bytes: int = 65_536
     tries: int = 1
-    """How many requests it took."""
+    """Number of requests that it took."""
 
     async def chunks(self) -> AsyncIterator[bytes]:
         """Yield the body in pieces."""

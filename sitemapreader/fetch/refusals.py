@@ -30,7 +30,7 @@ _PROTECTIONS = (
     ("server", "sucuri/cloudproxy", "Sucuri", {403, 429}),
     ("server", "ddos-guard", "DDoS-Guard", {403, 429}),
 )
-"""How bot protections show: name of a header, its value, the vendor, statuses if not all."""
+"""Signs of bot protections: name of a header, its value, the vendor, statuses if not all."""
 
 RETRY_AFTER_STATUSES = frozenset({429, 503})
 """The statuses whose Retry-After is an order (RFC 6585, section 4; RFC 9110, section 15.6.4)."""

@@ -154,7 +154,7 @@ class Answer(aiohttp.ClientResponse):
 
     @property
     def has_surplus(self) -> bool:
-        """Whether the server has sent more than its answers."""
+        """True if the server has sent more than its answers."""
         return self.line.has_surplus or self.route.has_surplus
 
     def take_buffered(self) -> bytes:
@@ -197,7 +197,7 @@ class HttpSession:
 
     @property
     def connector(self) -> CleanConnector:
-        """What resolves names, and keeps connections."""
+        """Connector that resolves names, and keeps connections."""
         return cast("CleanConnector", self._open().connector)
 
     async def find_route(self, target: RequestUrl, trust: Trust) -> Route:

@@ -96,19 +96,19 @@ class SiteWalk:
     name: str
     url: str = ""
     file: FileFetcher | None = None
-    """What reads it, if it is a file or standard input."""
+    """Reader of the source, if it is a file or standard input."""
     walk: Walk | None = None
     """`None` for what is not a URL."""
     fault: str = ""
     """Why the file cannot be read, or the bug that ended the walk."""
     is_broken: bool = False
-    """Whether a bug has ended the walk."""
+    """True if a bug has ended the walk."""
     sitemaps: dict[str, SitemapEntry] = attrs.field(factory=dict)
     """Key of a URL -> the sitemap, if these are only found."""
 
     @property
     def children(self) -> int:
-        """How many sitemaps and pages a file lists, which are not fetched."""
+        """Number of sitemaps and pages that a file lists, which are not fetched."""
         if self.file is None or self.walk is None:
             return 0
         return sum(document.children for document in self.walk.report.documents)
@@ -194,7 +194,7 @@ class SiteRun(TaskStream[SiteBatch]):
         self._watcher: Watcher | None = None
         self._end = math.inf
         self._plan: dict[str, frozenset[str]] | None = None
-        """What is asked for, if not all is due: see `plan_sites`."""
+        """URLs to request, if not all are due: see `plan_sites`."""
         self._parked: dict[str, deque[str | SiteTask]] = {}
         """Domain of a site that is read -> the sites that wait for it."""
         self._parking = asyncio.Semaphore(_MOST_PARKED)
@@ -439,5 +439,5 @@ class SiteRun(TaskStream[SiteBatch]):
 
     @property
     def _is_heard(self) -> bool:
-        """Whether somebody gets the outcomes as they come."""
+        """True if somebody gets the outcomes as they come."""
         return bool(self._listeners) or self._watcher is not None

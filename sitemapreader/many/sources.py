@@ -1,4 +1,4 @@
-"""What a text names: a site, a sitemap, a folder, a file or standard input."""
+"""Sources by their names: a site, a sitemap, a folder, a file or standard input."""
 
 from __future__ import annotations
 
@@ -99,13 +99,13 @@ class CheckedTask(SiteTask):
     """A task whose URL can be requested, and stands without a login; it has a name."""
 
     key: str = ""
-    """What all spellings of the URL share, or the name that was given."""
+    """Key that all spellings of the URL share, or the name that was given."""
     login: str = ""
     """The URL with its login, where it has one."""
 
     @property
     def is_local(self) -> bool:
-        """Whether no server is asked."""
+        """True if no server is asked."""
         return isinstance(self.fetcher, FileFetcher | FolderFetcher)
 
     def aim(self, config: WalkConfig, due: frozenset[str] | None, limits: Limits) -> WalkConfig:

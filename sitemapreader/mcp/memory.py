@@ -24,7 +24,7 @@ _OURS = re.compile(r"([a-z0-9._-]{0,60}-[0-9a-f]{16})\.(?:jsonl|part|db(?:-wal|-
 
 @attrs.define
 class SiteMemory:
-    """What is remembered of sites: of each a state, and the rows of its last answer.
+    """Memory of sites: for each a state, and the rows of its last result.
 
     Beyond the bound the sites are forgotten that were not asked for longest. The next call for one
     of them is the first call again.

@@ -196,7 +196,7 @@ class ParquetEncoder(Encoder):
         self._columns, self._bytes = columns, _Bytes()
         self._rows: list[OutputRows] = []
         self._waiting = 0
-        """How many rows these are."""
+        """Number of these rows."""
         self._batches: list[pa.RecordBatch] = []
         self._writer = pq.ParquetWriter(
             self._bytes,

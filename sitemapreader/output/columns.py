@@ -31,7 +31,7 @@ It is not raised for a new one, which readers that pick columns by name never no
 
 
 ABSENT: tuple[object, ...] = (None, (), {})
-"""What a field holds where the record has nothing for it."""
+"""Value of a field that the record does not have."""
 
 
 @attrs.frozen
@@ -126,7 +126,7 @@ DERIVED_COLUMNS = (
 """Derived columns, which are written only if they are chosen."""
 
 SITE_COLUMNS = (SITE_COLUMN, *COLUMNS)
-"""Those of entries of several sites."""
+"""Columns of entries of several sites."""
 OUTCOME_COLUMNS = tuple(
     Column(name, kind, always=True, is_url=name == "site", is_repetitive=True)
     for name, kind in get_type_hints(SiteOutcome).items()

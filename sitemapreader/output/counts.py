@@ -63,7 +63,7 @@ _CUTS: dict[CountBy, tuple[str, Callable[[Any], Any]]] = {
 
 @attrs.define(eq=False)
 class UrlCounts:
-    """How many URLs there are by sitemap, folder, host, month, language or extension.
+    """Counts of URLs by sitemap, folder, host, month, language or extension.
 
     ```python
     counts = UrlCounts("folder")

@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 _PART = ".part"
 _NAME_BYTES = 255 - len(_PART)
-"""What file systems leave of a name."""
+"""Longest file name on common file systems."""
 _ATOMIC_BYTES = getattr(select, "PIPE_BUF", 512)
-"""What a pipe takes in one piece (POSIX, write); 512 at least."""
+"""Bytes that a pipe takes in one piece (POSIX, write); 512 at least."""
 _WRITE = os.O_WRONLY | getattr(os, "O_BINARY", 0)
 _GZIP_WBITS = 31
-"""What zlib takes for "with gzip's header and trailer"."""
+"""Value with which zlib writes gzip's header and trailer."""
 
 
 class Encoder:
@@ -84,7 +84,7 @@ class Output:
     def __init__(self, path: str | None, encoder: Encoder, end: bytes | None = b"\n") -> None:
         self.encoding = find_encoding(path)
         self.written = 0
-        """How many bytes were written behind the head."""
+        """Number of bytes that were written behind the head."""
         self.name = path or "standard output"
         self.descriptor = -1
         """Descriptor of the open file; below 0 if none is open."""
@@ -191,12 +191,12 @@ class Output:
 
     @property
     def waits_for_reader(self) -> bool:
-        """Whether it cannot be opened before another program reads it: it is a named pipe."""
+        """True if it cannot be opened before another program reads it: it is a named pipe."""
         return self._path is not None and self._path.is_fifo()
 
     @property
     def is_replaced(self) -> bool:
-        """Whether it is a file that appears when it is complete: no pipe, no device."""
+        """True if it is a file that appears when it is complete: no pipe, no device."""
         return self._temporary is not None
 
     def _close(self) -> None:

@@ -1,4 +1,4 @@
-"""What one page says of itself: in its head, its headers and its text."""
+"""The facts in one page about itself: in its head, its headers and its text."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 Lines: TypeAlias = dict[tuple[str, str], int]
-"""What a page says -> the line of the element that does."""
+"""Facts of a page -> the line of the element that states each."""
 
 HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
 TEXT_TYPES = frozenset({"text/plain", "text/markdown", "text/x-markdown"})
@@ -58,7 +58,7 @@ _REFRESH = re.compile(
 
 @attrs.frozen
 class PageFacts:
-    """What one page says of itself.
+    """The facts in one page about itself.
 
     Attributes:
         url: its address, after redirects.
@@ -301,7 +301,7 @@ Element: TypeAlias = tuple[dict[str, str], int]
 
 @attrs.define
 class Head:
-    """What the head of a page says of it: its links and metas."""
+    """The head of a page: its links and metas."""
 
     base: str
     title: str | None = None

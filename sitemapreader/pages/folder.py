@@ -46,7 +46,7 @@ _PLACEHOLDER = re.compile(r"\*|:([A-Za-z]\w*)")
 
 
 class HostRedirect(NamedTuple):
-    """What one line of `_redirects` answers."""
+    """The response that one line of `_redirects` defines."""
 
     number: int
     """Number of the line."""
@@ -55,7 +55,7 @@ class HostRedirect(NamedTuple):
     target: str
     """A path or a URL."""
     is_forced: bool
-    """Whether it goes before a file of that path."""
+    """True if it goes before a file of that path."""
 
 
 class HostRedirects:
@@ -177,12 +177,12 @@ class PageFolder:
 
     @property
     def may_answer_more(self) -> bool:
-        """Whether a server's own rules may answer for URLs without a file."""
+        """True if a server's own rules may answer for URLs without a file."""
         return self.answers_all or not _REWRITERS.isdisjoint(self._files)
 
     @property
     def answers_all(self) -> bool:
-        """Whether every path has an answer, as in an application of one page."""
+        """True if every path has an answer, as in an application of one page."""
         found = self._redirects.find("/any-path-at-all/of-this-site")
         return found is not None and found.status == 200
 

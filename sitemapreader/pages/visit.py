@@ -1,4 +1,4 @@
-"""What listed URLs answer, asked for politely and in their order.
+"""Polite visits of listed URLs, in their order.
 
 A visit asks with GET, because servers refuse HEAD, and reads HTML and text only. A fault is no
 finding before it repeats: what failed or was slow is asked again after all others.
@@ -60,7 +60,7 @@ class NotJudged(StrEnum):
 
 @attrs.frozen
 class PageVisit:
-    """What one URL answered.
+    """The visit of one URL: its response, and the facts in it.
 
     Attributes:
         url: as it is listed.
@@ -93,7 +93,7 @@ VISITS_AT_ONCE = 8
 _LARGE_PAGE = 262_144
 """A larger page is read in a thread: its text takes some hundred milliseconds."""
 _LOOK_SECONDS = 1.0
-"""How often a visit looks whether the pause of its host has ended."""
+"""Seconds between two checks whether the pause of a host has ended."""
 _REASONS = {
     IssueCode.ROBOTS_DISALLOWED: NotJudged.ROBOTS,
     IssueCode.BLOCKED_BY_SITE: NotJudged.PROTECTION,
@@ -300,7 +300,7 @@ MAX_ORIGINS = 100
 """Origins whose robots.txt is remembered: rules take megabytes, and pages may be on any host."""
 
 _TELLING = frozenset({IssueCode.BLOCKED_ADDRESS, IssueCode.BLOCKED_PORT, IssueCode.BLOCKED_BY_SITE})
-"""What hinders the request for robots.txt hinders that for a page as well, and says more."""
+"""Reasons that hold for a page if its robots.txt fails with them, and say more."""
 
 
 _PARSED_AT_ONCE_BYTES = 4_096
@@ -327,7 +327,7 @@ async def parse_robots_aside(body: bytes, url: str, agent: str, *, complete: boo
 
 
 class PageRobots:
-    """What robots.txt files say about pages.
+    """Cache of robots.txt files, for requests of pages.
 
     That of any origin is asked for, for no page may be called forbidden that is not; the one that
     was not needed for longest is forgotten.

@@ -39,7 +39,7 @@ __all__ = ["Reading", "SitemapReader", "read"]
 
 _CHUNK_BYTES = 65_536
 _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
-"""What is no character of a text, and has no bytes."""
+"""Half of a character in UTF-16, which has no bytes."""
 
 
 class Reading(Iterator[Event]):

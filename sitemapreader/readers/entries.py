@@ -368,7 +368,7 @@ def _split_by_loc(context: RecordContext, record: Element) -> tuple[list[_Part],
 
 @attrs.define
 class _Part:
-    """What belongs to one loc of a record."""
+    """The fields of one loc of a record."""
 
     loc: Element | None = None
     text: str | None = None

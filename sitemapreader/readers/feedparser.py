@@ -35,7 +35,7 @@ _BETWEEN_WORDS = re.compile(r"[<>\"'\s\[\]]+")
 
 
 class FeedparserAnswer(NamedTuple):
-    """What feedparser found, as a feed, and the limit that ended it, if one did."""
+    """The result of feedparser as a feed, and the limit that ended it, if any."""
 
     feed: bytes = b""
     limit: str | None = None

@@ -41,7 +41,7 @@ _KINDS = {
     **dict.fromkeys(("pdf", "epub", "zip", "gz", "doc", "docx", "xls", "xlsx"), "document"),
     **dict.fromkeys(("ppt", "pptx", "odt", "txt", "csv", "html", "xml", "torrent"), "document"),
 }
-"""What names a format, as the suffix of a path or in a media type -> its kind."""
+"""Formats, as the suffix of a path or in a media type -> their kind."""
 _SUFFIX = re.compile(r"\.(\w{2,7})\Z", re.ASCII)
 
 _SEEN = frozenset({"image", "video"})

@@ -105,7 +105,7 @@ class SitemapReader:
 
         A feed that feedparser read counts as RSS, whatever its format was."""
         self.finished = False
-        """Whether a limit or a refusal has ended the reading; further bytes are ignored."""
+        """True if a limit or a refusal has ended the reading; further bytes are ignored."""
         self.beyond_repair = b""
         """A feed without a readable entry, in UTF-8, of which the end waits for `salvage`."""
         self.on_block: Callable[[bytes], object] = bytes
@@ -118,7 +118,7 @@ class SitemapReader:
         self._block = bytearray()
         self._transcoder: Transcoder | None = None
         self._is_chosen = False
-        """Whether the first bytes have told which reader fits, if one does."""
+        """True if the first bytes have told which reader fits, if one does."""
         self._reader: Reader | None = None
         self._lost_root = ""
         """The first tag of a feed whose root is missing or broken."""
@@ -128,7 +128,7 @@ class SitemapReader:
         """A feed in UTF-8, as long as it may be beyond repair, and not too long for feedparser."""
         self._closed = False
         self._lists_sitemaps = True
-        """Whether all URLs so far look like those of sitemaps."""
+        """True if all URLs so far look like those of sitemaps."""
 
     @property
     def is_window(self) -> bool:

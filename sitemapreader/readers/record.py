@@ -59,7 +59,7 @@ class Record:
     """The limit that it broke, for which it must be dropped."""
     repairs: AbstractSet[IssueCode] = NO_REPAIRS
     cut: IssueCode | None = None
-    """What has cut it, behind its last complete field."""
+    """Cause that has cut the record, behind its last complete field."""
     cut_text: str = ""
     """Text of the field that was cut, which may be half a URL."""
 

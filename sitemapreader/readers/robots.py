@@ -42,7 +42,7 @@ _RULES = ("allow", "disallow")
 _PRODUCT_TOKEN = re.compile(r"[\w-]+", re.ASCII)
 _ADDRESS = re.compile(r"\+?https?://[^\s;)]*", re.ASCII | re.IGNORECASE)
 _NOT_LITERAL = re.compile(r"\*|%[0-9A-Fa-f]{2}|%|[^\x21-\x7e]+")
-"""What a path may write in another way than the URLs that it matches."""
+"""Characters that a path may write in another way than the URLs that it matches."""
 _AGENT = "us"
 """The name that protego knows our robot by."""
 _ALWAYS_ALLOWED = ("/robots.txt$", "/robots.txt?")
@@ -268,7 +268,7 @@ class _RobotsParser:
 
     def __init__(self, url: str) -> None:
         self.is_robots: bool | None = None
-        """Whether a line is one of a robots.txt, not of JSON or an error message; `None` without
+        """True if a line is one of a robots.txt, not of JSON or an error message; `None` without
         lines."""
         self._url = url
         self._stats = ReadStats(url)

@@ -39,7 +39,7 @@ _PIECE_CHARS = 4
 """Longest text by which a wildcard is found. Three characters are found in too many URLs, and each
 length that occurs costs 0.1 us for a character of the URL."""
 _FEW_PIECES = 64
-"""So many texts are each searched for in the URL; more are found by the pieces of the URL."""
+"""Number of texts up to which each is searched in the URL; more are found by its pieces."""
 _INDEX_PAGE = "index.html"
 
 

@@ -29,7 +29,7 @@ class ReadStats:
     inflated_bytes: int = 0
     counts: Counter[IssueCode] = attrs.field(factory=Counter)
     keeps_deleted: bool = False
-    """Whether a record that says that its URL was deleted is an entry, with `Change.UNLISTED`."""
+    """True if a record that says that its URL was deleted is an entry, with `Change.UNLISTED`."""
 
     def add_issue(
         self,

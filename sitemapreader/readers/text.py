@@ -80,7 +80,7 @@ class TextReader:
         self._pending = b""
         self._line = 1
         self._is_too_long = False
-        """Whether the rest of a line is skipped."""
+        """True if the rest of a line is skipped."""
 
     def feed(self, data: bytes) -> Iterator[list[Event]]:
         """Read the next bytes; yield, in steps, the events of complete lines."""

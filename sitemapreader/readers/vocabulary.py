@@ -144,7 +144,7 @@ class Name:
     key: str
     """The key of its namespace; the URI of one that we do not know."""
     tag: str
-    """Its local name in lower case."""
+    """Local name of the element in lower case."""
     own: str
     """`tag` in the document's own vocabulary, "" in any other."""
 
@@ -225,7 +225,7 @@ _COUNT = "[0-9]{1,15}"
 _DECIMALS = "[0-9]{1,99}"
 """JavaScript prints 17 of them, and exact decimals have 50."""
 _TINY = rf"[0-9](?:\.{_DECIMALS})?[eE]-0?[1-9][0-9]{{0,2}}"
-"""What JavaScript prints for a number below 0.000001."""
+"""Notation of JavaScript for a number below 0.000001."""
 _NUMBER = rf"-?[0-9]{{1,15}}(?:\.{_DECIMALS})?|{_TINY}"
 _RATING = rf"[0-4](?:\.{_DECIMALS})?|5(?:\.0{{1,99}})?|{_TINY}"
 _DAY = (
@@ -252,7 +252,7 @@ _KINDS: dict[Any, tuple[Callable[[str], object | None], str]] = {
 }
 """Type of a field -> what reads its text, and the pattern of texts that it reads for sure."""
 CERTAIN_TEXTS = {parse: pattern for parse, pattern in _KINDS.values() if pattern}
-"""What parses a text -> the pattern of texts that it reads for sure."""
+"""Parser -> pattern of the texts that it reads for sure."""
 
 
 @attrs.frozen

@@ -46,13 +46,13 @@ WORDS = {
     422: "check that the site answers under the host that its sitemaps name",
     429: "wait an hour, and run it again: these URLs come again",
 }
-"""What a status of the service means, or what to do about it."""
+"""Meaning of a status of the service, or the advice about it."""
 _OF_THE_SERVICE = frozenset({429, *range(500, 600)})
 """Statuses that say nothing about a host: another one would get the same answer."""
 _PUT = "put a file there that holds the key and nothing else, and run it again"
 _ORIGIN = re.compile(r"\A\s*+https?://[^/?#]*", re.IGNORECASE)
 _URL_CHARACTERS = "!$%&'()*+,/:;=?@"
-"""What is submitted as it is listed; other characters are escaped."""
+"""Characters that are submitted as listed; others are escaped."""
 _KEY = re.compile(r"[A-Za-z0-9-]{8,128}")
 
 
@@ -153,7 +153,7 @@ class Submission:
     _checked: set[str] = attrs.field(factory=set)
     """Origins whose key file is right."""
     _refusal: tuple[str, int] | None = None
-    """What the service said to all hosts: that it is down, or asks to wait."""
+    """Refusal of the service for all hosts: it is down, or sets a Retry-After."""
 
     def add(self, batch: list[UrlEntry]) -> None:
         """Let URLs wait, escaped, without users and fragments."""

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 Callback: TypeAlias = Callable[..., Any]
 Entry: TypeAlias = UrlEntry | SitemapEntry
-"""What a sitemap lists: a page, or another sitemap."""
+"""An entry of a sitemap: a page, or another sitemap."""
 
 ENTRY = "sitemap_entry"
 """Key of the entry in a request's `meta`."""

@@ -43,9 +43,9 @@ _KINDS: dict[str, type] = {**dict.fromkeys(_FLAGS, bool), "limits": Limits, "opt
 """Arguments -> their type, where another one would be taken for something, or fail late."""
 
 Undated: TypeAlias = Literal["keep", "drop"]
-"""What `since` and `until` do with entries that have no date."""
+"""Treatment of entries without a date by `since` and `until`."""
 Scope: TypeAlias = Literal["keep", "drop"]
-"""What `walk` does with entries outside the folder of their sitemap."""
+"""Treatment of entries outside the folder of their sitemap."""
 Order: TypeAlias = Literal["document", "newest"]
 """As sitemaps are listed; or the newest first, by the lastmod in their index."""
 Follow: TypeAlias = Callable[[SitemapEntry], bool]
@@ -181,7 +181,7 @@ _INSTEAD = {
     **{name: f"limits=Limits({name}=...)" for name in attrs.fields_dict(Limits)},
     **{name: f"options=FetchOptions({name}=...)" for name in attrs.fields_dict(FetchOptions)},
 }
-"""What is no argument of a walk -> what to write instead."""
+"""Names that are not arguments of a walk -> the replacement."""
 
 
 def refuse_unknown(function: str, names: Iterable[str]) -> None:
@@ -250,7 +250,7 @@ class WalkConfig(Search):
     gone: int | UrlAllowance = 0
     """An allowance may be shared by several walks."""
     revisit: int | frozenset[str] | None = None
-    """How many documents are asked for of a site that the state knows; or which."""
+    """Number of documents to request from a site that the state knows, or their URLs."""
     max_urls: int | UrlAllowance | None = None
     """An allowance may be shared by several walks."""
     max_time: timedelta | None = attrs.field(default=None, validator=_time)
@@ -259,7 +259,7 @@ class WalkConfig(Search):
     gate: Gate | None = None
     """Gate of the caller; its reasons are in `outcomes.ASKED_FOR`, or count as a loss."""
     reads: bool = True
-    """Whether sitemaps are read, and not only found."""
+    """True if sitemaps are read, and not only found."""
     base_url: str | None = None
     """Base of relative URLs, if that is not the address of their document; "" for none."""
     logins: tuple[str, ...] = ()

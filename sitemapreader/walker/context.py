@@ -58,7 +58,7 @@ class Budget:
         self._loop = asyncio.get_running_loop()
         self._paused_at: float | None = None
         self.held_seconds = 0.0
-        """For how long the consumer has held up the walk."""
+        """Time for which the consumer has held up the walk."""
         self._deadline = self._time() + limits.walk_seconds
         self._waits: set[asyncio.Timeout] = set()
 
@@ -169,7 +169,7 @@ Emit: TypeAlias = "Callable[..., Awaitable[None]]"
 
 
 class ResponseCache(Protocol):
-    """What keeps robots.txt, start pages and failed guesses for a day."""
+    """Cache of robots.txt, start pages and failed guesses for a day."""
 
     async def find_response(self, url: str) -> StoredResponse | None:
         """Return a response that may be used again; raise it if it was a failure."""

@@ -45,7 +45,7 @@ _BATCH_BYTES = 262_144
 """Markup in one batch, because a record may be as long as thousands of others."""
 _NOTHING = (404, 410)
 _HELD_UP_SECONDS = 0.5
-"""How long a consumer holds up a body before it is blamed for the end of the connection."""
+"""Time for which a consumer holds up a body before the end of the connection is its fault."""
 
 
 @asynccontextmanager
@@ -222,7 +222,7 @@ class SmallBody(StoredResponse):
     """A small document, whose body is cut at the size that was asked for."""
 
     is_permanent: bool = True
-    """Whether all redirects to it, if any, were permanent."""
+    """True if all redirects to it, if any, were permanent."""
     fault: FetchError | None = None
     """The error that cut the body short."""
 

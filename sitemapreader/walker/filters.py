@@ -1,4 +1,4 @@
-"""What a walk delivers of the listed URLs: its filters, `unique`, `sample`.
+"""The selection of a walk among the listed URLs: its filters, `unique`, `sample`.
 
 The filters are `scope`, `include`, `exclude`, `since`, `until` and `unique`.
 """

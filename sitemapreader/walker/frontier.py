@@ -49,12 +49,12 @@ class Job:
     duplicate_of: Job | None = None
     """The job that reads the same document, after a redirect."""
     is_moved: bool = False
-    """Whether the state has read it at this address, and another job reads it now."""
+    """True if the state has read it at this address, and another job reads it now."""
     is_started: bool = False
     is_restored: bool = False
-    """Whether its children are those of an earlier reading."""
+    """True if its children are those of an earlier reading."""
     place: tuple[int, float, float, int] = (0, 0.0, 0, 0)
-    """Its place among those that wait: in the order, by rank, then as they came."""
+    """Place in the queue: in the order, by rank, then as they came."""
     _is_sitemap: bool | None = attrs.field(default=None, init=False)
     _known: asyncio.Event | None = attrs.field(default=None, init=False)
 
@@ -99,12 +99,12 @@ class Job:
 
     @property
     def is_ranked_first(self) -> bool:
-        """Whether its children may be wanted before other sitemaps."""
+        """True if its children may be wanted before other sitemaps."""
         return self.place[2] < 0
 
     @property
     def is_wanted(self) -> bool:
-        """Whether the site has a sitemap at this address."""
+        """True if the site has a sitemap at this address."""
         is_skipped = self.document is not None and self.document.status is Status.SKIPPED
         is_wrong = is_skipped and self.entry.via.is_guess
         return not self.is_moved and (self.duplicate_of is not None or not is_wrong)
@@ -144,7 +144,7 @@ class Frontier:
         """Key of a URL -> rank of the sitemap: the lowest first, and indexes below 0. Without one
         it has 0."""
         self._ranked_first = 0
-        """How many sitemaps with a rank below 0 are read: all others wait for their children."""
+        """Number of sitemaps with a rank below 0 in work: all others wait for their children."""
         self._capacity = context.limits.documents
         self._bytes_left = self._capacity * FRONTIER_BYTES_PER_DOCUMENT
         self._jobs: dict[str, Job] = {}

@@ -206,7 +206,7 @@ class ListedSitemap(Protocol):
 
     @property
     def is_restored(self) -> bool:
-        """Whether its children are those of an earlier reading."""
+        """True if its children are those of an earlier reading."""
         ...
 
     def leads_up(self, url: str) -> bool:
@@ -219,17 +219,17 @@ class WalkSettings(Protocol):
 
     @property
     def changes(self) -> bool:
-        """Whether only what differs is delivered."""
+        """True if only what differs is delivered."""
         ...
 
     @property
     def unique(self) -> bool:
-        """Whether each URL is delivered once."""
+        """True if each URL is delivered once."""
         ...
 
     @property
     def prune(self) -> bool:
-        """Whether sitemaps are left out by the dates in their index."""
+        """True if sitemaps are left out by the dates in their index."""
         ...
 
     @property

@@ -109,7 +109,7 @@ class Report:
 
     @property
     def complete(self) -> bool:
-        """Whether every listed sitemap was read, and nothing in it was lost.
+        """True if every listed sitemap was read, and nothing in it was lost.
 
         Sitemaps that were skipped on request (`outcomes.ASKED_FOR`) do not count. During a walk it
         is False as soon as something is lost.
@@ -118,7 +118,7 @@ class Report:
 
     @property
     def outcome(self) -> SiteOutcome:
-        """How the walk over the site ended, in one row; how it stands while it runs."""
+        """The outcome of the walk over the site, in one row; the present one while it runs."""
         return self.tally.make_outcome(self)
 
     def __repr__(self) -> str:
@@ -284,7 +284,7 @@ class Report:
 Tree: TypeAlias = "list[tuple[Document, Tree]]"
 """Documents, each with those that it lists."""
 _FORKS = ("├── ", "│   ", "└── ", "    ")
-"""What stands before a document and below it; then the same for the last one of a parent."""
+"""Texts before a document and below it; then the same for the last child of a parent."""
 _ASCII_FORKS = ("|-- ", "|   ", "`-- ", "    ")
 
 
@@ -335,7 +335,7 @@ class SiteTally:
     home: str = ""
     """The host of the site without "www.", until URLs are listed on it, or on two hosts."""
     hosts: dict[str, str] = attrs.field(factory=dict)
-    """Where URLs were listed until then: a host without "www." -> as it was written."""
+    """Hosts of the URLs listed until then: without "www." -> as written."""
     is_running: bool = False
     _began: float = attrs.field(factory=time.monotonic)
     _seconds: float | None = None

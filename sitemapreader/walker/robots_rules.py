@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from sitemapreader.walker.context import WalkContext
 
 MAX_REMEMBERED_BYTES = 2 * ROBOTS_MAX_BYTES
-"""How many bytes of robots.txt files are kept; an evicted one is fetched again."""
+"""Size of the kept robots.txt files; an evicted one is fetched again."""
 # Parsed rules take twenty times the size of their file, and a hostile site can have any number of
 # hosts.
 _LEAST_BYTES = 4_096

@@ -64,14 +64,14 @@ WELL_KNOWN_PATHS = (
 )
 """Paths of sitemaps that are often not listed, the likeliest first."""
 FEW_PATHS = 2
-"""How many of them `probe="few"` tries: nearly all sites with a sitemap have one of these."""
+"""Number of them that `probe="few"` tries: nearly all sites with a sitemap have one of these."""
 MAX_PAGE_BYTES = 262_144
-"""How much of a start page is searched for links; they are in its head."""
+"""Size of the part of a start page that is searched for links; they are in its head."""
 _NUMBERED = re.compile(r"(.*/sitemap/)0(\.xml)")
 """The first of several sitemaps that no index lists (Next.js, `generateSitemaps`)."""
 _FORBIDDEN = 403
 _REFUSALS = 2
-"""How many refusals end the probing of a folder in which nothing else was answered."""
+"""Number of refusals that end the probing of a folder without another response."""
 
 
 class ProbeResult(Enum):
@@ -133,7 +133,7 @@ class Search:
     site: str = attrs.field(default=None, converter=_site)
     """"" for none."""
     is_page: bool = False
-    """Whether the URL is not that of a sitemap; one with a path may be."""
+    """True if the URL is not that of a sitemap; one with a path may be."""
     probe: Probe = attrs.field(default="auto", validator=one_of(Probe))
     extra_paths: tuple[str, ...] = attrs.field(default=(), converter=_paths)
     feeds: bool = False

@@ -114,11 +114,11 @@ class Channel(Generic[B]):
 
 @attrs.frozen(eq=False)
 class View(Generic[B, T]):
-    """What one kind of loop makes of the batches."""
+    """The items that one kind of loop makes of the batches."""
 
     read: Callable[[list[B]], Iterable[T]]
     rows: int = 1
-    """How many are wanted together, where the consumer may take several batches."""
+    """Number of rows wanted together, if the consumer may take several batches."""
 
 
 def pick_rows(batches: list[Batch]) -> list[Rows]:
@@ -156,7 +156,7 @@ class TaskStream(Generic[B]):
     noun: ClassVar = "walk"
     maker: ClassVar = "walk(...)"
     loop: ClassVar = "entries: async for entry in entries"
-    """How it is used, for the errors that say so."""
+    """Name of the loop, for error messages."""
 
     # What was read and not looped over stays here, and not in a loop: so a loop has nothing to lose
     # when it is left, cancelled or forgotten, and another one of its kind goes on.

@@ -65,7 +65,7 @@ _SITEMAP_SUFFIXES = (".xml", ".gz", ".txt", ".rss", ".atom")
 
 @attrs.frozen(eq=False)
 class WalkParts:
-    """What all visits of one walk share."""
+    """The parts that all visits of one walk share."""
 
     frontier: Frontier
     rules: RobotsRules

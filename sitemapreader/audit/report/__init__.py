@@ -1,4 +1,4 @@
-"""What all formats of an audit share: words, numbers, the order.
+"""Words, numbers and the order that all formats of an audit share.
 
 A format is made of the JSON of an audit alone: SARIF by an encoder, all others by a template, so
 that one setting of jinja2 makes all texts of strangers harmless.
@@ -134,7 +134,7 @@ def is_failure(finding: Row, fail_on: str | None) -> bool:
 
 
 _WEIGHTS = {"error": 20, "warning": 1}
-"""How many URLs with a warning are as urgent as one with an error; notes come last."""
+"""Weight of a URL by severity: 20 with a warning are as urgent as one with an error."""
 
 
 def rank_findings(findings: Iterable[Row]) -> list[Row]:

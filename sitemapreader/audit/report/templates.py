@@ -38,7 +38,7 @@ _FILES = {
 MAX_MARKDOWN_CHARS = 60_000
 """GitHub takes 65,536 in a comment."""
 _OLD_COLUMNS = ("folder", "judged", "lost", "to start", "temporary", "unlisted")
-"""What is told of the folders of an old site, in the order of their rows."""
+"""Columns about the folders of an old site, in the order of their rows."""
 
 
 def format_audit(

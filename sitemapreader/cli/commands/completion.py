@@ -24,7 +24,7 @@ _FILES = {
     "tcsh": "f",
     "preamble": {"bash": '_sitemapreader_files() {\n  compgen -f -- "$1"\n}'},
 }
-"""What completes the arguments that may be files."""
+"""Completion of arguments that may be files."""
 _BASH = "_shtab_sitemapreader_pos_0_COMPGEN=_sitemapreader_files"
 _FISH = f"""
 complete -c sitemapreader \\

@@ -148,7 +148,7 @@ class XmlReader:
         """`_line` is the line of this place in `_pending`."""
         self._pending = ""
         self._position = start
-        """Where what was not read yet begins in `_pending`."""
+        """Place in `_pending` where the unread text begins."""
         self._next_size = 0
         """Size that `_pending` must reach before it is searched again."""
         self._context = RecordContext(stats, prolog.names, prolog.bases, limits.field_chars)

@@ -61,7 +61,7 @@ _NEXT_END = re.compile(r"[^<]*+</([^\s<>/]++)")
 _ROOT_END = re.compile(rf"</(?:[\w.\xb7-]++:)?(?i:{'|'.join(ROOTS)})\s*+>")
 _NO_CONTENT = re.compile(r"\s*+(?=<|\Z)")
 _STEP_CHARS = 4_096
-"""How much is mended between two pauses; 6 ms of short tags."""
+"""Characters that are mended between two pauses; 6 ms of short tags."""
 _SAMPLE_CHARS = 200
 """Characters of text behind the root that an Issue shows."""
 _IN_NAMES = dict.fromkeys(map(ord, ".-"), "_")
@@ -92,13 +92,13 @@ class Mender:
     _note: Callable[..., None]
     _why: IssueCode | None
     closing: str = ""
-    """What would close the comment, section or instruction at the end of the text."""
+    """Text that would close the comment, section or instruction at the end."""
     _begin: int = 0
-    """Where the open record begins."""
+    """Place where the open record begins."""
     _passed: int = 0
-    """Where all was read, but for what is to be closed."""
+    """Place up to which all was read, except unclosed constructs."""
     is_odd: bool = False
-    """Whether nothing closes a comment, or an end tag behind the root closes nothing."""
+    """True if nothing closes a comment, or an end tag behind the root closes nothing."""
     _counted: int = 0
     _found: dict[re.Pattern[str], re.Match[str] | None] = attrs.Factory(dict)
     _finished: list[Record] = attrs.Factory(list)
@@ -112,7 +112,7 @@ class Mender:
 
     @property
     def end(self) -> int:
-        """Where that begins which was not read."""
+        """The place where the unread text begins."""
         return self._begin if self.opened else self._passed
 
     def read(self) -> Iterator[Record | None]:

@@ -69,11 +69,11 @@ if TYPE_CHECKING:
 _FIELDS = len(PROTOCOL_FIELDS)
 """Groups of the record pattern that are fields of the protocol."""
 _FEW_RECORDS, _LONG_CHARS = 30, 4_096
-"""It pays to learn how records look if there are more that look so: in text that is as long."""
+"""Records, and characters of text, from which it pays to learn how records look."""
 LONGEST_TRIED = 65_536
 """No pattern is tried on longer texts: on nested ones it takes 200 bytes a byte."""
 _LEAST = {"attributes": 8, "record_depth": 32, "record_elements": 8_192, "field_chars": 65_536}
-"""Where limits are lower, the tree keeps them; a text has no more elements, `<i:loc/>` say."""
+"""Limits below which the tree reads, which keeps them; a text has no more elements."""
 _MAX_PREFIX_CHARS, _MAX_PREFIXES_CHARS = 64, 500
 """Limits for one prefix, and for all: each stands in a pattern up to 15 times."""
 _MOST_CHANGES = 8
@@ -233,11 +233,11 @@ class PatternReader:
 
 @attrs.frozen
 class Words:
-    """What names mean where records stand, and the pattern of these records."""
+    """Meanings of names where records stand, and the pattern of these records."""
 
     pattern: re.Pattern[str]
     prefix: str
-    """How the names of the document's own vocabulary begin."""
+    """Prefix of the names of the document's own vocabulary."""
     keys: Mapping[str, str]
     """The prefixes whose elements are read in runs, and the keys of their namespaces."""
 

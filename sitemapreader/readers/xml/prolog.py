@@ -70,7 +70,7 @@ _TOKEN = re.compile(
 _MAX_CACHED_CHARS = 2_000
 _SAMPLE_CHARS = 80
 _COMMON = re.compile(r"\s{0,99}+(?>(?:<[?!][^<>]{0,1500}+>\s*+){0,9})<[a-z][^<>]{2,900}+>")
-"""What stands before the records of most documents."""
+"""Pattern of the prolog of most documents."""
 _SAYS_NOTHING = re.compile(
     r">(?<=[?-]>)[ \t\r\n]*+<"
     r"(?:\?xml-stylesheet [ -;=?@-~]*?\?|!--(?>(?:[ -,.-~\t\r\n]++|-(?!-))*)--)(?=>)"
@@ -88,12 +88,12 @@ class Prolog:
     records: frozenset[str]
     """Local names of the format's records, in lower case."""
     is_window: bool
-    """Whether the document may leave out what it has listed before, as feeds do."""
+    """True if the document may leave out what it has listed before, as feeds do."""
     namespaces: dict[str, str] = attrs.field(factory=dict)
     """Prefix ("" for the default) -> URI, as bound here; a new dict at each change."""
     uri: str = ""
     names: Names = attrs.field(init=False)
-    """What names mean: those of the root's namespace, and those without any, are its own."""
+    """Meanings of names: names in the root's namespace, and names without one, are its own."""
     bases: list[str] = attrs.field(factory=list)
     """The xml:base of the root and of what is open in it, as written."""
     closed: bool = False

@@ -41,12 +41,12 @@ if TYPE_CHECKING:
     from sitemapreader.readers.xml.prolog import Prolog
 
     Span: TypeAlias = tuple[int, int]
-    """Where a record begins and ends."""
+    """Beginning and end of a record."""
 
 _STEP_CHARS = 16_384
 """The smallest elements that fit in take 2 ms to build."""
 _LONG_TAG = re.compile(rf"<[^<]{{{_STEP_CHARS}}}")
-"""Its attributes are made at once, a thousand in 1 ms."""
+"""Tag that is too long for one step: its attributes are made at once, a thousand in 1 ms."""
 _END_TAG = "</r>"
 _LONG_NAMESPACE = re.compile(
     r"\sxmlns[^\s=<>]*+\s*+=\s*+"
