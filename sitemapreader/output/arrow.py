@@ -14,6 +14,7 @@ from itertools import accumulate, chain
 from types import NoneType
 from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 
+from sitemapreader.dates import FIRST_YEAR
 from sitemapreader.errors import name_extra
 from sitemapreader.output.columns import COLUMNS, SCHEMA_VERSION, SITE_COLUMN, Column
 from sitemapreader.output.sink import Encoder
@@ -114,10 +115,15 @@ def _parse_moments(written: pa.Array) -> list[pa.Array]:
     sizes = pc.unique(pc.binary_length(written)).drop_null().to_pylist()
     try:
         if sizes == [_DAY_CHARS]:
-            return [written.cast(_DAY).cast(_MOMENT)]
-        return [] if _DAY_CHARS in sizes else [written.cast(_MOMENT)]
+            moments = written.cast(_DAY).cast(_MOMENT)
+        elif _DAY_CHARS in sizes:
+            return []
+        else:
+            moments = written.cast(_MOMENT)
     except pa.ArrowInvalid:
         return []
+    first = pc.min(moments).as_py()
+    return [] if first is not None and first.year < FIRST_YEAR else [moments]
 
 
 # -- arrays

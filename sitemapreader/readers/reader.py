@@ -34,10 +34,11 @@ from sitemapreader.readers.text import TextReader
 from sitemapreader.readers.vocabulary import ROOTLESS, ROOTS
 from sitemapreader.readers.xml.batches import XmlReader, read_whole
 from sitemapreader.readers.xml.prolog import PROLOG_BYTES, NotXmlError, read_prolog
+from sitemapreader.rows import EntryColumns
 from sitemapreader.urls import has_web_scheme
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from sitemapreader.readers.feedparser import FeedparserAnswer
     from sitemapreader.rows import Events
@@ -358,8 +359,7 @@ class SitemapReader:
     def _check_limit(self, given: Events) -> Events:
         """Cut the events at the limit of entries."""
         if self._lists_sitemaps:
-            urls = (each.loc for each in given if not isinstance(each, Issue))
-            self._lists_sitemaps = all(map(_SITEMAP_URL.search, urls))
+            self._lists_sitemaps = all(map(_SITEMAP_URL.search, _iterate_locs(given)))
         stats, most = self.stats, self.limits.entries
         if max(stats.delivered, stats.dropped) <= most:
             return given
@@ -371,3 +371,10 @@ class SitemapReader:
         stats.add_issue(events, IssueCode.TOO_LARGE, value="entries")
         self.finished = True
         return events
+
+
+def _iterate_locs(given: Events) -> Iterable[str]:
+    """Return the URLs of events without making entries of columns."""
+    if isinstance(given, EntryColumns):
+        return given.loc
+    return (each.loc for each in given if not isinstance(each, Issue))

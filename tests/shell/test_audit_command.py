@@ -30,7 +30,7 @@ def test_one_run_writes_several_files(folder: Path, tmp_path: Path) -> None:
     few = ("--select", "urls")
     done = run("audit", str(folder), *files, *more, *few)
     assert (done.returncode, done.stdout) == (5, "")
-    assert "1 error, 1 warning; 6 rules passed" in done.stderr
+    assert "1 error, 1 warning; 7 rules passed" in done.stderr
     assert run("audit", str(folder), "-q", *files[:2], *few).stderr == ""
     assert len((tmp_path / "h.jsonl").read_text().splitlines()) == 2
     assert (tmp_path / "r.html").read_text().startswith("<!doctype html>")

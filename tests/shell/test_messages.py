@@ -133,11 +133,11 @@ def test_a_file_that_breaks_off() -> None:
 
 
 def test_a_staging_server_that_forbids_everything() -> None:
-    """Fifteen guesses that robots.txt forbids are not fifteen lines."""
+    """Sixteen guesses that robots.txt forbids are not sixteen lines."""
     with serving({"/robots.txt": b"User-agent: *\nDisallow: /\n"}) as (url,):
         done = run(url)
     (said,) = (line for line in done.stderr.splitlines() if " robots-disallowed: " in line)
-    assert "(and 14 more): allow the URL in robots.txt. " in said
+    assert "(and 15 more): allow the URL in robots.txt. " in said
     assert "To fetch it all the same, pass --no-robots" in said
     assert done.returncode == 1
 
