@@ -67,7 +67,7 @@ class Site:
     @property
     def pages(self) -> set[str]:
         """The URLs that the site lists."""
-        return {f"{self.base}/page/{number}.xml" for number in range(self.children)}
+        return {f"{self.base}/page/{number}" for number in range(self.children)}
 
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         # A callback, not a coroutine: asyncio would keep the tasks to itself.
@@ -101,7 +101,7 @@ class Site:
             return write_answer(list_urls(*urls, parent="sitemapindex", child="sitemap"))
         if self.maze:
             return write_answer(b"", f"302 Found\r\nLocation: {path}/1")
-        body = list_urls(f"{self.base}/page{path}")
+        body = list_urls(f"{self.base}/page{path.removesuffix('.xml')}")
         return self.child or write_answer(body, length=len(body) - self.states_less)
 
     def _write_surplus(self, path: str) -> bytes:
