@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeAlias, Unpack
 
 from sitemapreader.errors import name_extra
-from sitemapreader.fetch.local import FolderFetcher
 from sitemapreader.issues import Issue, Severity, show_url
 from sitemapreader.models import Event, SitemapEntry, UrlEntry
 from sitemapreader.outcomes import Status
@@ -32,14 +31,14 @@ if TYPE_CHECKING:
     from sitemapreader.walker.config import WalkArguments
 
 Site: TypeAlias = "str | Path"
-"""URL of a site, sitemap or page, or the path of a folder."""
+"""URL of a site, sitemap or page, or the path of a folder or a file."""
 Source: TypeAlias = "Site | Walk | Iterable[Event] | None"
 """A site, a walk that was entered, or what `read` gives."""
 
 _EVENTS = (UrlEntry, SitemapEntry, Issue)
 _USAGE = (
-    "pass the URL of a site, the path of a folder, one walk_sync(...) that was entered, or "
-    "entries, as read(...) of bytes gives them; for several sites, concatenate a table of each"
+    "pass the URL of a site, the path of a folder or a file, one walk_sync(...) that was entered, "
+    "or entries, as read(...) of bytes gives them; for several sites, concatenate a table of each"
 )
 _Batches: TypeAlias = "Generator[pa.RecordBatch, None, None]"
 _MAX_LISTED = 100
@@ -64,7 +63,7 @@ def to_dataframe(source: Source = None, **arguments: Unpack[WalkArguments]) -> p
 
             - URL of a site, or of a sitemap, page or robots.txt. What turns out to be a page, or
               is not there, is searched below.
-            - Path of a folder, which is read as `FolderFetcher` reads it.
+            - Path of a folder or a file, as `walk` takes them.
             - A walk that was entered, made by `walk_sync`.
             - Entries, or all events, as `read` gives them. The children of an index among those
               are counted, not fetched.
@@ -237,25 +236,10 @@ def _plan_walk(source: Site | None, arguments: WalkArguments) -> Walk:
         if not arguments.get("sitemaps"):
             raise TypeError(f"there is not a source of rows: {_USAGE}, or sitemaps=[url]")
         return walk_sync(None, **arguments)
-    if folder := _find_folder(source, arguments):
-        passed: WalkArguments = {**arguments, "fetcher": folder}
-        return walk_sync(folder.base_url, **passed)
-    return walk_sync(str(source), **arguments)
-
-
-def _find_folder(source: Site, arguments: WalkArguments) -> FolderFetcher | None:
-    """Return the fetcher of a folder; `None` for a URL."""
-    if isinstance(source, str) and (not source or has_web_scheme(source)):
-        return None
-    path = Path(path_of(str(source)))
-    if not path.is_dir():
-        if isinstance(source, Path) or path.exists():
-            hint = "read a file with read(open(path, 'rb'))" if path.exists() else _USAGE
-            raise ValueError(f"{str(path)!r} is not a folder: {hint}")
-        return None  # the walk says what a URL looks like
-    if arguments.get("fetcher"):
-        raise TypeError("a folder is read by a fetcher of its own: leave out fetcher=")
-    return FolderFetcher(str(path))
+    if isinstance(source, str) and source and not has_web_scheme(source):
+        path = Path(path_of(source))
+        source = path if path.exists() else source  # the walk says what a URL looks like
+    return walk_sync(source, **arguments)
 
 
 def _refuse_arguments(arguments: WalkArguments) -> None:

@@ -139,12 +139,22 @@ def name_as_site(url: str) -> str:
 
 def path_of(text: str) -> str:
     """Return the path that a `file:` URI names (RFC 8089); any other text as it is."""
-    parts = urlsplit(text) if text[:5].lower() == "file:" else None
+    parts = urlsplit(text) if is_file_url(text) else None
     if parts is None or parts.netloc not in ("", "localhost"):
         return text
     from urllib.request import url2pathname  # noqa: PLC0415 (loads http.client: 50 ms)
 
     return url2pathname(parts.path)
+
+
+def is_robots_url(url: str) -> bool:
+    """Return whether the path of a URL is that of a robots.txt, in whatever folder."""
+    return url.partition("#")[0].partition("?")[0].lower().endswith("/robots.txt")
+
+
+def is_file_url(url: str) -> bool:
+    """Return whether a URL names a file on this machine (RFC 8089)."""
+    return url[:5].lower() == "file:"
 
 
 def resolve(base: str, reference: str) -> str | None:
@@ -428,7 +438,7 @@ def are_clean_urls(locs: Sequence[str]) -> bool:
     )
 
 
-def check_url(name: str, value: str) -> str:
+def check_url(name: str, value: object) -> str:
     """Return an absolute http(s) URL; raise TypeError or ValueError for anything else."""
     if not isinstance(value, str):
         raise TypeError(f"{name} must be given as text, not as {type(value).__name__}")

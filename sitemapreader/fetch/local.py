@@ -59,6 +59,22 @@ async def read_file(url: str, file: IO[bytes]) -> AsyncIterator[bytes]:
         raise FetchError(IssueCode.BODY_CUT, url, str(error)) from error
 
 
+@asynccontextmanager
+async def open_file(url: str, path: Path) -> AsyncIterator[FileResponse]:
+    """Open a file as the answer to a request for `url`; raise FetchError if that is impossible."""
+    try:
+        file = path.open("rb")
+    except OSError as error:
+        raise _missing(url, error.strerror or str(error)) from error
+    with file:
+        about = os.fstat(file.fileno())
+        headers = {
+            "content-length": str(about.st_size),
+            "last-modified": formatdate(about.st_mtime, usegmt=True),
+        }
+        yield FileResponse(url, partial(read_file, url, file), headers)
+
+
 class FolderFetcher:
     """Serve the files below a folder under their URLs on the site.
 
@@ -91,18 +107,8 @@ class FolderFetcher:
             FetchError: HTTP_STATUS 404, there is no such file.
         """
         del headers
-        try:
-            file = self.find_file(url).open("rb")
-        except OSError as error:
-            raise _missing(url, error.strerror or str(error)) from error
-        with file:
-            about = os.fstat(file.fileno())
-            told = {
-                "content-length": str(about.st_size),
-                "last-modified": formatdate(about.st_mtime, usegmt=True),
-            }
-            url = url.partition("#")[0]
-            yield FileResponse(url, partial(read_file, url, file), told)
+        async with open_file(url.partition("#")[0], self.find_file(url)) as response:
+            yield response
 
     def find_file(self, url: str) -> Path:
         """Return the file of a URL; raise FetchError if there is none."""

@@ -15,6 +15,7 @@ from sitemapreader.walker.walks import Walk
 
 if TYPE_CHECKING:
     from collections import Counter
+    from pathlib import Path
     from typing import Unpack
 
     from sitemapreader.issues import Issue, IssueCode
@@ -31,7 +32,7 @@ __all__ = [
 ]
 
 
-def walk(site: str | None = None, **arguments: Unpack[WalkArguments]) -> Walk:
+def walk(site: str | Path | None = None, **arguments: Unpack[WalkArguments]) -> Walk:
     """Walk over the sitemaps of a site, or over given ones, and all below them.
 
     ```python
@@ -47,10 +48,14 @@ def walk(site: str | None = None, **arguments: Unpack[WalkArguments]) -> Walk:
 
     Args:
         site: its URL; its sitemaps are searched as `discover` does it. A URL with a path may be
-            that of a sitemap or a feed, which is read instead.
+            that of a sitemap or a feed, which is read instead, or of a robots.txt in any folder,
+            whose sitemaps are. A `Path` or a `file:` URL is a folder, as `FolderFetcher` has it,
+            or a file like those in `sitemaps`.
         sitemaps: URLs of sitemaps, which are fetched even against robots.txt; or entries that
             `discover` or an index gave, to which the rules for such entries apply. Nothing is
-            searched for these.
+            searched for these. Of a robots.txt, what it lists is read. A `Path` or a `file:` URL
+            is a file: the sitemaps that it lists are fetched from whatever host, and URLs in it
+            must be absolute. Only files that you name are opened, none with `trusted=False`.
         since: leave out entries whose `date` lies wholly before: their lastmod, else the
             publication date of news. A moment without a zone is UTC, a date a day in UTC, and a
             timedelta the time before now.

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
 from inspect import iscoroutinefunction
-from pathlib import Path  # noqa: TC003 (attrs resolves field types at run time)
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
 
 import attrs
@@ -19,12 +19,13 @@ from attrs.converters import optional
 from sitemapreader.dates import as_since, as_until
 from sitemapreader.errors import suggest
 from sitemapreader.fetch.client import Fetcher, find_settings
+from sitemapreader.fetch.local import FolderFetcher
 from sitemapreader.fetch.urls import HostMap
 from sitemapreader.issues import without_userinfo
 from sitemapreader.models import SitemapEntry, Via
 from sitemapreader.options import ExtraFormats, FetchOptions, Limits, one_of
 from sitemapreader.outcomes import Document
-from sitemapreader.urls import Hosts, check_url
+from sitemapreader.urls import Hosts, check_url, is_file_url, path_of
 from sitemapreader.walker.context import UrlAllowance
 from sitemapreader.walker.search import Search
 
@@ -54,8 +55,8 @@ Gate: TypeAlias = Callable[[SitemapEntry], Awaitable[str]]
 """Awaited before each sitemap is fetched; returns the reason to skip it, or ""."""
 OnDocument: TypeAlias = Callable[[Document], object]
 """Called with each document when its outcome is known."""
-Sitemaps: TypeAlias = Iterable[str | SitemapEntry]
-"""URLs, or entries from a discovery or a reader."""
+Sitemaps: TypeAlias = Iterable[str | Path | SitemapEntry]
+"""URLs, paths of files, or entries from a discovery or a reader."""
 
 Patterns: TypeAlias = str | re.Pattern[str] | Iterable[str | re.Pattern[str]]
 """One or several regular expressions; each is searched for in a URL."""
@@ -146,17 +147,35 @@ def _languages(values: str | Iterable[str]) -> tuple[str, ...]:
 
 
 def _sitemaps(values: Sitemaps) -> tuple[SitemapEntry, ...]:
-    if isinstance(values, str | bytes | SitemapEntry):
+    if isinstance(values, str | bytes | Path | SitemapEntry):
         raise TypeError("sitemaps must be several: write sitemaps=[url], not sitemaps=url")
     return tuple(map(_given, values))
 
 
-def _given(value: str | SitemapEntry) -> SitemapEntry:
-    """Return an entry for a URL that the caller named."""
+def _find_path(value: object) -> Path | None:
+    """Return the path that a `Path` or a `file:` URL names; `None` for anything else."""
+    if isinstance(value, str) and is_file_url(value):
+        return Path(path_of(value))
+    return value if isinstance(value, Path) else None
+
+
+def _name_file(path: Path) -> str:
+    """Return the `file:` URL of a file; raise OSError if there is none."""
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder: write walk(Path({str(path)!r}))")
+    if not path.exists():
+        raise FileNotFoundError(f"{path} does not exist")
+    return path.resolve().as_uri()
+
+
+def _given(value: str | Path | SitemapEntry) -> SitemapEntry:
+    """Return an entry for a URL or file that the caller named."""
     # SECURITY: an entry that a document named stays one, though the caller passes it on. Only the
     # caller's own URLs may have private addresses, for example.
     if not isinstance(value, SitemapEntry):
-        return SitemapEntry(check_url("each of sitemaps", value), via=Via.GIVEN)
+        path = _find_path(value)
+        url = check_url("each of sitemaps", value) if path is None else _name_file(path)
+        return SitemapEntry(url, via=Via.GIVEN)
     if value.sitemap and value.via is not Via.WELL_KNOWN:
         return value
     return attrs.evolve(value, via=Via.GIVEN)
@@ -287,6 +306,9 @@ class WalkConfig(Search):
                 "nothing to walk: give a site, as in walk('https://example.org/'), "
                 "or sitemaps=[url]"
             )
+        if self.files and not self.trusted:
+            # SECURITY: names that others wrote must not open files of this machine.
+            raise ValueError("a file is yours, or nobody's: leave out trusted=False, or the file")
         if self.changes and self.state is None:
             raise ValueError("`changes` compares with a state: add `state`")
         if self.sample is not None and (self.state is not None or self.max_urls is not None):
@@ -306,6 +328,11 @@ class WalkConfig(Search):
         """The URLs that the caller named."""
         sitemaps = [entry.loc for entry in self.sitemaps if entry.via is Via.GIVEN]
         return [self.site, *sitemaps] if self.site else sitemaps
+
+    @property
+    def files(self) -> frozenset[str]:
+        """The `file:` URLs that the caller named."""
+        return frozenset(filter(is_file_url, self.named))
 
     def check_asking(self) -> None:
         """Raise ValueError if pages may not be asked."""
@@ -344,7 +371,7 @@ def shorten(limits: Limits, seconds: float) -> Limits:
 
 
 def make_config(
-    site: str | None,
+    site: str | Path | None,
     *,
     fetcher: Fetcher | None = None,
     limits: Limits | None = None,
@@ -352,6 +379,16 @@ def make_config(
     **arguments: Any,
 ) -> WalkConfig:
     """Check the arguments of a walk, or fields of `WalkConfig`."""
+    url: Any = site  # the field checks what is no text
+    path = _find_path(site)
+    if path is not None and path.is_dir():
+        if fetcher is not None:
+            raise TypeError("a folder is read by a fetcher of its own: leave out fetcher=")
+        fetcher = FolderFetcher(path)
+        url = fetcher.base_url
+    elif path is not None:
+        arguments["sitemaps"] = (path, *arguments.get("sitemaps", ()))
+        url = None
     known, used = find_settings(fetcher, limits, options)
     if arguments.get("revisit") is not None:  # what fails is due again later: `schedule.pause`
         used = attrs.evolve(
@@ -361,7 +398,7 @@ def make_config(
             host_pause_seconds=_NO_WAIT,
             retry_after_seconds=_NO_WAIT,
         )
-    config = WalkConfig(site=site, fetcher=fetcher, limits=known, options=used, **arguments)
+    config = WalkConfig(site=url, fetcher=fetcher, limits=known, options=used, **arguments)
     if config.max_time is not None:
         config = attrs.evolve(config, limits=shorten(known, config.max_time.total_seconds()))
     if logins := [url for url in config.named if url != without_userinfo(url)]:

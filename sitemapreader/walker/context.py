@@ -217,6 +217,8 @@ class WalkContext:
     )
     feedparser_lock: asyncio.Lock = attrs.field(factory=asyncio.Lock)
     """Held while feedparser reads a feed: one process at a time."""
+    files: frozenset[str] = frozenset()
+    """The `file:` URLs that the caller named: no other file is opened."""
 
     async def report_issue(self, issue: Issue, document: Document | None = None) -> None:
         """Put an Issue in the report; hand it to the consumer unless there are too many."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import tempfile
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
 from functools import partial
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, TypeVar, Unpack
 from zlib import crc32
 
@@ -21,12 +22,13 @@ from sitemapreader.bytes.codings import (
 )
 from sitemapreader.errors import FetchError
 from sitemapreader.event_loop import run_in_thread
-from sitemapreader.fetch.local import StoredResponse
+from sitemapreader.fetch.local import StoredResponse, open_file
 from sitemapreader.fetch.refusals import find_protection
 from sitemapreader.issues import IssueCode
 from sitemapreader.outcomes import BodyDigest, BodyHasher, Document
 from sitemapreader.readers.feedparser import FeedparserAnswer, ask_feedparser, start_feedparser
 from sitemapreader.rows import Events, join_rows
+from sitemapreader.urls import path_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
@@ -66,7 +68,11 @@ async def open_document(
             response = await context.responses.find_response(url)
         async with AsyncExitStack() as stack:
             if response is None:
-                opener = context.client.open(url, **how)
+                if url in context.files:
+                    opener: AbstractAsyncContextManager[Response]
+                    opener = open_file(url, Path(path_of(url)))
+                else:
+                    opener = context.client.open(url, **how)
                 response = await context.budget.within(stack.enter_async_context(opener), url)
             if not _is_text(response.url):
                 raise FetchError(IssueCode.INVALID_URL, url, "the answer's URL is no text")  # noqa: TRY301

@@ -19,7 +19,7 @@ from sitemapreader.issues import IssueCode, make_issue, without_userinfo
 from sitemapreader.models import SitemapEntry, Via
 from sitemapreader.options import FRONTIER_BYTES_PER_DOCUMENT, MAX_URL_CHARS
 from sitemapreader.outcomes import ASKED_FOR, NOT_DUE, NOT_FOLLOWED, NOT_MODIFIED, Document, Status
-from sitemapreader.urls import origin_of, url_key
+from sitemapreader.urls import is_file_url, origin_of, url_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -60,8 +60,8 @@ class Job:
 
     @property
     def referrers(self) -> tuple[str, ...]:
-        """The URLs that led to the sitemap, the nearest last."""
-        if self.parent is None:
+        """The URLs that led to the sitemap, the nearest last; a file of the caller is no place."""
+        if self.parent is None or is_file_url(self.parent.entry.loc):
             return self.named_by
         return (*self.parent.referrers, self.parent.entry.loc, self.entry.sitemap)
 
@@ -173,9 +173,10 @@ class Frontier:
 
     def add_root(self, entry: SitemapEntry) -> None:
         """Add a sitemap that no index lists, unless it is known."""
-        named_by = tuple(url for url in (self.config.site, entry.sitemap) if url)
+        named_by = tuple(url for url in (self.config.site, entry.sitemap) if origin_of(url))
         # https://www.sitemaps.org/protocol.html#sitemaps_cross_submits: the proof of a whole host
-        scope = (f"{origin_of(entry.sitemap)}/",) if entry.via is Via.ROBOTS else ()
+        is_proof = entry.via is Via.ROBOTS and not is_file_url(entry.sitemap)
+        scope = (f"{origin_of(entry.sitemap)}/",) if is_proof else ()
         aliases = () if entry.via.is_guess else tuple(map(url_key, named_by))
         self._add(Job(entry, url_key(entry.loc), named_by=named_by, scope=scope, aliases=aliases))
 

@@ -127,6 +127,16 @@ class RobotsRules:
             self._evict()
         return known[0]
 
+    async def read_named(self, url: str, via: Via) -> Robots:
+        """Return a robots.txt that the caller names, in whatever folder, for its Sitemap lines.
+
+        Raises FetchError when the budget is spent.
+        """
+        if url == f"{origin_of(url)}/robots.txt":
+            return await self.robots_of(url, via)
+        robots, _ = await self._fetch(url, via)
+        return robots
+
     def find_cached(self, url: str) -> Robots | None:
         """Return the robots.txt of a URL if it was fetched, else `None`."""
         known = self._cache.get(origin_of(url))

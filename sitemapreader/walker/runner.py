@@ -7,13 +7,15 @@ none waits: most sites have few.
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import TYPE_CHECKING
 
 from sitemapreader.errors import FetchError
 from sitemapreader.event_loop import contain
 from sitemapreader.issues import IssueCode, make_issue
+from sitemapreader.models import Via
 from sitemapreader.outcomes import LEFT_EARLY, Role, Status, inflect, make_document
-from sitemapreader.urls import host_of
+from sitemapreader.urls import host_of, is_robots_url
 from sitemapreader.walker.filters import EntryFilter
 from sitemapreader.walker.frontier import Frontier
 from sitemapreader.walker.robots_rules import RobotsRules
@@ -68,12 +70,16 @@ class WalkRunner:
         self.frontier.idle = resumption.idle
         self.frontier.ranks = resumption.ranks
         self._filter.remember(resumption.delivered)
+        named = self._config.sitemaps
+        robots = [each for each in named if _is_robots(each)]
         try:
             async with self._tasks:
-                await self._add_roots(self._config.sitemaps)
+                await self._add_roots(each for each in named if not _is_robots(each))
                 self._idle_workers = self.context.options.concurrency
-                for _ in self._config.sitemaps[: self._idle_workers]:
+                for _ in named[: self._idle_workers]:
                     self._start_worker()
+                if robots:
+                    self._tasks.create_task(contain(partial(self._read_robots, robots)))
                 if self._config.site:
                     self._tasks.create_task(contain(self._search))
             await self._end()
@@ -85,6 +91,20 @@ class WalkRunner:
 
     async def _search(self) -> None:
         await SiteSearch(self._config, self.context, self.rules, self._try_entries).run()
+        self.context.report.announce_outcomes()
+
+    async def _read_robots(self, entries: Sequence[SitemapEntry]) -> None:
+        """Put the sitemaps of each robots.txt that the caller named in the frontier."""
+        for entry in entries:
+            try:
+                robots = await self.rules.read_named(entry.loc, Via.GIVEN)
+            except FetchError as error:  # the budget
+                await self.context.report_issue(make_issue(error.code, entry.loc))
+                continue
+            if not robots.sitemaps:
+                await self.context.report_issue(make_issue(IssueCode.NO_SITEMAP, entry.loc))
+            await self.context.emit(robots.sitemaps)
+            await self._add_roots(robots.sitemaps)
         self.context.report.announce_outcomes()
 
     async def _try_entries(self, entries: Sequence[SitemapEntry]) -> ProbeResult:
@@ -227,6 +247,11 @@ class WalkRunner:
         for reason, number in self.frontier.skipped_unnamed.items():
             report.count_skipped(reason, number)
         report.announce_outcomes()
+
+
+def _is_robots(entry: SitemapEntry) -> bool:
+    """Return whether the caller named a robots.txt, which lists sitemaps and is none."""
+    return entry.via is Via.GIVEN and is_robots_url(entry.loc)
 
 
 def _hides_sitemaps(document: Document) -> bool:

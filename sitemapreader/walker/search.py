@@ -25,8 +25,10 @@ from sitemapreader.outcomes import REFUSALS, Document, Role, Status, issue_from_
 from sitemapreader.readers.html import find_generators, find_hints
 from sitemapreader.urls import (
     check_url,
+    folder_of,
     has_web_scheme,
     host_of,
+    is_robots_url,
     name_as_site,
     origin_of,
     write_target,
@@ -167,9 +169,9 @@ class SiteSearch:
 
         If there is none and the start page has moved to another origin, that is searched as well.
         """
-        search = self.search
-        if not search.is_page and await self._try_site():
+        if not self.search.is_page and await self._try_site():
             return
+        search = self.search
         result, site = await self.try_all(), search.site
         if result is ProbeResult.NOT_FOUND and self._moved_to:
             site = self._moved_to
@@ -200,10 +202,22 @@ class SiteSearch:
         parts = urlsplit(self.search.site)
         if not parts.path.strip("/") and not parts.query:
             return False
+        if is_robots_url(self.search.site):
+            return await self._try_robots()
         if await self._try_url(self.search.site, Via.SITE) is ProbeResult.FOUND:
             return True
         tried = next((each for each in self.context.report.documents if each.via is Via.SITE), None)
         return tried is None or tried.status is not Status.SKIPPED
+
+    async def _try_robots(self) -> bool:
+        """Try what a robots.txt in a folder lists; without a find the folder is searched."""
+        url = self.search.site
+        self.search = attrs.evolve(self.search, site=folder_of(url))
+        try:
+            robots = await self.rules.read_named(url, Via.SITE)
+        except FetchError:  # the budget, which the search of the folder reports
+            return False
+        return await self.try_entries(robots.sitemaps) is ProbeResult.FOUND
 
     async def _try_url(self, url: str, via: Via = Via.WELL_KNOWN) -> ProbeResult:
         entry = SitemapEntry(url, via=via)

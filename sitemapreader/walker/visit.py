@@ -33,7 +33,7 @@ from sitemapreader.outcomes import (
 )
 from sitemapreader.readers.reader import SitemapReader
 from sitemapreader.rows import EntryColumns, Events
-from sitemapreader.urls import folder_of, has_suffixes, load_suffixes
+from sitemapreader.urls import folder_of, has_suffixes, is_file_url, load_suffixes
 from sitemapreader.walker.download import (
     find_blocking_page,
     next_step,
@@ -191,6 +191,8 @@ class Visit:
         is_read = self._walk.frontier.register_redirect(job, url)
         job.scope += self._walk.rules.find_listing(job.referrers, job.entry.loc)
         self._entries.scope = (*job.scope, folder_of(job.entry.loc), folder_of(url))
+        if is_file_url(url):  # nobody knows where it was
+            self._entries.scope = ("",)
         if is_read:
             job.is_moved = self._memory.previous.was_read
             self._outcome = Status.SKIPPED, ALREADY_READ

@@ -235,8 +235,10 @@ class Walk(TaskStream[Batch]):
                 report=self.report,
                 emit=self._channel.put,
                 responses=self._memory,
+                files=config.files,
             )
-            for url in (*config.named, *config.logins) if config.trusted else ():
+            named = {*config.named, *config.logins} - config.files if config.trusted else ()
+            for url in named:
                 context.client.trust(url)
             for name, target in config.map_hosts.names:
                 issue = make_issue(IssueCode.HOST_MAPPED, url=name, value=target)

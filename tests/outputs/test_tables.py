@@ -284,15 +284,20 @@ def test_what_means_nothing_is_refused(name: str, function: Callable[..., Any]) 
         function(make())
 
 
-def test_nothing_is_fetched_before_a_mistake_is_said(tmp_path: Path) -> None:
-    """What cannot be walked, or is given twice, is refused before the first request."""
-    file = tmp_path / "sitemap.xml"
+@for_each("write", [str, Path, Path.as_uri])
+def test_a_file_is_a_source(write: Callable[[Path], Any], tmp_path: Path) -> None:
+    """Its path as text, as a Path or as a URL gives the rows of its URLs."""
+    file = tmp_path / "a b.xml"
     file.write_bytes(urlset(SITE))
+    assert [*to_dataframe(write(file))["loc"]] == [SITE]
+
+
+def test_nothing_is_fetched_before_a_mistake_is_said() -> None:
+    """What cannot be walked, or is given twice, is refused before the first request."""
     wrong: list[tuple[Any, type[Exception], str]] = [
         ("", ValueError, "nothing to walk: give a site"),
         ("two.example", ValueError, "full URL"),
-        (Path("not-there"), ValueError, "'not-there' is not a folder"),
-        (str(file), ValueError, r"is not a folder: read a file with read\(open"),
+        (Path("not-there"), FileNotFoundError, "not-there does not exist"),
     ]
     for source, kind, said in wrong:
         with pytest.raises(kind, match=said):
