@@ -194,7 +194,9 @@ def test_each_failed_site_is_named() -> None:
 )
 def test_what_a_date_does_not_hold_back(lastmods: list[str], undated: int, future: int) -> None:
     """URLs without a date, and with one that cannot be, come with `--since`: it is said."""
-    page = small_urlset(*((f"{TOP}?{lastmod}", lastmod) for lastmod in lastmods)).decode()
+    page = small_urlset(
+        *((f"https://example.org/?{lastmod}", lastmod) for lastmod in lastmods)
+    ).decode()
     done = run("-", "--since", "2026-01-01", input=page)
     assert (done.returncode, len(done.stdout.split())) == (0, len(lastmods))
     said = f"kept by date: {undated} URLs without a date (--undated drop leaves them out), {future}"
