@@ -1,4 +1,4 @@
-"""Dates of sitemaps, feeds and answers: text in, aware datetime out, and the `since` test.
+"""Dates of sitemaps, feeds and responses: text in, aware datetime out, and the `since` test.
 
 Two forms are known: the W3C datetime (https://www.w3.org/TR/NOTE-datetime) in all its precisions
 with a few spellings that generators are known for, and RFC 822 as in feeds.

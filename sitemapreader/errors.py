@@ -60,7 +60,7 @@ class SitemapReaderError(Exception):
 
 @attrs.frozen
 class Redirect:
-    """One redirect on the way to an answer.
+    """One redirect on the way to a response.
 
     Attributes:
         url: what redirected.
@@ -114,7 +114,7 @@ class FetchError(SitemapReaderError):
 
     @property
     def is_absent(self) -> bool:
-        """True if the server says that there is no such document.
+        """True if the server reports that the document does not exist.
 
         So do all 4xx statuses but two: RFC 9309, section 2.3.1.3.
         """

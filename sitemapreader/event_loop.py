@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 _INTERRUPT_SECONDS = 0.05
 _AWAKE_SECONDS = 0.5
-"""A signal that comes just before a thread waits does not end the wait, but is met behind it."""
+"""Seconds of one wait: a signal that arrives just before a wait is handled only after it."""
 
 
 class LoopThread:

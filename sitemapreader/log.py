@@ -5,5 +5,5 @@ from __future__ import annotations
 import logging
 
 LOGGER = logging.getLogger("sitemapreader")
-"""A copy of what happens; the report of a walk holds all of it at the end."""
+"""A copy of the events; the report of a walk has all of them at the end."""
 LOGGER.addHandler(logging.NullHandler())

@@ -258,7 +258,7 @@ class Unread(Protocol):
 
 
 class _LatePart:
-    """An entry whose late attributes are set when one of them is asked for."""
+    """An entry whose late attributes are set when one of them is read."""
 
     __slots__ = ("_unread",)
     _unread: Unread | dict[str, Any]
@@ -343,7 +343,7 @@ _LATE = (*PARTS, "title")
 
 
 def leave_unread(entries: list[UrlEntry], parts: Iterable[Unread]) -> None:
-    """Leave the parts of entries unread until they are asked for."""
+    """Leave the parts of entries unread until their first use."""
     for entry, unread in zip(entries, parts, strict=True):
         entry._unread = unread  # type: ignore[misc]  # noqa: SLF001 (a slot of its base)
     for name in _LATE:

@@ -201,7 +201,7 @@ class FetchOptions:
     connect_seconds: float = _limit(10)
     """One attempt to connect; a part of `headers_seconds`."""
     headers_seconds: float = _limit(20)
-    """One request, from resolving the name to the end of the answer's headers."""
+    """Time of one request, from resolving the name to the end of the headers."""
     idle_seconds: float = _limit(20)
     """Longest silence in the middle of a body."""
     total_seconds: float = _limit(300)
@@ -241,7 +241,7 @@ class FetchOptions:
     allow_networks: tuple[str, ...] = ()
     """Networks that are not public and may be connected to, such as "10.0.0.0/8"."""
     allow_ports: tuple[int, ...] = ()
-    """Ports besides 80, 443 and that of the start URL."""
+    """Ports besides 80, 443 and the port of the start URL."""
 
     def __attrs_post_init__(self) -> None:
         names = {name.lower() for name in self.headers}

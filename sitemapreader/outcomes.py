@@ -29,7 +29,7 @@ LEFT_EARLY = "left-early"
 NOT_READ = "not-read"
 """Skipped: discovery only finds sitemaps and does not read them."""
 NOT_NEWER = "not-newer"
-"""Skipped: its index says that it is older than the newest URLs that were asked for."""
+"""Skipped: its index says that it is older than the newest URLs that were requested."""
 OVER_LIMIT = "over-limit"
 """Skipped: `newest` has read as many documents as it may."""
 ALREADY_READ = "already-read"
@@ -47,9 +47,9 @@ NOT_DUE = "not-due"
 FINISHED_BEFORE = "finished-before"
 """Not read again: the resumed walk had read it before it was interrupted."""
 FILTERED = frozenset({NOT_MODIFIED, NOT_FOLLOWED, NOT_NEWER})
-"""Reasons that the caller asked for."""
+"""Reasons that the caller wanted."""
 ASKED_FOR = FILTERED | {str(IssueCode.ROBOTS_DISALLOWED)}
-"""Reasons that the caller (`since`, `follow`) or the site's robots.txt asked for."""
+"""Reasons that the caller (`since`, `follow`) or the site's robots.txt wanted."""
 NOTHING_LOST = ASKED_FOR | {NOT_READ, ALREADY_READ, NOT_DUE}
 """Reasons to skip a listed sitemap that leave the walk complete."""
 

@@ -109,7 +109,7 @@ class Cause:
 
 @attrs.frozen
 class Explanation:
-    """The answer for one URL.
+    """The explanation for one URL.
 
     Attributes:
         url: the URL as it was asked for.
@@ -555,7 +555,7 @@ def _is_empty(document: Document) -> bool:
 
 
 def _is_decided(question: _Question) -> bool:
-    """Return whether unread sitemaps cannot change the answer: the record itself was found."""
+    """Return whether unread sitemaps cannot change the verdict: the record itself was found."""
     decisive = {CauseCode.DROPPED}
     return any(cause.code in decisive for cause in question.causes)
 

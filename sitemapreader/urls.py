@@ -70,7 +70,7 @@ INVISIBLE = r"\s\xad\u061c\u180e\u200b-\u200f\u2060-\u2064\ufeff"
 _INVISIBLE = re.compile(f"[{INVISIBLE}]")
 """Blanks, and what has no width, such as byte order marks, which editors and databases leave."""
 _NO_BASE = "about:invalid"
-"""A base of which no relative URL makes one of the web."""
+"""A base with which no relative URL becomes one of the web."""
 _NO_BREAKS = dict.fromkeys(map(ord, "\t\r\n"))
 """Removes what parsers of URLs remove, as the blanks before them."""
 

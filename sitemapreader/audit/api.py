@@ -120,7 +120,7 @@ class AuditRun:
         )
 
     def judge(self) -> None:
-        """Run the rules; this takes seconds, and belongs into a thread."""
+        """Run the rules; this takes seconds, so run it in a thread."""
         self._database.end_loading()
         self._visits.judge(self._source.url)
         prepare(self._database, self._values)

@@ -68,7 +68,7 @@ class WalkLoader:
             self._on_document(document)
 
     async def load(self, walk: Walk) -> None:
-        """Read an entered walk to its end; insert its entries in a thread meanwhile."""
+        """Read an entered walk to its end, while a thread inserts its entries."""
         inserting: asyncio.Task[None] | None = None
         try:
             async for batch in walk.record_batches():
@@ -188,9 +188,9 @@ def prepare(database: AuditDatabase, values: Mapping[str, object]) -> None:
 # -- robots.txt
 
 MAX_FETCHED = 20
-"""Origins whose robots.txt is fetched besides those of the walk: the ones with most URLs."""
+"""Number of origins whose robots.txt is fetched after the walk: the ones with most URLs."""
 _MAX_PIECES = 500
-"""A robots.txt with more of them is asked for every URL."""
+"""Number of pieces beyond which a robots.txt is evaluated for every URL."""
 
 
 def list_known_robots(walk: Walk, *, is_http: bool) -> dict[str, Robots]:

@@ -257,7 +257,7 @@ class AuditOptions:
     """Time for all visits; pages beyond it are not judged."""
     page_seed: int = _number(0)
     page_probes: int = _number(10)
-    """Folders in which a made-up path is asked for."""
+    """Number of folders in which a made-up path is requested."""
     slow_page_seconds: float = _number(3)
     # URLs
     many_parameters: int = _number(4)

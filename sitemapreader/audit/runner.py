@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _QUERIES, _PAGES, _FACTS = (read_queries(name) for name in ("runner", "pages", "facts"))
 _SAMPLED = {"pages": False, "old URLs": True}
-"""Unit of which a sample may have been visited -> whether it is of the old site."""
+"""Unit that may have been sampled -> whether it is of the old site."""
 _OF_SITEMAPS = ("sitemaps", "indexes")
 """Units that stand for the URLs in them."""
 _MAY_BE_EXCUSED = (IssueCode.HTTP_STATUS, IssueCode.ROBOTS_UNREACHABLE)
@@ -277,7 +277,7 @@ def _count_urls(rule: Row, row: Row, rate: Row | None, urls: int) -> int:
 
 
 def _find_first(code: str, nearest: Mapping[str, str]) -> str:
-    """Return the first of the causes of a rule; "" without one, or in a circle."""
+    """Return the first of the causes of a rule; "" without one, or in a loop."""
     first, seen = nearest[code], {code}
     while first and nearest[first]:
         if first in seen:

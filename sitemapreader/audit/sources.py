@@ -166,7 +166,7 @@ _READERS = {
     **dict.fromkeys((".jsonl", ".ndjson"), _QUERIES["objects"]),
     ".parquet": _QUERIES["parquet"],
 }
-"""Suffix of a file -> what reads it in DuckDB."""
+"""Suffix of a file -> its reader in DuckDB."""
 _BY_LINES = (_QUERIES["text"], _QUERIES["objects"])
 """Readers of the table `line`, which holds the lines of the file."""
 _CREATE = "CREATE OR REPLACE TABLE arrived (loc VARCHAR)"
@@ -219,7 +219,7 @@ async def load_old(database: AuditDatabase, task: SiteTask, arguments: WalkArgum
 
 
 def _is_list(path: str | PathLike[str]) -> bool:
-    """Return whether a file has a list of URLs by its suffix, and is no sitemap."""
+    """Return whether a file has a list of URLs by its suffix, and not a sitemap."""
     name = Path(path).name.lower().removesuffix(".gz")
     return Path(name).suffix in _READERS.keys() - {""} and Path(path).is_file()
 

@@ -232,7 +232,7 @@ class SiteVisits:
             self.missing[Need.PROBES] = "no made-up path was answered"
 
     def _insert_probe(self, folder: str, visit: PageVisit) -> None:
-        """Insert the answer to a made-up path of a folder: its error page, whatever its status."""
+        """Insert the response to a made-up path of a folder: its error page, with any status."""
         facts, final_key = visit.facts, None
         if visit.not_judged is not None or facts is None:
             return
@@ -253,7 +253,7 @@ class SiteVisits:
             )
 
     def _try_folder(self, folder: FolderFetcher) -> str:
-        """Return why a large folder is no built site, by a few URLs; or ""."""
+        """Return why a large folder is not a built site, by a few URLs; or ""."""
         urls = self._database.ask(_QUERIES["list_tried"], limit=_TRIED, least=10 * _TRIED)
         if not urls:
             return ""

@@ -217,7 +217,7 @@ MAX_LAYERS = 2
 """Two occur in practice: a .gz file that the web server compresses again."""
 _CONTROLS = re.compile(rb"[\x00-\x08\x0b\x0e-\x1f\x7f]")
 _PROOF_BYTES = 512
-"""Bytes by which text is told from data in a coding that the header names."""
+"""Bytes that distinguish text from data in the coding that the header names."""
 
 
 @attrs.define

@@ -283,7 +283,7 @@ class StateFile:
 
 @contextmanager
 def open_reader(path: Path) -> Iterator[Connection]:
-    """Open a state file for reading only; a walk may be writing it meanwhile."""
+    """Open a state file for reading only, even while a walk writes it."""
     with wrap_errors(path):
         if not path.is_file():
             what = "this is not a file" if path.exists() else "no such file"

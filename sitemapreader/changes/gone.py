@@ -41,7 +41,7 @@ T = TypeVar("T")
 _NUMBERS = re.compile(r"[0-9]+")
 
 _AT_ONCE = 50
-"""Pages that are asked between two looks at controls."""
+"""Number of pages that are requested between two checks of the controls."""
 _HEADERS = {"Accept": "text/html, */*;q=0.8"}
 _DEAD = frozenset({404, 410})
 _REDIRECTED = 302
@@ -54,11 +54,11 @@ _RECHECK_SECONDS = 21 * _DAY
 _CANDIDATES = 12
 """Controls of one place that a walk may ask."""
 _DEAD_SECONDS = 9 * _DAY
-"""How long a listed page answers 404 before it is no control any more: so long that a dead page is
+"""Time after which a listed page with 404 stops being a control: so long that a dead page is
 told within ten days."""
 _INSTANT = 1e-6
 _CONTROLS = 3
-"""Controls that live at once where an answer is believed."""
+"""Number of controls that must live at once before a response counts."""
 
 
 @attrs.frozen
@@ -81,7 +81,7 @@ class PageChecker:
         self._writer = writer
         self._room = asyncio.Semaphore(context.options.concurrency)
         self._dead_controls: dict[str, float] = {}
-        """Listed page -> since when it answers 404 or 410."""
+        """Listed page -> since when it responds with 404 or 410."""
         self._least = writer.run.confirm_after / 1e9
 
     async def check(self, allowance: UrlAllowance) -> AsyncGenerator[None, None]:
@@ -122,7 +122,7 @@ class PageChecker:
                 yield
 
     def _note(self, page: _Page, status: int | None, pause: float) -> dict[str, Any]:
-        """Return the columns of a page after it was asked."""
+        """Return the columns of a page after it was requested."""
         now = self._writer.now
         return {
             "site": self._writer.run.site,
@@ -204,7 +204,7 @@ class PageChecker:
         return max(now - since, _INSTANT)
 
     async def _note_control(self, url: str, dead_at: float | None) -> None:
-        """Record since when a listed page answers 404, or that it lives."""
+        """Record since when a listed page responds with 404, or that it lives."""
         run = self._writer.run
 
         def note(db: Connection) -> None:

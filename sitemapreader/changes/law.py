@@ -73,7 +73,7 @@ if TYPE_CHECKING:
     from sitemapreader.walker.memory import WalkEnd
 
 PATIENCE = timedelta(days=7)
-"""How long a document that cannot be read is waited for: one broken sitemap would otherwise hide
+"""Time to wait for a document that cannot be read: one broken sitemap would otherwise hide
 all that is unlisted on its site for ever."""
 _PATIENCE_RUNS = 7
 _KNOWN_FOR = nanoseconds(timedelta(days=90))
@@ -121,7 +121,7 @@ _NO_LIST = frozenset(
         IssueCode.REDIRECTS_UP,
     }
 )
-"""Reasons of a failed document that stand for an answer without a list."""
+"""Reasons of a failed document that stand for a response without a list."""
 
 _IS_READ = "(document.seen_run >= :run AND document.evidence IN ('full', 'claim'))"
 """SQL condition: the run knows what a document lists, or claims to list."""
@@ -135,7 +135,7 @@ _NAMED_BEFORE = f"""
             AND NOT (evidence = 'absent' AND ifnull({IS_GIVEN_UP}, FALSE))
         CROSS JOIN json_each(child_list))
     SELECT url, is_wanted FROM named"""
-"""What indexes that the run has not read listed before is named."""
+"""SQL: the earlier children of indexes that the run has not read count as named."""
 _IS_LOST = "site = :site AND lost_run IS NOT NULL AND NOT window"
 
 

@@ -41,7 +41,7 @@ def read_clock() -> float:
 
 
 def as_moment(seconds: float) -> datetime:
-    """Return a moment; raise DamageError if there is no such one."""
+    """Return a moment; raise DamageError if it is invalid."""
     try:
         return datetime.fromtimestamp(seconds, UTC)
     except (OSError, OverflowError, TypeError, ValueError):
@@ -126,7 +126,7 @@ REMOVALS: dict[RemovalKind, tuple[Callable[..., UnlistedUrl | GonePage], str, st
 
 
 def _as_format(name: str | None) -> Format | None:
-    """Return a format by its name; raise DamageError if there is no such one."""
+    """Return a format by its name; raise DamageError if it is unknown."""
     try:
         return None if name is None else Format(name)
     except ValueError:
@@ -327,14 +327,14 @@ def hash_record(entry: UrlEntry) -> bytes:
 
 
 def _write_unordered(value: object) -> object:
-    """Write a value so that another order is no change: of elements, or of attributes."""
+    """Write a value in a fixed order of elements and attributes, to compare it."""
     if isinstance(value, tuple):
         return sorted(map(_write_value, value))
     return value if value is None or isinstance(value, str) else _write_value(value)
 
 
 def _write_value(value: object) -> str:
-    """Write an image, video, alternate or extra, or what the news say."""
+    """Write an image, video, alternate or extra, or the text of news."""
     if isinstance(value, Extra):
         children = list(map(_write_value, value.children))
         attributes = sorted(value.attributes.items())
@@ -351,7 +351,7 @@ def _hash_plain(written: str | None, changefreq: str | None, priority: float | N
 
 
 def _read_moment(written: str | None) -> float | str | None:
-    """Return the moment of a lastmod: another notation of the same moment is no change."""
+    """Return the moment of a lastmod, in which all its notations are equal."""
     found = None if written is None else parse_lastmod(written)
     return written if found is None else found.timestamp()
 

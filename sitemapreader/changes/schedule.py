@@ -37,7 +37,7 @@ _PRIOR_NEWS, _PRIOR_HOURS = 0.1, 24.0
 _SILENT_HOURS = 24.0
 _LEAST_REST, _LONGEST_REST, _LONGEST_RETRY_AFTER = HOUR / 2, DAY, 32 * DAY
 LEAST_SECONDS = 600
-"""Nothing is asked sooner than that after the last time."""
+"""Least time between two requests of a document."""
 _HAS_TURNS = "EXISTS (SELECT 1 FROM document WHERE site = site.id AND rate > 0)"
 """SQL condition: something of a site is due at some time."""
 _IS_RESTING = "ended + rest > :now AND ended + rest <= :far"
@@ -122,7 +122,7 @@ def _hours_between(since: float | None, now: float) -> float:
 
 
 def _find_rest(since: float, now: float, retry_after: float) -> float:
-    """Return how long to rest after a failure: as long as there was no answer."""
+    """Return how long to rest after a failure: as long as there was no response."""
     rest = min(max(_LEAST_REST, HOUR * _hours_between(since, now)), _LONGEST_REST)
     return max(rest, min(retry_after, _LONGEST_RETRY_AFTER)) if 0 < retry_after < math.inf else rest
 
@@ -139,7 +139,7 @@ def _rest_site(db: sqlite3.Connection, site: int, *, is_down: bool) -> None:
 
 @attrs.frozen
 class PlannedDocument:
-    """A document that is asked next.
+    """A document that is requested next.
 
     Attributes:
         url: its URL.
@@ -231,7 +231,7 @@ def find_turn(db: sqlite3.Connection, name: str, now: float) -> dict[str, Any]:
 def find_due(
     db: sqlite3.Connection, plan: Mapping[str, frozenset[str]], name: str, now: float
 ) -> frozenset[str] | None:
-    """Return which documents of a site are asked by a plan; `None` for all of them."""
+    """Return the documents of a site that a plan requests; `None` for all of them."""
     is_unknown = name not in plan and find_unscheduled(db, [name], now)
     return None if is_unknown else plan.get(name, frozenset())
 
@@ -252,7 +252,7 @@ def find_unscheduled(db: sqlite3.Connection, names: Iterable[str], now: float) -
 
 
 def is_ready(row: DocumentRow, now: float) -> bool:
-    """Return whether a document may be asked for again."""
+    """Return whether a document may be requested again."""
     is_early = row.asked_at is not None and 0 <= now - row.asked_at < LEAST_SECONDS
     return not is_early and not now < row.not_before <= now + _LONGEST_RETRY_AFTER
 

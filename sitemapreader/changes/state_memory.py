@@ -21,13 +21,13 @@ class StateMemory(StateWriter):
     """The memory of one walk: what the writer has written, by documents and pages."""
 
     async def open(self, job: ListedSitemap) -> DocumentMemory:
-        """Return what the state knows of a document."""
+        """Return the state of a document."""
         return await self.file.ask(lambda db: DocumentTracker(db, self, job))
 
     async def check_pages(
         self, context: WalkContext, rules: RobotsRules, allowance: UrlAllowance
     ) -> AsyncGenerator[None, None]:
-        """Ask pages of missing URLs whether they are gone; yield at first and between them."""
+        """Check the pages of missing URLs; yield at first and between them."""
         async with aclosing(PageChecker(context, rules, self).check(allowance)) as asking:
             async for _ in asking:
                 yield

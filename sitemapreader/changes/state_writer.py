@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 _RESUMABLE_SECONDS = 24 * 3600
 """Older interrupted walks are not resumed."""
 _CLOCK_SLACK = nanoseconds(timedelta(hours=1))
-"""A clock that goes back by less only stands still meanwhile."""
+"""Step back of a clock up to which its time only stands still."""
 _KEPT_SECONDS = 24 * 3600
 """Time that a robots.txt may be used (RFC 9309, section 2.4)."""
 _HEADERS = ("content-type", "link")
@@ -156,7 +156,7 @@ class StateWriter:
         return [loc for (loc,) in db.execute(sql, (self.run.site,))]
 
     async def find_response(self, url: str) -> StoredResponse | None:
-        """Return the answer that a round may use for a URL; raise it if it failed."""
+        """Return the cached response for a URL, or raise the cached failure."""
         if self.run.chosen is None:
             return None
         # What the state knows as a document is asked for when the schedule says so.
@@ -243,7 +243,7 @@ class StateWriter:
         return [(key, make(*values)) for key, *values in rows]
 
     def tell_removals(self, kind: RemovalKind, keys: Collection[bytes]) -> None:
-        """Record that it was told."""
+        """Record that the removals were delivered."""
         told = "told_gone = 0" if kind == "returned" else f"told_{kind} = 1"
         sql = f"UPDATE page SET {told} WHERE site = ? AND key = ?"
         rows = [(self.run.site, key) for key in keys]

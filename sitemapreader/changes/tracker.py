@@ -66,7 +66,7 @@ _ABSENT = 404
 ACK_ENTRIES = 500
 """Entries of one acknowledgement: the most that come twice after a `kill -9`."""
 _COMPARED_URLS = 20_000
-"""URLs of a document of which a second record is not another change; they take 2 MB."""
+"""Number of URLs of a document whose second record is not another change; they take 2 MB."""
 _NEWS_LAST = timedelta(days=3)
 """A news sitemap lists articles of the last two days (Google's guidelines); one that keeps older
 ones is a list."""
@@ -94,7 +94,7 @@ class DocumentTracker:
         self.row = row = load_document(db, run, url_key(job.entry.loc))
         is_begun = run.is_resumed and not run.saves
         self._sent = load_batches(db, row) if is_begun else frozenset[bytes]()
-        """Keys of what the resumed walk has delivered of it, without `changes`."""
+        """Keys of the URLs that the resumed walk has delivered, without `changes`."""
         self.batch_entries = ACK_ENTRIES
         self._writer = writer
         self._settings = writer.settings
@@ -124,7 +124,7 @@ class DocumentTracker:
         self._is_usable = bool(row.complete) and is_covered
         self._is_dated = self._compare_lastmod()
         self.settled = self._find_outcome() if is_covered else None
-        """The outcome of a document that is not asked for."""
+        """The outcome of a document that is not requested."""
         self._is_saved = self.settled is not None
         if not self._is_saved and self._is_current() and not job.leads_up(row.final_url):
             self.settled = Status.UNCHANGED, SAME_LASTMOD
@@ -414,7 +414,7 @@ class DocumentTracker:
         return int(newest is not None and is_older(self._headers, newest))
 
     def _finds_stale_lastmod(self, found: Mapping[str, Any], body: BodyDigest) -> int:
-        """Return 1 if the lastmod in the index tells of no change of the document, else 0."""
+        """Return 1 if the lastmod in the index missed a change of the document, else 0."""
         row, lastmod = self.row, self._entry.lastmod
         has_changed = bool(row.complete) and row.digest != body.digest
         if has_changed and self._is_dated and row.lastmod == found["lastmod"]:

@@ -64,7 +64,7 @@ class Console:
 
     @classmethod
     def from_arguments(cls, arguments: argparse.Namespace) -> Self:
-        """Make the console with the verbosity that the options ask for."""
+        """Make the console with the verbosity of the options."""
         has_file = arguments.output not in (None, "-")
         return cls(quiet=arguments.quiet, verbose=arguments.verbose, has_file=has_file)
 
@@ -198,7 +198,7 @@ class RunSummary:
     """The sums over all sources, the exit code and the last lines of the run."""
 
     what: str = "URLs"
-    """Noun for what `printed` counts, in the plural."""
+    """Noun for the things that `printed` counts, in the plural."""
     is_for_many: bool = False
     printed: int = 0
     pages: int = 0
@@ -341,7 +341,7 @@ def _count_each(counts: Counter[Any]) -> str:
 
 
 def _has_unwanted(report: Report) -> bool:
-    """Return whether there was something that was known, or held back as asked."""
+    """Return whether something was known, or held back by a filter."""
     known = any(document.listed or is_known(document) for document in report.documents)
     return known or any(report.left_out[reason] for reason in FILTERED)
 

@@ -84,7 +84,7 @@ class Parser(argparse.ArgumentParser):
         self._has_negative_number_optionals.clear()  # -0, which `_NEGATIVE` knows
 
     def print_help(self, file: Any = None) -> None:
-        """Print the help that was asked for: in short, or all of it."""
+        """Print the help that the options select: in short, or all of it."""
         text = self.format_help() if self.shows_all else self.format_short()
         self._print_message(text, file or sys.stdout)
 

@@ -117,7 +117,7 @@ class LineWriter(Output):
 
 @asynccontextmanager
 async def opened(output: AnyOutput) -> AsyncIterator[AnyOutput]:
-    """Enter an output, and leave it; a named pipe may wait for its reader meanwhile.
+    """Enter an output, and leave it; a named pipe may have to wait for its reader.
 
     A signal leaves what was written until then: a note of the exception says where.
     """
@@ -151,7 +151,7 @@ async def write_to(output: Output, write: Callable[[], object]) -> None:
 # -- pipes
 
 GRACE_SECONDS = 0.2
-"""How long to wait at the end for a reader that exits early, as `head` does: one that wants more
+"""Time to wait at the end for a reader that exits early, as `head` does: one that wants more
 stays until end of file."""
 
 

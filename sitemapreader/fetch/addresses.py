@@ -1,4 +1,4 @@
-"""Addresses: which of them belong to the public internet."""
+"""Addresses: the ones that belong to the public internet, and others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers: the bounds of their bodies, in bytes and time; and which failures may pass."""
+"""Responses: the bounds of their bodies, in bytes and time; and which failures may pass."""
 
 # Time-outs of the client are not enough: one byte now and then satisfies every one for silence.
 

@@ -47,7 +47,7 @@ class Response(Protocol):
 
     @property
     def status(self) -> int:
-        """The HTTP status. One that is no success is a failure, as if `Fetcher.open` had raised."""
+        """The HTTP status. Any but a success is a failure, as if `Fetcher.open` had raised."""
         ...
 
     @property
@@ -81,7 +81,7 @@ class Opening(TypedDict, total=False):
     headers: Mapping[str, str] | None
     """Are added to the request."""
     check_redirect: CheckRedirect | None
-    """Is asked before a redirect is followed."""
+    """Check that is called before a redirect is followed."""
     breaker: HostBreaker | None
     """Counts failures of the host."""
     max_redirects: int | None

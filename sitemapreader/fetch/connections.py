@@ -35,7 +35,7 @@ MAX_HEAD_BYTES = 262_144
 MAX_FIELDS = 1_000
 """Header fields of one response."""
 MAX_INTERIM_RESPONSES = 20
-"""Responses with a status of 1xx before the answer to one request."""
+"""Number of responses with a status of 1xx before the final one."""
 
 _END_OF_HEAD = re.compile(rb"\r?\n\r?\n")
 _LENGTH = re.compile(rb"^content-length[ \t]*:([^\r\n]*)\r?\n", re.IGNORECASE | re.MULTILINE)
@@ -259,13 +259,13 @@ class OneAnswer(ResponseHandler):
             super().data_received(merged)
 
     def _fail(self, fault: Exception) -> None:
-        """End the answer and the connection."""
+        """End the response and the connection."""
         if self.transport is not None:
             self.transport.close()
         self.set_exception(fault)
 
     def feed_data(self, data: Any, size: int = 0) -> None:
-        """Take a message from the parser: the answer, or one before it (1xx)."""
+        """Take a message from the parser: the response, or one before it (1xx)."""
         if self._body is not None:
             self.has_surplus = True
             self.force_close()
@@ -284,7 +284,7 @@ class OneAnswer(ResponseHandler):
         super().feed_data(data, size)
 
     async def read(self) -> Any:
-        """Return the answer when all that has arrived with it was read."""
+        """Return the response when all bytes that arrived with it were read."""
         answer = await super().read()
         if self.uses > 1:  # it may be one of two
             await _read_arrived()

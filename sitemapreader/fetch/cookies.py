@@ -26,7 +26,7 @@ class ChainCookies:
         self._jars: dict[URL, CookieJar] = {}
 
     def add(self, url: URL, lines: Iterable[str]) -> None:
-        """Take the Set-Cookie lines of the answer to a request."""
+        """Take the Set-Cookie lines of the response to a request."""
         from aiohttp import CookieJar  # noqa: PLC0415 (few chains set cookies)
 
         if url.origin() not in self._jars:

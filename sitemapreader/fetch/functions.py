@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sitemapreader.fetch.client import Response
 
 Got: TypeAlias = "bytes | Response | None"
-"""A body, a whole response, or `None` for what is not there (404)."""
+"""A body, a whole response, or `None` for a missing document (404)."""
 
 
 class FunctionFetcher:

@@ -25,7 +25,7 @@ class SetsCrawlDelay(Protocol):
 
 @runtime_checkable
 class Trusts(Protocol):
-    """A fetcher that asks hosts that are not public only if the caller has named them."""
+    """A fetcher that requests from private hosts only if the caller has named them."""
 
     def trust(self, url: str) -> None:
         """Trust the host of a URL that the caller of the walk has named."""
@@ -37,7 +37,7 @@ class TakesTurns(Protocol):
     """A fetcher that shares its turns at a host with requests of others."""
 
     def turn(self, url: str) -> AbstractAsyncContextManager[None]:
-        """Wait for a turn at the host of a URL, and hold it inside of the context."""
+        """Wait for a turn at the host of a URL, and hold it inside the context."""
         ...
 
 

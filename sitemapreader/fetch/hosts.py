@@ -42,7 +42,7 @@ LENT_AFTER_SECONDS = 0.2
 MAX_IDLE_HOSTS = 1024
 """Number of hosts without requests that are kept; a crawl of the whole web meets millions."""
 REMEMBERED_SECONDS = 600
-"""How long a Crawl-delay or a 429 is remembered after the last request to a host: longer than a
+"""Time that a Crawl-delay or a 429 is kept after the last request to a host: longer than a
 walk is silent between two requests to it."""
 
 _SLOW_DOWN_SECONDS = 1.0
@@ -73,7 +73,7 @@ class Slot:
             place.serve()
 
     def resume(self) -> None:
-        """Read on. If the slot was lent, both go on: the server answers both in any case."""
+        """Read on. If the slot was lent, both go on, because the server responds to both anyway."""
         self.is_lent = False
         if self._loan is not None:
             self._loan.cancel()
@@ -95,7 +95,7 @@ class Host:
     least_delay: float
     delay: float = 0.0
     not_before: float = attrs.field(factory=time.monotonic)
-    """Monotonic time before which no request starts: none is before that of the last one."""
+    """Monotonic time before which no request starts; it never goes back."""
     slowed_at: float = 0.0
     """Monotonic time of the last 429."""
     steps: int = 0
@@ -196,7 +196,7 @@ class Host:
         return sum(not t.is_lent or t.requester is slot.requester for t in self._slots)
 
     def is_worth_keeping(self, now: float) -> bool:
-        """Return whether there are requests, or it has asked for fewer than others get."""
+        """Return whether there are requests, or a rate below the default."""
         is_slow = bool(self.steps) or self.delay > self.least_delay
         since = now - REMEMBERED_SECONDS if is_slow else now
         return bool(self._slots or self._queue) or self.not_before > since
@@ -236,8 +236,8 @@ _MEANINGS = {
 }
 """Verdicts of failures about the host; other failures are the document's alone."""
 _STATUSES_OF_GUESSES = (403, 500)
-"""What servers answer for a path that is not there: object stores 403, broken programs 500. Others
-send it in a circle."""
+"""Statuses of a missing path: object stores send 403, broken programs 500. Other servers
+redirect in a loop."""
 _TRIAL_SECONDS = 1.0
 """Seconds between two checks during a trial, because nobody reports its end."""
 
@@ -254,7 +254,7 @@ class _Failures:
     paused_until: float = 0.0
     """Monotonic time; 0 before the first pause."""
     trial: str = ""
-    """The URL that is asked for as a trial now."""
+    """The URL of the present trial."""
 
 
 _NONE = _Failures()
@@ -322,7 +322,7 @@ class HostBreaker:
             LOGGER.info(_PAUSE, show_url(host_of(url)), seconds, reason)
 
     def wait(self, url: str) -> float:
-        """Return the seconds until a host may be asked; infinity if it is given up."""
+        """Return the seconds until the next request to a host; infinity if it is given up."""
         known = self._find(url)
         if not known.paused_until:
             return 0.0
@@ -336,17 +336,17 @@ class HostBreaker:
         return self._find(url).reason, self._find(url).cause
 
     def begin_trial(self, url: str) -> None:
-        """Let a URL, and no other of its host, be asked for if there was a pause."""
+        """Let a URL, and no other of its host, be requested if there was a pause."""
         if (known := self._find(url)).paused_until:
             known.trial = url
 
     def end_trial(self, url: str) -> None:
-        """End the trial of a URL; if nothing was asked for, another one may begin."""
+        """End the trial of a URL; if nothing was requested, another one may begin."""
         if (known := self._find(url)).trial == url:
             known.trial = ""
 
     def check(self, url: str, wait: float) -> None:
-        """Raise FetchError if a URL must not be asked for: its host is paused.
+        """Raise FetchError if a URL must not be requested, because its host is paused.
 
         A host that asks for a long `wait`, in seconds, is paused.
         """

@@ -206,7 +206,7 @@ class WalkClient(Client, MakesClients):
         self._trust.add(self._hosts.find(url) or url)
 
     def set_crawl_delay(self, host_url: str, seconds: float) -> None:
-        """Keep the Crawl-delay of the host that is asked, for all walks."""
+        """Keep the Crawl-delay of the requested host, for all walks."""
         self._http.set_crawl_delay(self._hosts.find(host_url) or host_url, seconds)
 
     def open(self, url: str, **how: Unpack[Opening]) -> AbstractAsyncContextManager[HttpResponse]:
@@ -380,7 +380,7 @@ class Exchange:
 
 
 def _choose_wait(attempts: int, options: FetchOptions) -> float:
-    """Return the seconds to wait where the server asks for none: they double."""
+    """Return the seconds to wait without a Retry-After: they double."""
     first = options.retry_wait_seconds
     # The random part keeps clients that failed together from coming back together.
     wait = first * (2.0 ** min(attempts - 1, 60) + random.random())  # noqa: S311 (no secret)

@@ -1,4 +1,4 @@
-"""Answers without a document: bot protections, logins, errors."""
+"""Responses without a document: bot protections, logins, errors."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def find_protection(status: int, headers: Mapping[str, str]) -> str:
 
 
 def is_success(status: int) -> bool:
-    """Return whether an answer of a status has a document; a part (206) is none."""
+    """Return whether a response of a status has a document; a part (206) is not one."""
     return 200 <= status < 300 and status != 206
 
 
@@ -67,7 +67,7 @@ def make_refusal(
     reason: str = "",
     signed_as: str | None = None,
 ) -> FetchError:
-    """Return the error for an answer; RETRY_LATER if its Retry-After is too long.
+    """Return the error for a response; RETRY_LATER if its Retry-After is too long.
 
     `reason` is the phrase behind the status; `signed_as` the agent that signed the request.
     """

@@ -1,4 +1,4 @@
-"""Requests by aiohttp: addresses, the session, answers, errors."""
+"""Requests by aiohttp: addresses, the session, responses, errors."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 class _UnansweredError(aiohttp.ClientError):
-    """A connection that was used before gave no answer, or one too many (`True`)."""
+    """A connection that was used before gave no response, or one too many (`True`)."""
 
 
 _CODES: tuple[tuple[tuple[type[Exception], ...], IssueCode], ...] = (
@@ -102,7 +102,7 @@ def _describe(error: Exception) -> str:
 
 
 class Answer(aiohttp.ClientResponse):
-    """An answer whose headers have been read, and the source of its body.
+    """A response whose headers have been read, and the source of its body.
 
     Attributes:
         fields: the headers, by lower-case name.
@@ -154,7 +154,7 @@ class Answer(aiohttp.ClientResponse):
 
     @property
     def has_surplus(self) -> bool:
-        """True if the server has sent more than its answers."""
+        """True if the server has sent unsolicited bytes."""
         return self.line.has_surplus or self.route.has_surplus
 
     def take_buffered(self) -> bytes:

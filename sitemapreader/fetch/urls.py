@@ -127,7 +127,7 @@ WEB_PORTS = (80, 443)
 
 
 class HostMap:
-    """Hosts, and the origins that are asked in their place.
+    """Hosts, and the origins that are requested in their place.
 
     A staging site lists the URLs of production. Its documents are fetched where they are, and all
     else (entries, scope, robots.txt, the state, the report) goes by the names that they will have.
@@ -158,7 +158,7 @@ class HostMap:
         return bool(self._targets)
 
     def find(self, url: str) -> str:
-        """Return the URL to ask for in the place of one, or ""."""
+        """Return the URL to request in the place of one, or ""."""
         parsed = parse_url(url) if self._targets else None
         target = None if parsed is None else self._targets.get(_key_of(parsed))
         if parsed is None or target is None:
@@ -329,7 +329,7 @@ def is_conditional(headers: Mapping[str, str]) -> bool:
 
 
 def read_etag(headers: Mapping[str, str]) -> str | None:
-    """Return the ETag of an answer if it is an entity tag (RFC 9110, section 8.8.3).
+    """Return the ETag of a response if it is an entity tag (RFC 9110, section 8.8.3).
 
     `If-None-Match: *` would match every version: the document would be unchanged for ever.
     """

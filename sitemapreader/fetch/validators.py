@@ -1,4 +1,4 @@
-"""The validators of a response: which of them tell of a change, and how they are sent back.
+"""The validators of a response: the useful ones, and how they are sent back.
 
 RFC 9110, section 8.8: ETag and Last-Modified. A date is too weak to tell two versions of one second
 apart, and many servers make their ETag of date and size alone.

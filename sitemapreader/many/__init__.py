@@ -96,7 +96,7 @@ MOST_AN_HOUR = 3600
 _OWN = {"changes", "unlisted", "gone", "revisit"}
 """Arguments of `walk_many` that a watch chooses itself."""
 _REQUESTS_A_PAGE = 3
-"""At most: a control page is asked before and after it."""
+"""Requests for one page at most: a control page is requested before and after it."""
 
 
 def watch(
@@ -210,7 +210,7 @@ class Watch(SiteRun):
         self._named = sites
         self._tick_seconds, self._kinds, self._initial = tick_seconds, kinds, initial
         self._silent: set[str] = set()
-        """The sites that are read for the first time, of which nothing is delivered."""
+        """The sites that are read for the first time, without delivering their entries."""
         self._most = pace * len(sites)
         self._left = self._most
         """Requests that may be made now; below 0 if more were made."""

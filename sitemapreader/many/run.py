@@ -67,7 +67,7 @@ _ANY_SITE = "https://localhost/"
 _LEAST_BUFFERED = 256
 """Events of one site that wait for the consumer, where many sites share the memory."""
 _KEEPALIVE_SECONDS = 1.0
-"""A site is asked again at once, or not at all: 150 sites a second would leave 2,000 connections
+"""Time that an idle connection is kept, because 150 sites a second would leave 2,000 connections
 open for the usual 15 seconds."""
 _MOST_PARKED = 100_000
 """Sites that may wait for another one of their domain, before the list is read no further: 10 MB of
@@ -98,7 +98,7 @@ class SiteWalk:
     file: FileFetcher | None = None
     """Reader of the source, if it is a file or standard input."""
     walk: Walk | None = None
-    """`None` for what is not a URL."""
+    """Walk over the site; `None` if it is not a URL."""
     fault: str = ""
     """Why the file cannot be read, or the bug that ended the walk."""
     is_broken: bool = False

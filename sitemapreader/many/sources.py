@@ -50,9 +50,9 @@ SiteKind: TypeAlias = Literal["auto", "site", "sitemap"]
 """The kind of a URL: a site to search, a sitemap, or "auto": its content decides."""
 
 ON_DISK = "/"
-"""Stands in the place of the domain of a site that no server is asked for."""
+"""Domain of a site that needs no server."""
 _FILES = (".xml", ".gz", ".txt", ".rss", ".atom", ".html", ".htm")
-"""Suffixes of files, none of which is a top-level domain."""
+"""Suffixes of files; none is a top-level domain."""
 
 
 @attrs.frozen
@@ -105,7 +105,7 @@ class CheckedTask(SiteTask):
 
     @property
     def is_local(self) -> bool:
-        """True if no server is asked."""
+        """True if no server is requested."""
         return isinstance(self.fetcher, FileFetcher | FolderFetcher)
 
     def aim(self, config: WalkConfig, due: frozenset[str] | None, limits: Limits) -> WalkConfig:
@@ -202,7 +202,7 @@ def list_names(sites: Sites) -> list[str] | None:
 
 
 async def iterate_sites(sites: Sites) -> AsyncGenerator[str | SiteTask, None]:
-    """Yield sites from any kind of iterable; let other tasks run meanwhile."""
+    """Yield sites from any kind of iterable, without blocking other tasks."""
     if isinstance(sites, AsyncIterable):
         async for site in sites:
             yield site

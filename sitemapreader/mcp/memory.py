@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 MAX_FOLDER_BYTES = 512 * 1024 * 1024
 """All files of `changes`. A state takes some 100 bytes a URL: this is enough for five million."""
 _OURS = re.compile(r"([a-z0-9._-]{0,60}-[0-9a-f]{16})\.(?:jsonl|part|db(?:-wal|-shm)?)")
-"""Name of a file of ours, the first group being that of its site. No other file is removed."""
+"""Name of a file of ours; the first group is its site's. No other file is removed."""
 
 
 @attrs.define

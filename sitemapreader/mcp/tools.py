@@ -1,4 +1,4 @@
-"""The tools of agents: a stranger's arguments, and bounded answers."""
+"""The tools of agents: a stranger's arguments, and bounded results."""
 
 # No `from __future__ import annotations`: the SDK reads the annotations of tools.
 
@@ -32,14 +32,14 @@ PATIENCE_SECONDS = 20.0
 """Time of a call that reads a site; clients give up after 60 seconds, and some earlier."""
 LIMITS = Limits(walk_seconds=PATIENCE_SECONDS)
 _MAX_ROW_BYTES = 13_000
-"""Rows of one answer, as JSON. An answer has them twice, as structure and as text: 50,000 bytes."""
+"""Bytes of the rows of one result, as JSON. Structure and text each have them: 50,000 bytes."""
 _MAX_CHARS = 1_000
-"""Longest URL of a call or an answer; a longer one is cut, and ends with an ellipsis."""
+"""Longest URL of a call or a result; a longer one is cut, and ends with an ellipsis."""
 _MAX_TITLE = 200
 _MAX_VISITS = 20
 """Pages that one call of `why` requests."""
 _MAX_NAMED = 10
-"""Documents that were not read, and kinds of Issues, that an answer names."""
+"""Number of unread documents, and of kinds of Issues, that a result names."""
 _MEANINGS = {code.value: code.meaning for code in IssueCode}
 
 # -- arguments: what is said of each is also said of a wrong one

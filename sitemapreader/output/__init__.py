@@ -23,7 +23,7 @@ __all__ = ["FORMATS", "find_format", "open_output", "write_file"]
 FORMATS = ("urls", "jsonl", "csv", "tsv", "parquet")
 """Names of the formats that can be written anywhere."""
 FILE_FORMATS = ("atom", "xlsx")
-"""Names of those that are always files."""
+"""Names of the formats that are always files."""
 SUFFIXES = {f".{name}": name for name in (*FORMATS, *FILE_FORMATS)} | {
     ".txt": "urls",
     ".ndjson": "jsonl",

@@ -162,7 +162,7 @@ def make_array(values: list[Any], kind: pa.DataType) -> pa.Array:
 
 
 def _make_field(values: list[Any], field: pa.Field) -> pa.Array:
-    """Return the values of a field of structs, some of which may be absent."""
+    """Return the values of a field of structs; some may be absent."""
     nothing = () if pa.types.is_list(field.type) else None
     part = [nothing if value is None else getattr(value, field.name) for value in values]
     if pa.types.is_string(field.type):

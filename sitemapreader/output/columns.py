@@ -106,7 +106,7 @@ COLUMNS = (
     _entry("extras", "elements that no table of ours knows"),
     _entry(
         "change",
-        "`new`, `changed`, `unlisted` or `gone` since the walk before, where asked for; else what "
+        "`new`, `changed`, `unlisted` or `gone` since the previous walk, with `changes`; else what "
         "the record says (ResourceSync)",
     ),
 )
@@ -119,7 +119,7 @@ SITE_COLUMN = _entry(
     "always is_url is_repetitive",
 )
 DERIVED_COLUMNS = (
-    _entry("date", "lastmod, else the publication date of news: what `since` goes by"),
+    _entry("date", "lastmod, else the publication date of news: the one that `since` uses"),
     _entry("language", "that the record gives itself: in its own alternates, else of its news"),
     _entry("date_source", "where `date` is taken from: `lastmod` or `news`"),
 )

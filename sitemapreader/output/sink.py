@@ -60,7 +60,7 @@ class GzipEncoder(Encoder):
         self.head = self._gzip.compress(encoder.head)
 
     def encode(self, rows: OutputRows) -> bytes:
-        """Return the bytes that are compressed by now; often none."""
+        """Return the bytes that are compressed so far; often none."""
         return self._gzip.compress(self._encoder.encode(rows))
 
     def end(self) -> list[bytes]:

@@ -1,4 +1,4 @@
-"""The pages of a built folder: which file answers for a URL.
+"""The pages of a built folder: the file that belongs to a URL.
 
 It is decided as a host decides it, without a request, before a site is deployed. The folder is
 listed once; the case of a name counts on every disk, for it counts on the host.
@@ -75,7 +75,7 @@ class HostRedirects:
                 self._plain.setdefault(path, rule)
 
     def find(self, path: str) -> HostRedirect | None:
-        """Return the answer to a decoded path; a slash at its end says nothing."""
+        """Return the response to a decoded path; a slash at its end does not count."""
         path = "/" + path.strip("/")
         plain = self._plain.get(path)
         for regex, rule in self._patterns:
@@ -182,7 +182,7 @@ class PageFolder:
 
     @property
     def answers_all(self) -> bool:
-        """True if every path has an answer, as in an application of one page."""
+        """True if every path has a response, as in an application of one page."""
         found = self._redirects.find("/any-path-at-all/of-this-site")
         return found is not None and found.status == 200
 

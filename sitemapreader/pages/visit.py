@@ -38,7 +38,7 @@ ABSENT_STATUSES = frozenset({404, 410})
 
 
 class NotJudged(StrEnum):
-    """Why an answer says nothing about a page."""
+    """The reason why a response is no evidence about a page."""
 
     ROBOTS = "robots"
     """robots.txt forbids the page to us, or cannot be reached."""
@@ -47,7 +47,7 @@ class NotJudged(StrEnum):
     ASKED_TO_WAIT = "asked-to-wait"
     """The server asks for fewer requests, or its host was given up."""
     COOKIES = "cookies"
-    """Redirects lead in a circle in which an answer sets a cookie."""
+    """Redirects form a loop in which a response sets a cookie."""
     GATE = "gate"
     """Most pages, or some of several folders, redirect temporarily to one address: consent."""
     LANGUAGE = "language"
@@ -89,7 +89,7 @@ class PageVisit:
 
 ACCEPT = "text/html, application/xhtml+xml;q=0.9, */*;q=0.5"
 VISITS_AT_ONCE = 8
-"""Over all hosts; the fetcher bounds those of one."""
+"""Requests at once over all hosts; the fetcher bounds them for one host."""
 _LARGE_PAGE = 262_144
 """A larger page is read in a thread: its text takes some hundred milliseconds."""
 _LOOK_SECONDS = 1.0
@@ -177,14 +177,14 @@ class _Visits:
         self._first: dict[str, PageVisit] = {}
         self._again: deque[str] = deque()
         self._answered: dict[str, float] = {}
-        """Origin -> when the last of its pages that answered was asked for."""
+        """Origin -> time of the request of its last page that responded."""
 
     def take(self) -> str | None:
         """Return a URL to ask a second time."""
         return self._again.popleft() if self._again else None
 
     async def visit(self, url: str) -> PageVisit | None:
-        """Visit a page; `None` if it is to be asked again."""
+        """Visit a page; return `None` if it should be requested again."""
         before = self._first.pop(url, None)
         try:
             async with asyncio.timeout_at(self._until):

@@ -426,11 +426,11 @@ _PARSERS: tuple[tuple[str, Callable[[str], Any], IssueCode], ...] = (
     ("changefreq", parse_changefreq, IssueCode.CHANGEFREQ),
     ("priority", parse_priority, IssueCode.PRIORITY),
 )
-"""Each field behind the loc, what reads it, and the code of what cannot be read."""
+"""Each field behind the loc, its parser, and the Issue of a value that cannot be read."""
 _READERS: dict[str, Callable[[RecordContext, Element], Iterator[None] | None]] = {
     "url": _read_protocol_record,
     "sitemap": _read_protocol_record,
     "item": _read_item,
     "entry": _read_entry,
 }
-"""Name of a record -> what reads it."""
+"""Name of a record -> its parser."""

@@ -59,7 +59,7 @@ _ATTRIBUTE = re.compile(
 )
 _NAME = re.compile(r"&(?=([A-Za-z][A-Za-z0-9]*+;?)(=?))")
 _LONG_NUMBER = re.compile(r"&#[0-9]{17,};?")
-"""Reference of which `int` raises for thousands of digits."""
+"""Reference with thousands of digits, for which `int` raises."""
 
 UNFINISHED = "<"
 """Name of a token without an end; reading goes on behind the characters of the longest tag."""
@@ -183,7 +183,7 @@ _LINK = re.compile(rf"<([^<>]*+)>((?:\s*+{_PARAMETER})*+)", re.ASCII)
 def find_hints(
     data: bytes, url: str, headers: Mapping[str, str], *, feeds: bool = False
 ) -> dict[str, SitemapEntry]:
-    """Return the sitemaps that a page links to, and feeds if asked for, by their keys.
+    """Return the sitemaps that a page links to, and feeds if requested, by their keys.
 
     Its `Link:` header counts before its elements. Never raises; the elements of a page in an
     unsupported encoding give no hints.
@@ -233,7 +233,7 @@ def find_generators(data: bytes, headers: Mapping[str, str]) -> list[str]:
 
 
 def _is_of_comments(link: Mapping[str, str]) -> bool:
-    """Return whether a feed lists comments, which are no pages, by its address or title."""
+    """Return whether a feed lists comments instead of pages, by its address or title."""
     href = link.get("href", "")[:PROTOCOL_MAX_LOC_CHARS]
     title = link.get("title", "")[:PROTOCOL_MAX_LOC_CHARS]
     return bool(_COMMENTS.search(href) or _COMMENT_TITLE.search(title))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
     Report: TypeAlias = Callable[..., None]
-    """Is told of an element with a `value` that cannot be read."""
+    """Callback for an element with a `value` that cannot be read."""
     ReadUrl: TypeAlias = Callable[[str, Element], str | None]
     """Returns the absolute URL that a text in an element means; `None` for none."""
     Fields: TypeAlias = Mapping[str, Element]

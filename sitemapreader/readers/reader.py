@@ -108,7 +108,7 @@ class SitemapReader:
         self.finished = False
         """True if a limit or a refusal has ended the reading; further bytes are ignored."""
         self.beyond_repair = b""
-        """A feed without a readable entry, in UTF-8, of which the end waits for `salvage`."""
+        """A feed without a readable entry, in UTF-8; its end waits for `salvage`."""
         self.on_block: Callable[[bytes], object] = bytes
         """Called with each block of the document, decompressed."""
         self.limits = limits or _DEFAULT_LIMITS
@@ -129,7 +129,7 @@ class SitemapReader:
         """A feed in UTF-8, as long as it may be beyond repair, and not too long for feedparser."""
         self._closed = False
         self._lists_sitemaps = True
-        """True if all URLs so far look like those of sitemaps."""
+        """True if all URLs so far look like URLs of sitemaps."""
 
     @property
     def is_window(self) -> bool:
@@ -144,7 +144,7 @@ class SitemapReader:
 
     @property
     def lists_sitemaps(self) -> bool:
-        """Whether it is a urlset of which all URLs so far look like those of sitemaps."""
+        """True if it is a urlset whose URLs all look like URLs of sitemaps so far."""
         return self.format is Format.URLSET and self._lists_sitemaps
 
     def feed(self, data: bytes) -> list[Event]:

@@ -113,7 +113,7 @@ def is_html(media_type: str) -> bool:
 
 
 def is_feed_link(link: Mapping[str, str], target: str) -> bool:
-    """Return whether a link leads to a feed, which is no language version of a page."""
+    """Return whether a link leads to a feed, and not to a language version of a page."""
     if kind := media_type_of(link.get("type", "")):
         return kind in _FEED_LINK_TYPES
     return urlsplit(target).path.lower().endswith(_FEED_SUFFIXES)

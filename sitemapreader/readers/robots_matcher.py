@@ -1,4 +1,4 @@
-"""The rules of a robots.txt for one robot, and which of them decides about a URL.
+"""The rules of a robots.txt for one robot, and the choice of the one that decides.
 
 RFC 9309, sections 2.2.2 and 2.2.3. A rule is the beginning of a path; `*` in it stands for any
 text, and a final `$` for the end of the URL. Of the rules that match, the longest one decides.
@@ -26,7 +26,7 @@ MAX_WORK = 2_000_000
 """Nanoseconds that the wildcards of all rules may take for one URL, by `Wildcard.estimate_work`."""
 
 _END = "$"
-"""End of a URL that is compared. A `$` inside of one is escaped, so no other text matches it."""
+"""End of a compared URL. A `$` inside a URL is escaped, so no other text matches it."""
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 _KEPT = r"A-Za-z0-9._~:/?\[\]@!&'()+,;=\-"
 """Characters of a URL that are compared as they are: all of RFC 3986 but `*` and `$`."""
@@ -178,7 +178,7 @@ def _split_rule(path: str) -> list[str]:
 
 
 def _normalize_cut(text: str) -> str:
-    """Return a text in the spelling that is compared; it may end inside of an escape."""
+    """Return a text in the spelling that is compared; it may end inside an escape."""
     if cut := _HALF_ESCAPE.search(text):  # `/*%` matches every escape
         return normalize_octets(text[: cut.start()]) + cut[0].upper()
     return normalize_octets(text)

@@ -250,7 +250,7 @@ _KINDS: dict[Any, tuple[Callable[[str], object | None], str]] = {
     bool: (_parse_yes_no, f"(?i:{'|'.join(_YES_NO)})"),
     datetime: (parse_lastmod, f"(?:2[0-9]{{3}}|199[1-9])-{_DAY}(?:{_TIME})?"),
 }
-"""Type of a field -> what reads its text, and the pattern of texts that it reads for sure."""
+"""Type of a field -> its parser, and the pattern of texts that it reads for sure."""
 CERTAIN_TEXTS = {parse: pattern for parse, pattern in _KINDS.values() if pattern}
 """Parser -> pattern of the texts that it reads for sure."""
 

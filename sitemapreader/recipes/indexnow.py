@@ -149,7 +149,7 @@ class Submission:
     _waiting: dict[str, list[tuple[str, str]]] = attrs.field(factory=dict)
     """Origin -> URLs of the next request, and their changes."""
     _owned: dict[str, bool] = attrs.field(factory=dict)
-    """Origin -> whether it is the site's, of those that were met."""
+    """Origin -> whether it is the site's, as far as seen."""
     _checked: set[str] = attrs.field(factory=set)
     """Origins whose key file is right."""
     _refusal: tuple[str, int] | None = None

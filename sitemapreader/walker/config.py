@@ -335,7 +335,7 @@ class WalkConfig(Search):
         return frozenset(filter(is_file_url, self.named))
 
     def check_asking(self) -> None:
-        """Raise ValueError if pages may not be asked."""
+        """Raise ValueError if pages may not be requested."""
         if self.map_hosts:
             raise ValueError(
                 "with `map_hosts` another server answers, which says nothing of these pages: "

@@ -165,7 +165,7 @@ _INTERVAL_SECONDS = 0.005
 
 
 Emit: TypeAlias = "Callable[..., Awaitable[None]]"
-"""Hands a batch to the consumer, that came from so many bytes of markup, when there is room."""
+"""Sends a batch (parsed from `size` bytes) to the consumer, waiting for room."""
 
 
 class ResponseCache(Protocol):

@@ -225,7 +225,7 @@ async def _ask_feedparser(data: bytes, cpu_seconds: int) -> FeedparserAnswer:
 
 @attrs.define
 class SmallBody(StoredResponse):
-    """A small document, whose body is cut at the size that was asked for."""
+    """A small document, whose body is cut at the requested size."""
 
     is_permanent: bool = True
     """True if all redirects to it, if any, were permanent."""

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class EntryFilter:
-    """The filters of one walk; each works only if it was asked for."""
+    """The filters of one walk; each works only if the caller sets it."""
 
     def __init__(self, config: WalkConfig) -> None:
         self._include, self._exclude = config.include, config.exclude

@@ -41,10 +41,10 @@ class Job:
     named_by: tuple[str, ...] = ()
     """The URLs that led to the sitemap, if no index lists it."""
     scope: tuple[str, ...] = ()
-    """URL prefixes that its entries may have, besides its own folder's: those of sites whose
+    """URL prefixes that its entries may have, besides its own folder's: the sites whose
     robots.txt names it or its index."""
     aliases: tuple[str, ...] = ()
-    """The keys of its URLs after redirects, and of what named it if that was not an index."""
+    """The keys of its URLs after redirects, and of its parent if that was not an index."""
     document: Document | None = None
     duplicate_of: Job | None = None
     """The job that reads the same document, after a redirect."""
@@ -52,7 +52,7 @@ class Job:
     """True if the state has read it at this address, and another job reads it now."""
     is_started: bool = False
     is_restored: bool = False
-    """True if its children are those of an earlier reading."""
+    """True if its children come from an earlier reading."""
     place: tuple[int, float, float, int] = (0, 0.0, 0, 0)
     """Place in the queue: in the order, by rank, then as they came."""
     _is_sitemap: bool | None = attrs.field(default=None, init=False)
@@ -125,7 +125,7 @@ def _size_of(url: str) -> int:
 
 
 class Frontier:
-    """The queue of sitemaps, each URL once, which asks for workers as needed.
+    """The queue of sitemaps, each URL once, which starts workers as needed.
 
     `limits.documents` sitemaps wait at most. As many skipped ones are remembered, further ones only
     counted. All URLs together are bounded in bytes.
@@ -151,12 +151,12 @@ class Frontier:
         self.skipped: dict[str, tuple[SitemapEntry, str]] = {}
         """The skipped sitemaps that are remembered, with their reasons, by key."""
         self.asked: dict[str, Document] = {}
-        """Key -> the document of a skipped one that was asked for, before its host was paused."""
+        """Key -> the document of a skipped one that was requested before its host was paused."""
         self._numbers = count()
         self._waiting: list[tuple[tuple[int, float, float, int], Job]] = []
         """A heap: the first in the order is on top."""
         self._parked: defaultdict[str, list[Job]] = defaultdict(list)
-        """Origin that must not be asked for a while -> what waits for it."""
+        """Origin that is paused -> the jobs that wait for it."""
         # a search tries few documents, whatever became of the others
         self._breaker = context.breaker if config.reads else HostBreaker(context.options)
         self._start_worker = start_worker
@@ -277,7 +277,7 @@ class Frontier:
     # -- the workers
 
     def postpone(self, job: Job) -> None:
-        """Put back a taken job, because its host must not be asked for a while."""
+        """Put back a taken job, because its host is paused for a while."""
         job.is_started = False
         self._parked[origin_of(job.entry.loc)].append(job)
 
@@ -320,7 +320,7 @@ class Frontier:
                     await self._changed.wait()
 
     def _pick(self) -> Job | None:
-        """Remove and return the next job whose host may be asked; park or skip the others."""
+        """Remove and return the next job whose host is ready; park or skip the others."""
         self._unpark(origin for origin in self._parked if self._breaker.wait(origin) in (0, inf))
         while self._waiting:
             _, job = heapq.heappop(self._waiting)
@@ -355,7 +355,7 @@ class Children:
         self._document = document
         self._number = 0
         self.are_wanted = False
-        """Whether `follow` was asked about them."""
+        """True if `follow` was called for them."""
         self._held: list[SitemapEntry] = []
         # Also where some rank before others: the last child may be the first.
         is_sorted = self._config.order == "newest" or bool(frontier.ranks)

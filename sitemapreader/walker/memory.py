@@ -1,4 +1,4 @@
-"""The seam between a walk and what remembers walks.
+"""The seam between a walk and the memory of walks.
 
 A walk asks a `WalkMemory` what earlier walks have read, and tells it what was delivered;
 `State.open_memory` makes one. A walk without a state has `NoMemory`: it remembers nothing, and
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @attrs.frozen
 class Resumption:
-    """What earlier walks leave to this one.
+    """The state that earlier walks leave to this one.
 
     Attributes:
         is_resumed: whether the walk goes on where another one was interrupted.
@@ -78,7 +78,7 @@ class PreviousReading:
 
 @attrs.frozen
 class WalkEnd:
-    """How a walk ended.
+    """The end of a walk.
 
     Attributes:
         complete: whether it read everything.
@@ -95,7 +95,7 @@ class WalkEnd:
 
 @attrs.frozen
 class Findings:
-    """What a walk found out about URLs that documents no longer list.
+    """The findings of a walk about URLs that documents no longer list.
 
     Attributes:
         unlisted: how many became unlisted.
@@ -162,15 +162,15 @@ class GonePage:
 
 
 RemovalKind: TypeAlias = Literal["unlisted", "gone", "returned"]
-"""What is told of a URL: no document lists it, its page is gone, or that lives again."""
+"""Kind of a removal: no document lists the URL, its page is gone, or it lives again."""
 Removals: TypeAlias = "list[tuple[bytes, Any]]"
-"""What was found to be so: values as above, by keys in the memory."""
+"""Removals: values as above, by keys in the memory."""
 
 # -- the protocols
 
 
 class ChangeStore(Protocol):
-    """What holds back all changes of a run until its files are written."""
+    """Store that holds back all changes of a run until its files are written."""
 
     async def hold_back(self) -> bool:
         """Hold back changes until `publish`; return whether there are any to hold back."""
@@ -206,16 +206,16 @@ class ListedSitemap(Protocol):
 
     @property
     def is_restored(self) -> bool:
-        """True if its children are those of an earlier reading."""
+        """True if its children come from an earlier reading."""
         ...
 
     def leads_up(self, url: str) -> bool:
-        """Return whether redirects to a URL lead back to what names it."""
+        """Return whether redirects to a URL lead back to its parent."""
         ...
 
 
 class WalkSettings(Protocol):
-    """What a memory needs to know of the arguments of a walk."""
+    """The arguments of a walk that a memory needs."""
 
     @property
     def changes(self) -> bool:
@@ -234,7 +234,7 @@ class WalkSettings(Protocol):
 
     @property
     def revisit(self) -> int | frozenset[str] | None:
-        """How many documents are asked, or which; `None` for all."""
+        """Number of documents to request, or their URLs; `None` for all."""
         ...
 
     @property
@@ -306,7 +306,7 @@ class WalkMemory(ChangeStore, ResponseCache, Protocol):
         ...
 
     async def open(self, job: ListedSitemap) -> DocumentMemory:
-        """Return what is remembered of a document."""
+        """Return the memory of a document."""
         ...
 
     async def acknowledge(self, batches: int) -> None:
@@ -318,11 +318,11 @@ class WalkMemory(ChangeStore, ResponseCache, Protocol):
         ...
 
     async def finish(self, end: WalkEnd) -> Findings | None:
-        """End the walk when the consumer has all; return what is missing, with `changes`."""
+        """End the walk when the consumer has all; return the missing URLs, with `changes`."""
         ...
 
     async def find_removals(self, kind: RemovalKind) -> Removals:
-        """Return some of what was not told."""
+        """Return some of the removals that were not delivered."""
         ...
 
     def find_removals_now(self, kind: RemovalKind) -> Removals:
@@ -330,13 +330,13 @@ class WalkMemory(ChangeStore, ResponseCache, Protocol):
         ...
 
     def tell_removals(self, kind: RemovalKind, keys: Collection[bytes]) -> None:
-        """Record that it was told."""
+        """Record that the removals were delivered."""
         ...
 
     def check_pages(
         self, context: WalkContext, rules: RobotsRules, allowance: UrlAllowance
     ) -> AsyncGenerator[None, None]:
-        """Ask pages of missing URLs whether they are gone; yield at first and between them."""
+        """Check the pages of missing URLs; yield at first and between them."""
         ...
 
     async def close(self) -> None:
@@ -383,7 +383,7 @@ class NoMemory:
         return Resumption()
 
     async def open(self, job: ListedSitemap) -> DocumentMemory:
-        """Return what knows nothing of a document."""
+        """Return an empty memory of a document."""
         del job
         return self._document
 

@@ -68,7 +68,7 @@ class _Search:
         self._number, self._most = number, documents
         self._horizon = datetime.now(UTC) + TOLERANCE
         self._floor: datetime | None = None
-        """The date of the last of as many as were asked for."""
+        """The date of the last one of the requested number."""
         self._bound: datetime | None = None
         """No URL of the sitemap that is read is newer, if its index is right."""
         self._is_exceeded = self._has_skipped = False

@@ -282,7 +282,7 @@ class Report:
 # -- the tree
 
 Tree: TypeAlias = "list[tuple[Document, Tree]]"
-"""Documents, each with those that it lists."""
+"""Documents, each with its children."""
 _FORKS = ("├── ", "│   ", "└── ", "    ")
 """Texts before a document and below it; then the same for the last child of a parent."""
 _ASCII_FORKS = ("|-- ", "|   ", "`-- ", "    ")

@@ -35,7 +35,7 @@ _LEADS_NOWHERE = frozenset(
 )
 """Redirects without an end, which mean that there is no file (RFC 9309, section 2.3.1.2)."""
 _NOT_OF_THE_HOST = (None, 407)
-"""The status of a failure without an answer of the host; 407 is an answer of a proxy."""
+"""The status of a failure without a response of the host; 407 comes from a proxy."""
 _BUDGETS = frozenset({IssueCode.BUDGET_DOCUMENTS, IssueCode.BUDGET_BYTES, IssueCode.BUDGET_SECONDS})
 
 
@@ -54,7 +54,7 @@ class RobotsRules:
         self._cache: dict[str, tuple[Robots, int]] = {}
         self._fetching: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._failed: dict[str, tuple[Document, Issue | None]] = {}
-        """Origin -> the outcome of its robots.txt, and why its host gave no answer."""
+        """Origin -> the outcome of its robots.txt, and why its host did not respond."""
 
     async def check_fetch(self, entry: SitemapEntry, referrers: Sequence[str]) -> IssueCode | None:
         """Return why a sitemap must not be fetched; raise FetchError without budget."""
@@ -152,7 +152,7 @@ class RobotsRules:
         return tuple(origin for origin, is_listing in found.items() if is_listing)
 
     def find_failure(self, url: str) -> tuple[Document | None, Issue | None]:
-        """Return the outcome of a robots.txt that failed, and why its host gave no answer."""
+        """Return the outcome of a robots.txt that failed, and why its host did not respond."""
         return self._failed.get(origin_of(url), (None, None))
 
     async def _is_listed(self, place: str, url: str) -> bool:

@@ -135,7 +135,7 @@ class Search:
     site: str = attrs.field(default=None, converter=_site)
     """"" for none."""
     is_page: bool = False
-    """True if the URL is not that of a sitemap; one with a path may be."""
+    """True if the URL leads to a page; a URL with a path may be a sitemap's."""
     probe: Probe = attrs.field(default="auto", validator=one_of(Probe))
     extra_paths: tuple[str, ...] = attrs.field(default=(), converter=_paths)
     feeds: bool = False

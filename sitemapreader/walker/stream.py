@@ -99,7 +99,7 @@ class Channel(Generic[B]):
         return batch
 
     async def wait_until_dry(self) -> None:
-        """Wait until the consumer has acknowledged all, and asks for more."""
+        """Wait until the consumer has acknowledged all, and requests more."""
         await self._starved.wait()
 
     def close(self) -> None:
@@ -312,7 +312,7 @@ class TaskStream(Generic[B]):
         """Close the resources of `_open`, when the task has ended."""
 
     async def _acknowledge(self) -> None:
-        """Record that the consumer has handled all it was given: it asks for more."""
+        """Record that the consumer has handled everything so far, because it requests more."""
 
 
 @attrs.frozen(eq=False)

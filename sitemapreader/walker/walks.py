@@ -199,7 +199,7 @@ class Walk(TaskStream[Batch]):
             self._memory.tell_removals(kind, told)
 
     def _check_settled(self) -> None:
-        """Raise ValueError if it is not known what is unlisted."""
+        """Raise ValueError if it is not known yet which URLs are unlisted."""
         if self.is_left or self.report.unlisted is None:
             raise ValueError(
                 "what is unlisted is known at the end of a walk with changes=True: iterate it to "
@@ -273,7 +273,7 @@ class Walk(TaskStream[Batch]):
             await self._deliver_removals(context)
 
     async def _deliver_removals(self, context: WalkContext) -> None:
-        """Deliver what is unlisted or gone, if the caller asks for it; and what has returned."""
+        """Deliver unlisted, gone and returned URLs, if the caller wants them."""
         if self._config.unlisted:
             while rows := await self._memory.find_removals("unlisted"):
                 await self._deliver(context, "unlisted", Change.UNLISTED, rows)

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 FILES = (("sitemapreader.toml", ("audit",)), ("pyproject.toml", ("tool", "sitemapreader", "audit")))
 """Names of the files, and the table in each; the first that has the table is read."""
 SETTINGS = ("select", "ignore", "robots", "fail-on", "rules", "baseline", "urls")
-"""Options that a file may set; those of the command line go before them."""
+"""Options that a file may set; the command line overrides them."""
 _FILE_SETTINGS = ("rules", "baseline", "urls")
 _WORDS = {each.name.lower(): each for each in Severity}
 

@@ -43,7 +43,7 @@ _UTF_8 = getincrementaldecoder("utf-8")
 _STEP = 100
 """Records that are read between two pauses, in about 1 ms."""
 _LONGEST_MARK = 256
-"""Characters that are kept of what is passed over: what is looked for may begin in them."""
+"""Characters that are kept of skipped text: the end may begin in them."""
 _ANY_TAG = re.compile(rf"{HIDDEN}|<(/?)([^\s<>/!?]++)[^<>]*+(?<!/)>")
 _URL_FIELDS = ("loc", "link", "guid")
 _OF_MARKUP = (

@@ -124,7 +124,7 @@ _LINK_ATTRIBUTES = ("rel", "hreflang", "href", "media", "type", "title")
 _QUOTED = '[^"<>]*+'
 _URL_CHARACTERS = r"[!#-%'-;=?-z|}~\w]*+"
 _URL = rf"https?://\w{_URL_CHARACTERS}(?>(?:&(?:amp|apos|quot|#0*+3[89]);{_URL_CHARACTERS})*)"
-"""An absolute URL of which `read_loc` has nothing to say."""
+"""An absolute URL for which `read_loc` has no Issue."""
 
 
 @lru_cache(maxsize=64)

@@ -48,7 +48,7 @@ _DIGITS = (
     "#(?:3[2-9]|[4-9][0-9]|1[016-9][0-9]|[2-9][0-9]{2}|[1-9][0-9]{3}"
     "|x[2-6A-Fa-f][0-9A-Fa-f]|x[1-9A-Fa-f][0-9A-Fa-f]{2}|x[1-9A-Ca-c][0-9A-Fa-f]{3})"
 )
-"""Common references to characters; not to those that XML lacks."""
+"""Common references to characters; not to characters that XML lacks."""
 _HIGH = (
     "#0*(?:55(?:29[6-9]|[3-9][0-9]{2})|56(?:[0-2][0-9]{2}|3[01][0-9]))"
     "|#[xX]0*[dD][89aAbB][0-9a-fA-F]{2}"

@@ -1,4 +1,4 @@
-"""Broken markup is told to the tree builder as it was meant.
+"""Repairs broken markup and feeds the result to the tree builder.
 
 The mender runs on a record that the parser refuses, and on what stands between records. Each repair
 leaves its code on the record. Time is linear: every character is passed a bounded number of times.
@@ -108,7 +108,7 @@ class Mender:
     _lines: dict[Element, int] = attrs.Factory(dict)
     _repairs: set[IssueCode] = attrs.Factory(set)
     _error: IssueCode | None = None
-    """Why the open record must be dropped; what follows in it is left out."""
+    """Reason why the open record must be dropped; its further fields are left out."""
 
     @property
     def end(self) -> int:

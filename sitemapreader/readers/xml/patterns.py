@@ -95,7 +95,7 @@ class PatternReader:
     _words: Words | None = None
     _changes: int = 0
     _context: RecordContext | None = None
-    """Knows what names mean, for what is left unread; nothing will be said to it."""
+    """Context for values that are left unread; it gets no Issues."""
     _alike: tuple[re.Pattern[str], tuple[int, ...]] | None = None
     """The pattern of records like one that came before, and the columns of its groups."""
 
@@ -207,7 +207,7 @@ class PatternReader:
     def _leave_unread(
         self, words: Words, columns: Columns, entries: list[UrlEntry], runs: Texts
     ) -> None:
-        """Leave elements of extensions unread until asked for, if all are clean."""
+        """Leave elements of extensions unread until their first use, if all are clean."""
         for (prefix, key), run in zip(words.keys.items(), runs[:-1], strict=True):
             columns.check_runs(run, partial(_are_clean, write_clean_pattern(key, prefix)))
         columns.check_runs(runs[-1], self._are_extras)

@@ -95,7 +95,7 @@ class Prolog:
     names: Names = attrs.field(init=False)
     """Meanings of names: names in the root's namespace, and names without one, are its own."""
     bases: list[str] = attrs.field(factory=list)
-    """The xml:base of the root and of what is open in it, as written."""
+    """The xml:base of the root and of the open elements in it, as written."""
     closed: bool = False
     """An end tag of a root was met, which closes nested roots too; or there is no root."""
     has_nested_root: bool = False

@@ -144,7 +144,7 @@ class TreeReader:
     # -- limits
 
     def _is_refused(self, text: str) -> bool:
-        """Return whether a record is too much, or not as it was meant."""
+        """Return whether a record is too much, or not as its author meant it."""
         most = self._limits.record_elements
         return (
             (text.count("<") > most and text.count("<") - text.count("</") > most + 1)
