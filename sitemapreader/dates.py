@@ -94,7 +94,9 @@ def _parse(text: str) -> datetime | None:
     text = text.strip(_BLANKS)
     if len(text) > MAX_DATE_CHARS:
         return None
-    match = _W3C.fullmatch(text) or _RFC822.fullmatch(_unfold(text))
+    match = _W3C.fullmatch(text) or _RFC822.fullmatch(text)
+    if match is None and ("(" in text or "  " in text or not text.isprintable()):
+        match = _RFC822.fullmatch(_unfold(text))
     if match is None:
         return None
     try:
@@ -105,7 +107,7 @@ def _parse(text: str) -> datetime | None:
 
 def _unfold(text: str) -> str:
     """Remove the comments and line folds of RFC 822 (section 3.4)."""
-    while (rest := _COMMENT.sub(" ", text)) != text:  # comments may be nested
+    while "(" in text and (rest := _COMMENT.sub(" ", text)) != text:  # comments may be nested
         text = rest
     return _FOLDS.sub(" ", text).strip(_BLANKS)
 

@@ -57,6 +57,8 @@ def read_media(
     read: Callable[[Element | None], str | None] = partial(_read_url, read_url, report)
     find_text: Callable[[Element | None], str | None] = _find_text
     parts = [child for child in record if _is_media(names[child.tag], child)]
+    if not parts:
+        return (), ()
     media = [(part, content) for part in parts if (content := _find_content(names, part))]
     shared = _find_fields(names, record)
     if len(media) > 1:

@@ -225,10 +225,12 @@ class RecordContext:
             error = IssueCode.FIELD_TOO_LONG
         if PLAIN_URL.fullmatch(text) and not (record.repairs or error):
             return text
-        url, code = "", error or _find_loc_error(trim(text), record)
+        trimmed = trim(text)
+        url, code = "", error or _find_loc_error(trimmed, record)
         codes = [code] if code else []
         if not code:
-            url, codes = read_loc(text, self._find_base(loc))
+            base = "" if has_web_scheme(trimmed) else self._find_base(loc)
+            url, codes = read_loc(text, base)
         if not url:
             at = record.element if loc is None or not error else loc
             self.drop_record(codes[0], text or record.cut_text or join_texts(at))
@@ -247,7 +249,8 @@ class RecordContext:
             return None
         if PLAIN_URL.fullmatch(text):
             return text
-        found, codes = read_loc(text, self._find_base(at))
+        base = "" if has_web_scheme(text) else self._find_base(at)
+        found, codes = read_loc(text, base)
         if not found:
             return None
         for code in codes:
