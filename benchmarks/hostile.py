@@ -25,6 +25,10 @@ from typing import TYPE_CHECKING, Any
 from measuring import describe_machine, peak_mb
 from tables import print_machine, write_json
 
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "support"))
+
+from probe import Probe
+
 from sitemapreader import walk
 from sitemapreader.fetch import MemoryFetcher, StoredResponse
 from sitemapreader.options import ROBOTS_MAX_BYTES
@@ -34,7 +38,6 @@ if TYPE_CHECKING:
 
 SITE = "https://www.example.com/"
 WIRE_BYTES = 1_000_000
-NAP_SECONDS = 0.001
 MAX_GAP_SECONDS = 0.05
 MAX_CPU_SECONDS_A_CHILD = 0.001
 MAX_MEMORY_MB = 60.0
@@ -255,21 +258,6 @@ CASES: tuple[Callable[[], Pages], ...] = (
     image_floods,
     unknown_floods,
 )
-
-
-class Probe:
-    """Another task on the event loop, which measures how long it must wait."""
-
-    def __init__(self) -> None:
-        self.gap = self.held = 0.0
-
-    async def run(self) -> None:
-        """Sleep for a moment again and again, and record the delays."""
-        while True:
-            wall, own = time.perf_counter(), time.thread_time()
-            await asyncio.sleep(NAP_SECONDS)
-            self.gap = max(self.gap, time.perf_counter() - wall - NAP_SECONDS)
-            self.held = max(self.held, time.thread_time() - own)
 
 
 async def measure(pages: Pages, *, slow_events: int = 50) -> dict[str, Any]:

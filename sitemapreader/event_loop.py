@@ -17,6 +17,8 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 _INTERRUPT_SECONDS = 0.05
+_READ_AT_ONCE_BYTES = 16_384
+"""Bytes of a document that is read on the event loop, mostly in a few milliseconds."""
 _AWAKE_SECONDS = 0.5
 """Seconds of one wait: a signal that arrives just before a wait is handled only after it."""
 
@@ -121,6 +123,14 @@ async def run_in_daemon(work: Callable[[], T]) -> T:
 
     threading.Thread(target=run, name="sitemapreader.wait", daemon=True).start()
     return await asyncio.wrap_future(result)
+
+
+async def run_aside(work: Callable[[], T], size: int) -> T:
+    """Read a document of `size` bytes: at once if it is small, else in a thread.
+
+    A flood of tags, rules or references takes 1 us a byte.
+    """
+    return work() if size <= _READ_AT_ONCE_BYTES else await asyncio.to_thread(work)
 
 
 async def run_in_thread(work: Callable[[], T], interrupt: Callable[[], object]) -> T:

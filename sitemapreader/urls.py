@@ -46,6 +46,9 @@ _BROKEN_URL = re.compile(r"https?[^\w/?#.]?//|[^?#]*?(?::|%3a)(?:/|%2f){2}", re.
 _FIRST_SEGMENT = re.compile(r"[^/?#]*")
 _NO_HOSTS = frozenset(("localhost", "undefined", "null", "None", "NaN", "[object Object]"))
 """Texts that programs write for an unknown address of their site; not folders."""
+_MAX_HOST_CHARS = 253
+"""Characters of a name in DNS, with its dots (RFC 1035, section 2.3.4)."""
+_MAX_LABEL_CHARS = 63
 _FINAL_DOT = re.compile(r"(?<=[^./])\.(?=(:\d*)?\Z)", re.ASCII)
 _TEMPLATE = re.compile(r"\{\{|\{%|\{#|\$\{|<%|<\?")
 _REPLACEMENT_CHARACTER = "\ufffd"
@@ -256,9 +259,24 @@ def parse_url(url: str) -> URL | None:
     One that is longer than servers take cannot.
     """
     # SECURITY: strangers write these URLs, and what is cached is kept for the life of the process.
+    if len(url) > MAX_URL_CHARS or (not url.isascii() and _has_long_host(url)):
+        return None
     is_usual = len(url) <= PROTOCOL_MAX_LOC_CHARS
     parse = _parse if is_usual else _parse.__wrapped__
-    return parse(url) if len(url) <= MAX_URL_CHARS else None
+    return parse(url)
+
+
+def _has_long_host(url: str) -> bool:
+    """Return whether the host of a URL is beyond ASCII, and longer than any name of DNS.
+
+    SECURITY: to encode it would take a millisecond for each 40 labels, and more if they are long.
+    A label beyond ASCII takes its marks and one character or more for each of its own (RFC 3492).
+    """
+    _, host, *_ = _split(url)
+    labels = host[2:].rpartition("@")[2].partition(":")[0].split(".")
+    size = sum(len(label) + (1 if label.isascii() else 1 + len("xn--")) for label in labels)
+    is_long = size > _MAX_HOST_CHARS + 1 or max(map(len, labels)) > _MAX_LABEL_CHARS
+    return is_long and not host.isascii()
 
 
 @lru_cache(maxsize=1024)

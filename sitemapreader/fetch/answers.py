@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, TypeVar
 
 import attrs
 
-from sitemapreader.bytes.codings import DecompressionError, Decompressor, fill, read_codings
+from sitemapreader.bytes.codings import DecompressionError, Decompressor, read_codings
 from sitemapreader.errors import FetchError
 from sitemapreader.fetch.refusals import RETRY_AFTER_STATUSES
 from sitemapreader.issues import IssueCode, make_issue
 from sitemapreader.options import FetchOptions, Limits
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 
     from sitemapreader.fetch.client import Response
     from sitemapreader.fetch.hosts import Slot
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
+_PIECES_OF_A_STEP = 8
+"""Pieces that are inflated between two pauses; each has 128 KiB at most."""
 _TICKS = 4
 _MOST_TICK_SECONDS = 1.0
 
@@ -227,6 +229,20 @@ class HttpResponse:
             self.issues.append(make_issue(IssueCode.SURPLUS_BYTES, url=self.url))
 
 
+async def fill_in_steps(data: bytearray, pieces: Iterable[bytes], max_bytes: int) -> bool:
+    """Append pieces of a body, with pauses; return whether there is room for more.
+
+    A chunk that is compressed several times may take a second, and come to nothing.
+    """
+    for number, piece in enumerate(pieces, 1):
+        data += piece
+        if len(data) > max_bytes:
+            return False
+        if number % _PIECES_OF_A_STEP == 0:
+            await asyncio.sleep(0)
+    return True
+
+
 async def read_body(response: Response, max_bytes: int, *, cut: bool = False) -> bytes:
     """Read the body of a response to its end, and decompress it.
 
@@ -247,10 +263,10 @@ async def read_body(response: Response, max_bytes: int, *, cut: bool = False) ->
     decompressor = Decompressor(Limits(), [], codings=read_codings(response.headers))
     try:
         async for chunk in response.chunks():
-            if not fill(body, decompressor.decode(chunk), max_bytes):
+            if not await fill_in_steps(body, decompressor.decode(chunk), max_bytes):
                 break
         else:
-            fill(body, decompressor.decode(b"", final=True), max_bytes)
+            await fill_in_steps(body, decompressor.decode(b"", final=True), max_bytes)
     except DecompressionError as error:
         raise FetchError(error.code, response.url, error.detail) from error
     if len(body) > max_bytes and not cut:

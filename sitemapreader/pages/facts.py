@@ -163,7 +163,7 @@ def join_text(page: str) -> str:
     frame, depth = "", 0
     for name, source, *_ in scan_page(page):
         if not name:
-            if not frame:
+            if source and not frame:
                 texts.append(source)
         elif name.removeprefix("/") == frame if frame else name in _FRAME:
             depth += 0 if source.endswith("/") else -1 if name[0] == "/" else 1

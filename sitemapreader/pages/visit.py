@@ -9,12 +9,14 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from enum import StrEnum
+from functools import partial
 from math import inf
 from typing import TYPE_CHECKING
 
 import attrs
 
 from sitemapreader.errors import FetchError, Redirect
+from sitemapreader.event_loop import run_aside
 from sitemapreader.fetch.answers import read_body
 from sitemapreader.fetch.client import Client, Fetcher, Response, make_client
 from sitemapreader.fetch.hosts import HostBreaker
@@ -90,8 +92,6 @@ class PageVisit:
 ACCEPT = "text/html, application/xhtml+xml;q=0.9, */*;q=0.5"
 VISITS_AT_ONCE = 8
 """Requests at once over all hosts; the fetcher bounds them for one host."""
-_LARGE_PAGE = 262_144
-"""A larger page is read in a thread: its text takes some hundred milliseconds."""
 _LOOK_SECONDS = 1.0
 """Seconds between two checks whether the pause of a host has ended."""
 _REASONS = {
@@ -261,10 +261,7 @@ class _Visits:
         if vendor := find_protection(response.status, headers):
             return attrs.evolve(visit, not_judged=NotJudged.PROTECTION, error=vendor)
 
-        if len(data) <= _LARGE_PAGE:
-            facts = read_page(data, final, headers)
-        else:
-            facts = await asyncio.to_thread(read_page, data, final, headers)
+        facts = await run_aside(partial(read_page, data, final, headers), len(data))
         return attrs.evolve(visit, facts=facts)
 
 

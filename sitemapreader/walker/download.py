@@ -17,11 +17,11 @@ import attrs
 from sitemapreader.bytes.codings import (
     DecompressionError,
     Decompressor,
-    fill,
     read_codings,
 )
 from sitemapreader.errors import FetchError
 from sitemapreader.event_loop import run_in_thread
+from sitemapreader.fetch.answers import fill_in_steps
 from sitemapreader.fetch.local import StoredResponse, open_file
 from sitemapreader.fetch.refusals import find_protection
 from sitemapreader.issues import IssueCode
@@ -268,16 +268,16 @@ async def _read_small(
     try:
         async with aclosing(read_chunks(response, context.budget, document)) as chunks:
             async for chunk in chunks:
-                if not fill(data, decompressor.decode(chunk), max_bytes):
+                if not await fill_in_steps(data, decompressor.decode(chunk), max_bytes):
                     break
             else:
-                fill(data, decompressor.decode(b"", final=True), max_bytes)
+                await fill_in_steps(data, decompressor.decode(b"", final=True), max_bytes)
     except DecompressionError as error:
         fault = FetchError(error.code, response.url, error.detail)
     except FetchError as error:
         fault = error
         with suppress(DecompressionError):  # a consequence of the fault
-            fill(data, decompressor.decode(b"", final=True), max_bytes)
+            await fill_in_steps(data, decompressor.decode(b"", final=True), max_bytes)
     if blocked := find_blocking_page(response):
         raise blocked
     record_answer(document, response)

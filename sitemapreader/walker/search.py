@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 import attrs
 
 from sitemapreader.errors import LOGIN_STATUSES, FetchError
+from sitemapreader.event_loop import run_aside
 from sitemapreader.issues import IssueCode, make_issue
 from sitemapreader.models import Format, SitemapEntry, Via
 from sitemapreader.options import check_formats, one_of
@@ -321,7 +322,7 @@ class SiteSearch:
                 status = Status.FAILED if is_failed else Status.SKIPPED
                 context.report.end_document(document, status, str(error.code))
                 return judge_failures([document])
-            entries = find_hints(page.body, page.url, page.headers, feeds=search.feeds)
+            entries = await _find_hints(page, feeds=search.feeds)
             document.children = len(entries)
             status, reason = Status.COMPLETE, ""
             if page.fault is not None:
@@ -330,17 +331,23 @@ class SiteSearch:
             context.report.end_document(document, status, reason)
         tried = await self.try_entries(list(entries.values()))
         if tried is not ProbeResult.FOUND and not found and not search.feeds:
-            links = find_hints(page.body, page.url, page.headers, feeds=True)
+            links = await _find_hints(page, feeds=True)
             if feeds := [link for key, link in links.items() if key not in entries]:
                 said = f"{len(feeds)} feeds" if len(feeds) > 1 else None
                 await self._report(IssueCode.FEED_NOT_READ, url=feeds[0].loc, value=said)
         self._moved_to = await _find_move(search.site, page)
         if tried is not ProbeResult.FOUND and not found and search.probe != "never":
-            generators = find_generators(page.body, page.headers)
+            find = partial(find_generators, page.body, page.headers)
+            generators = await run_aside(find, len(page.body))
             paths = [*list_platform_paths(generators, page.headers, host_of(page.url))]
             if paths and await self._probe(paths, 0) is ProbeResult.FOUND:
                 return ProbeResult.FOUND
         return tried
+
+
+async def _find_hints(page: SmallBody, *, feeds: bool) -> dict[str, SitemapEntry]:
+    find = partial(find_hints, page.body, page.url, page.headers, feeds=feeds)
+    return await run_aside(find, len(page.body) + len(page.headers.get("link", "")))
 
 
 def list_probes(site: str, paths: Sequence[str]) -> Iterator[list[str]]:

@@ -288,6 +288,23 @@ def test_a_url_that_passes_a_quick_check_has_no_issue(place: str) -> None:
     assert passed
 
 
+@pytest.mark.parametrize(
+    ("host", "is_name"),
+    [
+        ("\u00fc." * 26 + "de", True),  # 211 characters once it is encoded
+        ("a" * 63 + ".\u00fc.de", True),
+        (".".join(["\u00fc" * 30] * 4), True),
+        ("\u00fc." * 60 + "de", False),
+        ("\u3042" * 64 + ".jp", False),
+        (("a" * 50 + ".") * 5 + "\u00fc", False),
+    ],
+)
+def test_a_host_is_no_longer_than_a_name_of_dns(host: str, *, is_name: bool) -> None:
+    """A host beyond ASCII that no name server could know is none, and costs no encoding."""
+    assert bool(host_of(f"https://{host}/")) is is_name
+    assert bool(host_of(f"https://a:b@{host}:8080/x?y#z")) is is_name
+
+
 @given(st.text(characters, max_size=50))
 @example("http://\ud800/")
 @example("https://example.org/\ud800")

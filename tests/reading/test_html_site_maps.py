@@ -191,6 +191,10 @@ HOSTILE = {
     "never closed": HEAD + "<a " * 60_000,
     "alternating quotes": HEAD + "<a href=\"'<a href='\" " * 12_000,
     "attributes": (HEAD + "<a " + "a " * 4_000) * 20,
+    "comments": HEAD + "<!---->" * 90_000,
+    "templates": HEAD + "<template>" * 70_000,
+    "styles": HEAD + "<style></style>" * 40_000,
+    "references": HEAD + f"<a href=/{'&a' * 120_000}>" * 2,
     "base": f"{HEAD}<base href={'/a' * 4_000}>{'<a href=x>' * 20_000}",
 }
 

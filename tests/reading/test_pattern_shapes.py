@@ -49,12 +49,12 @@ def test_a_shape_is_read_to_its_end(shape: Flood) -> None:
 
 @for_each(
     "shape",
-    [shape for shape in SHAPES if " in a" in shape.name and "records" not in shape.name],
+    [shape for shape in SHAPES if " in a " in shape.name or " in an " in shape.name],
     ids=lambda shape: shape.name,
 )
 def test_what_is_hidden_is_passed_once(shape: Flood) -> None:
     """Comments, sections and instructions that seem to begin inside of another cost no time."""
-    assert is_linear(read_once, shape.write(16 * KIB), shape.write(64 * KIB))
+    assert is_linear(read_once, shape.write(64 * KIB), shape.write(256 * KIB))
 
 
 def test_a_long_record_is_searched_a_few_times() -> None:

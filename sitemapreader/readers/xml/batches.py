@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 _UTF_8 = getincrementaldecoder("utf-8")
 _STEP = 100
 """Records that are read between two pauses, in about 1 ms."""
+_SEARCHED_CHARS = 8_192
+"""Characters of a record that are searched between two pauses, in 5 ms if all of it is tags."""
 _LONGEST_MARK = 256
 """Characters that are kept of skipped text: the end may begin in them."""
 _ANY_TAG = re.compile(rf"{HIDDEN}|<(/?)([^\s<>/!?]++)[^<>]*+(?<!/)>")
@@ -75,24 +77,23 @@ def _write_markup_pattern(records: frozenset[str]) -> re.Pattern[str]:
     return re.compile(rf"<(?:!--|\?|!\[CDATA\[|/({name})\s*+>|({name})(?=[\s/>]){ATTRIBUTES}(>)?)")
 
 
-def find_record(text: str, position: int, records: frozenset[str]) -> tuple[Span, bool] | None:
+def find_record(
+    text: str, position: int, records: frozenset[str]
+) -> Generator[list[Event], None, tuple[Span, bool] | None]:
     """Return where the next record begins and ends, and whether it lacks its end tag.
 
     It ends with the end tag of the name that it began with. Elements of that name inside of it are
     counted; those with another prefix are ignored. If its end tag is missing, it ends where the
-    next one begins. `None` if that is not in the text yet.
+    next one begins. `None` if that is not in the text yet. A long search yields empty lists.
     """
-    markup = _write_markup_pattern(records)
     name, begin, depth, checked = "", 0, 0, 0
     around: list[str] = []
-    while tag := markup.search(text, position):
+    for tag in _find_tags(text, position, records):
+        if tag is None:
+            yield []
+            continue
         position = tag.end()
-        if closing := CLOSINGS.get(tag[0]):
-            end = text.find(closing, position)
-            if end < 0:
-                break
-            position = end + len(closing)
-        elif tag[1]:
+        if tag[1]:
             depth -= tag[1] == name
         elif tag[2] == name or not name:
             if not tag[3] and position == len(text):  # it may go on
@@ -108,6 +109,24 @@ def find_record(text: str, position: int, records: frozenset[str]) -> tuple[Span
         if name and not depth:
             return (begin, position), False
     return None
+
+
+def _find_tags(text: str, position: int, records: frozenset[str]) -> Iterator[re.Match[str] | None]:
+    """Yield the tags of records that nothing hides, and `None` for a pause in a long search."""
+    markup = _write_markup_pattern(records)
+    paused = position
+    while tag := markup.search(text, position):
+        position = tag.end()
+        if closing := CLOSINGS.get(tag[0]):
+            end = text.find(closing, position)
+            if end < 0:
+                return
+            position = end + len(closing)
+        else:
+            yield tag
+        if position - paused > _SEARCHED_CHARS:
+            yield None
+            paused = position
 
 
 def _is_nested(text: str, start: int, end: int, around: list[str], *, is_empty: bool) -> bool:
@@ -195,7 +214,7 @@ class XmlReader:
     def _read_complete(self) -> Iterator[Events]:
         run: list[Span] = []
         position = self._position
-        while found := find_record(self._pending, position, self.prolog.records):
+        while found := (yield from find_record(self._pending, position, self.prolog.records)):
             record, is_cut = found
             if pass_nothing(self._pending, position) != record[0]:
                 yield from self._read_run(run)
