@@ -69,16 +69,18 @@ def convert_fences(
 
 RULES = """# Rules of an audit
 
-Made of the files of the rules. [Audits](audit.md) says how to choose among them, and
-`sitemapreader audit --explain CODE` when exactly one hits, why that matters, and its source. Each
-[Issue](issues.md) is a rule as well.
+An audit has named a rule, and you want to know what it finds and what to do.
+`sitemapreader audit --explain CODE` also explains when exactly it hits, why that matters, and its
+source. [Audits](audit.md) explains how to choose rules. Each [Issue](issues.md) is a rule as well.
 """
 LIMITS = """# Limits and options
 
-All fields of `Limits` and `FetchOptions`, with their defaults, as in
-`walk(url, limits=Limits(depth=3), options=FetchOptions(per_host=1))`. [Threats and
-limits](threats.md) says what they guard against, and [the options of the shell](options.md) which
-of them can be set there.
+You want to raise a limit, or slow down. These are all fields of `Limits` and `FetchOptions`, with
+their defaults. Pass them to a walk:
+`walk(url, limits=Limits(depth=3), options=FetchOptions(per_host=1))`.
+
+[Threats and limits](threats.md) explains their purpose. Some of them are also [options of the
+shell](options.md).
 """
 
 
@@ -193,10 +195,12 @@ _OPTIONS = {
 }
 REFERENCE = """# API reference
 
-The public names; `help(name)` prints what each takes and does, and so does the page "API in full"
-of the built documentation. Public are, besides, the names of `sitemapreader.audit`
-([audits](audit.md)), `sitemapreader.distributed` ([many machines](scale.md)) and
-`sitemapreader.recipes`. Everything else is internal, and may change without notice.
+You look for a name, or want to know if it is public. `help(name)` prints its arguments and its
+behaviour, and so does the page "API in full" of the built documentation.
+
+The names of `sitemapreader.audit` ([audits](audit.md)), `sitemapreader.distributed` ([many
+machines](scale.md)) and `sitemapreader.recipes` are public, too. Everything else is internal, and
+may change without notice.
 """
 
 

@@ -151,7 +151,7 @@ def path_of(text: str) -> str:
 
 
 def is_robots_url(url: str) -> bool:
-    """Return whether the path of a URL is that of a robots.txt, in whatever folder."""
+    """Return whether the path of a URL leads to a robots.txt, in any folder."""
     return url.partition("#")[0].partition("?")[0].lower().endswith("/robots.txt")
 
 

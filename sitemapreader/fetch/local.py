@@ -61,7 +61,7 @@ async def read_file(url: str, file: IO[bytes]) -> AsyncIterator[bytes]:
 
 @asynccontextmanager
 async def open_file(url: str, path: Path) -> AsyncIterator[FileResponse]:
-    """Open a file as the answer to a request for `url`; raise FetchError if that is impossible."""
+    """Open a file as the response to a request for `url`; raise FetchError if that fails."""
     try:
         file = path.open("rb")
     except OSError as error:

@@ -43,93 +43,94 @@ def walk(site: str | Path | None = None, **arguments: Unpack[WalkArguments]) -> 
     ```
 
     Without `await`, write `with walk_sync(...)` and `for`, in a notebook as well: it streams, too.
-    The walk runs in a thread of its own then, which also calls `follow`, `on_document` and your
+    The walk then runs in a thread of its own, which also calls `follow`, `on_document` and your
     fetcher.
 
     Args:
-        site: its URL; its sitemaps are searched as `discover` does it. A URL with a path may be
-            that of a sitemap or a feed, which is read instead, or of a robots.txt in any folder,
-            whose sitemaps are. A `Path` or a `file:` URL is a folder, as `FolderFetcher` has it,
-            or a file like those in `sitemaps`.
-        sitemaps: URLs of sitemaps, which are fetched even against robots.txt; or entries that
-            `discover` or an index gave, to which the rules for such entries apply. Nothing is
-            searched for these. Of a robots.txt, what it lists is read. A `Path` or a `file:` URL
-            is a file: the sitemaps that it lists are fetched from whatever host, and URLs in it
-            must be absolute. Only files that you name are opened, none with `trusted=False`.
-        since: leave out entries whose `date` lies wholly before: their lastmod, else the
-            publication date of news. A moment without a zone is UTC, a date a day in UTC, and a
-            timedelta the time before now.
-        until: leave out entries whose `date` begins after: of a date, after that day.
-        undated: what `since` and `until` do with entries that have no date: "keep" (as by default)
-            or "drop". The report counts those that were kept.
-        prune: with `since`, do not fetch children that their index says are older; True by default.
-        follow: called with every child in an index; returns whether to fetch it. It is asked about
-            the entries of a urlset, too, if all of them look like sitemaps: those that it takes
-            are read, and the others are pages, as all are without `follow`.
-        order: which of the sitemaps that wait are fetched first: as they are listed ("document"; as
-            by default), or the "newest" by the lastmod in their index. Undated children come last
-            then, the last of them first; and the children of an index wait until it is read to its
-            end, where the newest may be.
-        include: regular expressions; leave out entries whose loc none of them is found in.
-        exclude: regular expressions; leave out entries whose loc one of them is found in.
-        unique: give each URL once (`url_key` decides: no fragment counts); 9 to 14 bytes a URL.
-        language: codes, as "en,de"; leave out entries whose `language` is none of these, and those
-            that do not say it. "en" stands for "en-GB" as well.
-        sample: deliver so many URLs, drawn from all, each once, when all sitemaps are read; each is
-            as likely as any other. `Report.sampled_from` has the number of all.
-        seed: another one draws another sample; the same one draws the same, in whatever order the
-            sitemaps arrive.
-        hosts: which children are fetched: those on the same "host" as what led to them, on the same
-            "site" (registrable domain; the default), or "any". One elsewhere needs a robots.txt
-            that lists it.
-        scope: what to do with entries outside the folder of their sitemap: "keep" (as by default)
-            or "drop". Either way their number is in the report.
-        probe: as `discover` has it.
-        extra_paths: as `discover` has it.
-        feeds: as `discover` has it.
-        map_hosts: hosts, and the hosts that are asked in their place, such as
-            `{"https://www.acme.example": "https://staging.acme.example"}`: entries, scope, rules of
+        site: URL of the site, whose sitemaps are searched as `discover` does. A URL with a path may
+            be a sitemap or a feed, which is read instead, or a robots.txt in any folder, whose
+            sitemaps are read. A `Path` or a `file:` URL is a folder, as in `FolderFetcher`, or a
+            file, as in `sitemaps`.
+        sitemaps: URLs of sitemaps, which are fetched even against robots.txt; or entries from
+            `discover` or an index, to which the rules for such entries apply. Nothing is searched
+            for these. If one is a robots.txt, the sitemaps in it are read. A `Path` or a `file:`
+            URL is a file: its sitemaps are fetched from any host, and URLs in it must be absolute.
+            Only files that you name are opened, and none with `trusted=False`.
+        since: leave out entries whose `date` lies wholly before it. The date is their lastmod, else
+            the publication date of news. A moment without a zone is UTC, a date is a day in UTC,
+            and a timedelta is the time before now.
+        until: leave out entries whose `date` begins after it, or after the end of a day.
+        undated: "keep" (default) or "drop" entries without a date, with `since` and `until`. The
+            report counts the ones that were kept.
+        prune: with `since`, do not fetch children that their index dates before it; True by
+            default.
+        follow: function that gets every child in an index, and returns whether to fetch it. If all
+            entries of a urlset look like sitemaps, it gets these, too: the ones that it takes are
+            read, and the others are pages. Without `follow`, all are pages.
+        order: order of the waiting sitemaps: as listed ("document", the default), or the "newest"
+            first, by the lastmod in their index. Then undated children come last, the last of them
+            first, and the children of an index wait until it is read to its end, because the
+            newest may be the last.
+        include: regular expressions; leave out entries in whose loc none of them matches.
+        exclude: regular expressions; leave out entries in whose loc one of them matches.
+        unique: deliver each URL once, by `url_key`, which ignores fragments; 9 to 14 bytes a URL.
+        language: codes, such as "en,de"; leave out entries with another `language`, or without one.
+            "en" includes "en-GB".
+        sample: deliver a uniform random sample of this many URLs, without duplicates, when all
+            sitemaps are read. `Report.sampled_from` is the number of all URLs.
+        seed: number that selects the sample; the same seed draws the same sample, in whatever order
+            the sitemaps arrive.
+        hosts: hosts whose children are fetched: the same "host" as the parent's, the same "site"
+            (registrable domain; the default), or "any". A child on another host needs a robots.txt
+            there that lists it.
+        scope: "keep" (default) or "drop" entries outside the folder of their sitemap. Either way
+            their number is in the report.
+        probe: as in `discover`.
+        extra_paths: as in `discover`.
+        feeds: as in `discover`.
+        map_hosts: hosts, and the hosts that are requested in their place, such as
+            `{"https://www.acme.example": "https://staging.acme.example"}`. Entries, scope, rules of
             robots.txt, the state and the report have the names of the former. Logins and headers
             for these go to the latter, and to no host that only documents name.
-        respect_robots: fetch no child that robots.txt forbids, and keep to its Crawl-delay; True by
+        respect_robots: fetch no child that robots.txt forbids, and keep its Crawl-delay; True by
             default.
-        extra_formats: what is read besides sitemaps and feeds:
+        extra_formats: formats to read besides sitemaps and feeds:
             "html", pages that you or the site name as sitemaps. Their links to the same site are
-            the entries; an Issue says so.
-        state: a file, or a `State`, that remembers the walk. The next one asks for each document
-            only if it has changed, and delivers nothing of one that has not, except what filters
-            kept back; a walk that was killed is resumed, and delivers at most the last 500 entries
-            once more.
-        changes: deliver only entries that are new or differ from those of the previous walk, with
-            `change` set. `Walk.unlisted` gives those that no document lists any more, `Walk.gone`
-            those of them whose page answers that it is gone.
+            the entries, with an Issue.
+        state: a file, or a `State`, that remembers the walk. The next walk requests each document
+            only if it has changed, and delivers nothing of an unchanged one, except entries that
+            filters held back. A walk that was killed is resumed, and delivers at most the last 500
+            entries once more.
+        changes: deliver only entries that are new or differ from the previous walk, with `change`
+            set. `Walk.unlisted` yields the URLs that no document lists any more, and `Walk.gone`
+            the ones of these whose page is gone.
         unlisted: with `changes`, deliver at the end also the URLs that became unlisted, with
             `change` set to "unlisted". They are not in `report.entries`.
-        gone: with `changes`, of how many unlisted URLs the page is asked at the end; those that are
-            gone are delivered as well, with `change` set to "gone".
-        revisit: with `changes`, how many documents are asked for: those in which most news is
-            expected to have waited longest. The others are "not-due"; a site that the state does
-            not know is walked in full, and sitemaps that are new are read besides.
-        max_urls: how many URLs are delivered. With a state, the next walk begins where this one
+        gone: with `changes`, number of unlisted URLs whose page is requested at the end. Gone pages
+            are delivered as well, with `change` set to "gone".
+        revisit: with `changes`, number of documents to request: the ones in which most news is
+            expected to have waited longest. The others are "not-due". A site that the state does
+            not know is walked in full, and new sitemaps are read in addition.
+        max_urls: maximum of delivered URLs. With a state, the next walk begins where this one
             stopped.
-        max_time: how long it may take from its beginning, without that for which you hold it up;
-            what was read until then is delivered. Of `walk_many`: the whole run.
-        on_document: called with each document when its outcome is known, robots.txt and skipped
-            ones included; for progress and logs. It must not block. An exception that it raises
-            ends the walk, which raises it.
-        trusted: whether you trust the sites that you name, as by default. The site, and the URLs in
-            `sitemaps`, may then lie on any port and at addresses that are not public, and they are
-            sent `options.headers`. Pass False for names that others wrote: then these are
-            strangers, like all URLs in documents.
-        fetcher: opens URLs; it is not closed. Without one, an HttpFetcher is made, and closed. You
-            may fetch with the same one inside the loop: documents that wait for you lend you their
-            slots at a host.
-        limits: how much is read; those of an HttpFetcher are given to it alone.
-        options: how the network is used; those of an HttpFetcher are given to it
-            alone. With another fetcher: how many documents are read at once; and, if it has no
+        max_time: time limit from the beginning, without the time for which you hold up the walk.
+            The entries read until then are delivered. Of `walk_many`: for the whole run.
+        on_document: function that gets each document when its outcome is known, including
+            robots.txt and skipped ones, for progress and logs. It must not block. An exception that
+            it raises ends the walk, which raises it.
+        trusted: True (default) if you trust the sites that you name. The site, and the URLs in
+            `sitemaps`, may then be on any port and at addresses that are not public, and they get
+            `options.headers`. Pass False for names that others wrote: these are then strangers,
+            like all URLs in documents.
+        fetcher: object that opens URLs; it is not closed. By default an HttpFetcher is made, and
+            closed. You may fetch with the same one inside the loop: documents that wait for you
+            lend you their slots at a host.
+        limits: limits of reading; the ones of an HttpFetcher are passed to it alone.
+        options: options of fetching; the ones of an HttpFetcher are passed to it alone. With
+            another fetcher, they set how many documents are read at once, and, if it has no
             `user_agent`, the name whose rules in robots.txt are kept.
 
-    Raises TypeError or ValueError for arguments that make no sense. The walk raises StateError if
+    Raises TypeError or ValueError for wrong arguments. The walk raises StateError if
     the state's file cannot be used. Problems of documents never raise: see `Walk.report`.
     """
     refuse_unknown("walk", arguments.keys() - WalkArguments.__annotations__.keys())
@@ -137,7 +138,7 @@ def walk(site: str | Path | None = None, **arguments: Unpack[WalkArguments]) -> 
 
 
 walk_sync = walk
-"""The same function: what it returns is entered with `with` or with `async with`."""
+"""The same function: its result is entered with `with` or with `async with`."""
 
 
 @attrs.frozen(eq=False)
@@ -145,7 +146,7 @@ class Discovery:
     """The result of a search.
 
     Attributes:
-        sitemaps: the sitemaps that the site names, whether they answer or not, and the first
+        sitemaps: the sitemaps that the site names, whether they respond or not, and the first
             guessed path that is one.
         robots: its robots.txt.
         issues: the first Issues of each code.
