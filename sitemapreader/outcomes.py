@@ -50,7 +50,7 @@ FILTERED = frozenset({NOT_MODIFIED, NOT_FOLLOWED, NOT_NEWER})
 """Reasons that the caller wanted."""
 ASKED_FOR = FILTERED | {str(IssueCode.ROBOTS_DISALLOWED)}
 """Reasons that the caller (`since`, `follow`) or the site's robots.txt wanted."""
-NOTHING_LOST = ASKED_FOR | {NOT_READ, ALREADY_READ, NOT_DUE}
+NOTHING_LOST = ASKED_FOR | {NOT_READ, ALREADY_READ, NOT_DUE, str(IssueCode.CYCLE)}
 """Reasons to skip a listed sitemap that leave the walk complete."""
 
 REFUSALS = frozenset(

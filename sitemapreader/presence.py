@@ -474,7 +474,11 @@ class _Search:
 
     def answer(self) -> None:
         """Answer the questions from the sitemaps that were read, and the unread ones."""
-        documents = {each.final_url or each.url: each for each in self.report.documents}
+        documents = {
+            each.final_url or each.url: each
+            for each in self.report.documents
+            if each.reason != IssueCode.CYCLE
+        }
         unread = [_describe_unread(each) for each in self.report.documents if _may_list(each)]
         empty = [each for each in self.report.documents if _is_empty(each)]
         for question in self.questions:

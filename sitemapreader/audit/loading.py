@@ -105,7 +105,7 @@ class WalkLoader:
         """Insert documents and Issues; `now` is the time if not that on the clock."""
         # Of several that have an address, one that was read counts, and one that has no other.
         documents = sorted(
-            report.documents,
+            (each for each in report.documents if each.reason != IssueCode.CYCLE),
             key=lambda each: (each.status not in _READ, each.final_url != each.url),
         )
         numbers: dict[str, int] = {}

@@ -18,7 +18,15 @@ from sitemapreader.fetch.hosts import HostBreaker
 from sitemapreader.issues import IssueCode, make_issue, without_userinfo
 from sitemapreader.models import SitemapEntry, Via
 from sitemapreader.options import FRONTIER_BYTES_PER_DOCUMENT, MAX_URL_CHARS
-from sitemapreader.outcomes import ASKED_FOR, NOT_DUE, NOT_FOLLOWED, NOT_MODIFIED, Document, Status
+from sitemapreader.outcomes import (
+    ASKED_FOR,
+    NOT_DUE,
+    NOT_FOLLOWED,
+    NOT_MODIFIED,
+    Document,
+    Status,
+    make_document,
+)
 from sitemapreader.urls import is_file_url, origin_of, url_key
 
 if TYPE_CHECKING:
@@ -360,6 +368,8 @@ class Children:
         # Also where some rank before others: the last child may be the first.
         is_sorted = self._config.order == "newest" or bool(frontier.ranks)
         self._is_held = bool(job.depth) or is_sorted
+        self._cycles: set[str] = set()
+        """Keys of the document and those above it that it lists."""
         self._skipped: dict[IssueCode, tuple[str, int]] = {}
         """Why children were skipped -> the first one, and how many."""
 
@@ -421,8 +431,12 @@ class Children:
         if (bare := without_userinfo(entry.loc)) != entry.loc:
             await self.report(IssueCode.USERINFO_REMOVED, bare)
             entry = attrs.evolve(entry, loc=bare)
-        if job.descends_from(url_key(entry.loc)):
+        if job.descends_from(key := url_key(entry.loc)):
             await self.report(IssueCode.CYCLE, entry.loc)
+            if key not in self._cycles:
+                self._cycles.add(key)
+                again = make_document(entry)
+                self._context.report.end_document(again, Status.SKIPPED, IssueCode.CYCLE)
         elif frontier.find(entry.loc) is not None:
             return  # another index lists the same document
         elif job.depth >= self._context.limits.depth:

@@ -69,6 +69,46 @@ async def test_a_circle_of_indexes() -> None:
     assert sorted(walked.requested) == sorted([ROBOTS, TOP, A, B, LEAF])
     assert walked.codes == ["nested-index", "nested-index", "cycle", "cycle"]
     assert [issue.url for issue in walked.report.issues if issue.code == "cycle"] == [TOP, A]
+    again = [each for each in walked.report.documents if each.reason == "cycle"]
+    assert [(each.url, each.parent) for each in again] == [(TOP, B), (A, B)]
+
+
+@pytest.mark.parametrize(
+    ("pages", "parent"),
+    [
+        ({TOP: index(TOP, TOP, A), A: urlset(PAGE)}, TOP),
+        ({TOP: index(A), A: index("HTTPS://example.org:443/top.xml", LEAF)}, A),
+        ({TOP: index(A), A: moved(B, index(B, LEAF))}, B),
+    ],
+)
+async def test_a_sitemap_above_is_a_child_as_well(pages: Pages, parent: str) -> None:
+    """What lists itself or an ancestor has that as a skipped child, once; nothing is lost."""
+    walked = await walk_top({LEAF: urlset(PAGE), **pages})
+    report = walked.report
+    assert walked.locs == [PAGE]
+    assert report.complete
+    children = report.children(parent)
+    assert sorted(str(each.reason) for each in children) == ["", "cycle"]
+    assert {str(each.status) for each in children} == {"complete", "skipped"}
+
+
+async def test_children_of_a_document() -> None:
+    """They are found by its URL as it is listed, and by that after redirects."""
+    pages: Pages = {
+        TOP: index(A, LEAF),
+        A: moved(B, index("https://example.org/1.xml", "https://example.org/gone.xml")),
+        "https://example.org/1.xml": urlset(PAGE),
+        LEAF: urlset(PAGE),
+    }
+    report = (await walk_top(pages)).report
+    assert sorted(each.url for each in report.children(TOP)) == [A, LEAF]
+    below = report.children(A)
+    assert report.children(B) == below
+    assert {each.url: str(each.status) for each in below} == {
+        "https://example.org/1.xml": "complete",
+        "https://example.org/gone.xml": "failed",
+    }
+    assert report.children(LEAF) == report.children(PAGE) == []
 
 
 async def test_a_redirect_to_the_parent() -> None:
@@ -219,5 +259,6 @@ def test_any_site(pages: Pages, concurrency: int) -> None:
     )
     assert sorted(walked.locs) == sorted(reachable(pages))
     assert max(Counter(walked.requested).values()) == 1
-    assert max(Counter(document.url for document in walked.report.documents).values()) == 1
+    documents = [each for each in walked.report.documents if each.reason != "cycle"]
+    assert max(Counter(document.url for document in documents).values()) == 1
     assert "budget-depth" not in walked.codes
