@@ -75,23 +75,23 @@ def _check(arguments: argparse.Namespace, given: dict[str, Any]) -> None:
     form = find_output_format(arguments) if "fields" in vars(arguments) else ""
     is_piped = form == "parquet" and get_output_path(arguments) is None
     for is_wrong, message in (
-        ("seed" in given and "sample" not in given, "--seed chooses another: add --sample N"),
+        ("seed" in given and "sample" not in given, "--seed requires --sample N"),
         (
             "undated" in given and not {"since", "until"} & given.keys(),
-            "--undated is about dates that are asked for: add --since or --until",
+            "--undated requires --since or --until",
         ),
-        ("sample" in given and "count_by" in given, "--sample draws URLs: leave out --count-by"),
+        ("sample" in given and "count_by" in given, "--sample cannot be combined with --count-by"),
         (
             given.get("exit_code") and not given["changes"],
-            f"--exit-code tells of changes: add {missing}",
+            f"--exit-code requires {missing}",
         ),
         (
             told and given["changes"] and form == "urls" and "fields" not in given,
-            f"{told} needs a format that has the field `change`, such as --format jsonl",
+            f"{told} requires a format with the field `change`, such as --format jsonl",
         ),
         (
             "state" in given and is_piped,
-            "--state with --format parquet needs -o FILE: half of one cannot be read from a pipe",
+            "--state with --format parquet requires -o FILE, because a file must be complete",
         ),
     ):
         if is_wrong:
@@ -146,7 +146,9 @@ def _ask_password(user: str) -> str:
             return f"{name}:{getpass.getpass(f'Password for {name!r}: ')}"
     except EOFError:
         pass
-    raise UsageError("-u: there is nobody at a terminal to enter the password: write USER:PASSWORD")
+    raise UsageError(
+        "-u requires a password, because no terminal can ask for one: write USER:PASSWORD"
+    )
 
 
 def _basic_auth_header(user: str) -> dict[str, str]:
@@ -165,14 +167,14 @@ def open_entries(arguments: argparse.Namespace, counts: UrlCounts | None = None)
     form, header = find_output_format(arguments), arguments.header
     if counts is not None:
         if arguments.fields is not None:
-            raise UsageError("--count-by prints two columns: leave out --fields")
+            raise UsageError("--count-by cannot be combined with --fields")
         if form == "atom":
-            raise UsageError("--count-by prints a table: choose csv, tsv, jsonl or parquet")
+            raise UsageError(
+                "--count-by cannot be combined with atom: write csv, tsv, jsonl or parquet"
+            )
         form, header = ("tsv", False) if form == "urls" else (form, header)
     elif form == "atom" and not arguments.changes:
-        raise UsageError(
-            "--format atom is a feed of changes: urls writes it with --changes and --state FILE"
-        )
+        raise UsageError("--format atom requires urls with --changes and --state FILE")
     if form == "parquet":  # pyarrow's own allocator keeps 20 MB more
         os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     try:
@@ -213,8 +215,8 @@ def find_output_format(arguments: argparse.Namespace, formats: Sequence[str] = _
     form = SUFFIXES.get(f".{suffix}", suffix)
     if chosen and form in formats and suffix != "txt" and form != chosen:
         raise UsageError(
-            f"--format {chosen}: {arguments.output} has the suffix of {form}: leave --format out, "
-            f"or end the name with .{chosen}"
+            f"--format {chosen} cannot be combined with {arguments.output}, whose suffix means "
+            f"{form}: leave out --format, or end the name with .{chosen}"
         )
     if chosen:
         return chosen

@@ -228,7 +228,7 @@ class RunSummary:
     def add(self, site: SiteWalk, report: Report) -> None:
         """Add a source that has ended, and its report."""
         documents, reason = report.documents, report.outcome.reason
-        reason = reason or ("sitemaps that it lists" if site.children else "cannot be read")
+        reason = reason or ("unfetched children" if site.children else "cannot be read")
         found = bool(report.entries or site.sitemaps) or _has_unwanted(report)
         complete = report.complete and not site.children and not site.fault
         self.done += 1
@@ -297,17 +297,17 @@ class RunSummary:
             yield from self._format_asked()
             yield from self._format_lost()
         elif not self.unknown:
-            yield "no source is listed"
+            yield "the list names no source"
 
     def _format_asked(self) -> Iterator[str]:
         sums = self.sums
         if sums["filtered"] and not self.printed:
-            yield f"held back as asked: {sums['filtered']} URLs"
+            yield f"excluded {sums['filtered']} URLs: your filters"
         if sums["undated"] or sums["future"]:
-            undated = f"{sums['undated']} URLs without a date (--undated drop leaves them out)"
-            yield f"kept by date: {undated}, {sums['future']} with one in the future"
+            undated = f"{sums['undated']} URLs without a date (--undated drop excludes them)"
+            yield f"kept {undated} and {sums['future']} with a date in the future"
         if self._left_out:
-            yield f"left out as asked: {_count_each(self._left_out)}"
+            yield f"skipped as configured: {_count_each(self._left_out)}"
 
     def _format_lost(self) -> Iterator[str]:
         for (how, reason), number in sorted(self._lost.items()):
@@ -317,13 +317,14 @@ class RunSummary:
             yield f"{how}: {number} {reason}: {urls}"
         if waiting := self.sums["waiting"]:
             urls = inflect(waiting, "URLs")
-            yield f"not unlisted yet: {waiting} {urls}, until another day, or a sitemap can be read"
+            yield f"not unlisted yet: {waiting} {urls}, because a later walk must confirm it"
         if self.is_cut:
-            yield "not read: further sources of the list, because --max-time was over"
+            yield "skipped the rest of the list: --max-time was reached"
         if self.repeated:
-            yield f"duplicate sources skipped: {self.repeated}"
+            yield f"skipped {self.repeated} {inflect(self.repeated, 'sources')}: duplicate"
         if self.unknown:
-            yield f"not read: {self.unknown} named above, which are not sites or cannot be opened"
+            sources = inflect(self.unknown, "sources")
+            yield f"skipped {self.unknown} {sources} named above: not a site, or not readable"
 
     def _format_count(self) -> str:
         sampled = self.sums["sampled_from"]
@@ -332,7 +333,7 @@ class RunSummary:
         line += f" ({_count_each(self.told)})" if self.told else ""
         if self.done > 1:
             line += f" from {self.done} sources"
-            line += f", {self._failed} of which failed" if self._failed else ""
+            line += f" ({self._failed} failed)" if self._failed else ""
         return line + (f"; documents: {_count_each(self.statuses)}" if self.statuses else "")
 
 

@@ -114,14 +114,15 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                metavar="FILE", file="read", default=["-"], nargs="*"),
         Option("source", "audit", "site, sitemap, folder or file", metavar="SOURCE",
                file="read", nargs="?"),
-        Option("list", "scale", "file of hosts and URLs, one a line, or its URL; - is standard "
-               "input (default: the list of the last run); the word status shows the last run",
+        Option("list", "scale", "file of hosts and URLs, one a line, or the URL of such a file; "
+               "- is standard input (default: the list of the last run). The word status shows "
+               "the last run",
                metavar="HOSTS", nargs="?"),
         Option("sources", "submit", "your site, such as example.org", metavar="SITE",
                nargs=1),
-        Option("--key-file", "submit", "file with the key, as it lies on the site at /KEY.txt",
+        Option("--key-file", "submit", "read the key from FILE, as the site serves it at /KEY.txt",
                required=True, **_READ),
-        Option("--endpoint", "submit", "URL of the service (default: api.indexnow.org)",
+        Option("--endpoint", "submit", "submit to the service at URL (default: api.indexnow.org)",
                metavar="URL", type=parse_base_url),
         Option("--dry-run", "submit", "print the URLs, one a line; submit and remember nothing"),
         Option("-i --input-file", "urls tree discover watch",
@@ -131,43 +132,45 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                metavar="URL", nargs="*"),
         Option("-i --input-file", "why", "read URLs from FILE, one a line; - is standard input "
                "(may be repeated)", action="append", **_READ),
-        Option("--in", "why", "look in the sitemaps of SITE, a site, a folder or a sitemap "
+        Option("--in", "why", "search the sitemaps of SITE, which is a site, a folder or a sitemap "
                "(default: the site of each URL)", "inside", metavar="SITE"),
-        Option("--visits", "why", "request N of the pages to see what they answer (default: 100)",
+        Option("--visits", "why", "request N of the pages for their status, or all (default: 100)",
                "max_visits", metavar="N|all", type=parse_pages, default=100),
-        Option("--site", _WALK, "treat URLs as sites", "kind", action="store_const", const="site",
+        Option("--site", _WALK, "treat each URL as a site", "kind", action="store_const",
+               const="site",
                rivals="kind"),
-        Option("--sitemap", _WALK, "treat URLs as sitemaps", "kind", ("sitemaps=",),
+        Option("--sitemap", _WALK, "treat each URL as a sitemap", "kind", ("sitemaps=",),
                action="store_const", const="sitemap", rivals="kind"),
         Option("--base-url", "urls tree audit read",
-               "URL at which the folder or file would be served", "", ("url",), metavar="URL",
+               "read the folder or file as if it were served at URL", "", ("url",), metavar="URL",
                type=parse_base_url),
-        Option("--urls", "audit", "known URLs to compare with, from a crawl, a log or Search "
-               "Console: text, CSV, TSV, JSON lines or Parquet, by the suffix", **_READ),
-        Option("--pages", "audit", "visit so many of the listed pages, or all: what do they "
-               "answer? (default: none of a site, all of a built folder; 0: none)", metavar="N|all",
+        Option("--urls", "audit", "compare with the known URLs in FILE (from a crawl, a log or "
+               "Search Console, as text, CSV, TSV, JSON lines or Parquet)", **_READ),
+        Option("--pages", "audit", "check the response of N listed pages, or all "
+               "(default: none of a site, all of a built folder; 0: none)", metavar="N|all",
                type=parse_pages),
-        Option("--was", "audit", "sitemap, folder, URL or list of the old site: do its URLs lead "
-               "to listed pages? (all of them, or as many as --pages says)", metavar="OLD"),
-        Option("--since-audit", "audit", "database of an earlier audit with --pages: which dates "
-               "are newer, and the text is the same?", **_READ),
+        Option("--was", "audit", "check whether the URLs of the old site lead to listed pages: "
+               "all of them, or as many as --pages allows. OLD is a sitemap, folder, URL or list",
+               metavar="OLD"),
+        Option("--since-audit", "audit", "report pages whose date is newer though their text is "
+               "the same: FILE is the database of an earlier audit with --pages", **_READ),
         Option("--full", "scale", "forget what was read: write every URL of every host"),
         Option("--retry", "scale", "read also hosts that failed and are not due yet"),
-        Option("--failed", "scale", "with status: print the hosts that were not read"),
+        Option("--failed", "scale", "with the word status: print the hosts that were not read"),
     ),
     "what to show": (
         Option("file", "state", "file that --state wrote", **_READ),
         Option("--unlisted", "state",
                "print only the URLs that no sitemap lists any more, one a line"),
         Option("--gone", "state",
-               "print only the URLs whose page was asked and is gone, one a line"),
-        Option("--plan", "state", "print the next N sitemaps of --revisit, when and why",
+               "print only the URLs whose page is gone (404 or 410), one a line"),
+        Option("--plan", "state", "print the next N sitemaps of --revisit, with time and reason",
                **_COUNT),
-        Option("folder", "mcp", "folder for what is remembered from call to call; made if missing",
+        Option("folder", "mcp", "folder for the states of sites; made if missing",
                metavar="FOLDER"),
         Option("before", "compare", "report of an audit, made by -o report.json",
                **_READ | {"metavar": "BEFORE"}),
-        Option("after", "compare", "report of a later one", **_READ | {"metavar": "AFTER"}),
+        Option("after", "compare", "report of a later audit", **_READ | {"metavar": "AFTER"}),
         Option("key_file", "identity", "file with an Ed25519 key; made if missing",
                metavar="KEY_FILE"),
         Option("--headers", "identity", "print headers for a static server, valid for N days",
@@ -177,89 +180,94 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
     ),
     "which URLs": (
         Option("--since", "urls read tree why",
-               "only URLs changed since a date, or within a time: 2026-01-31, 30m, 12h, 7d, 2w",
+               "keep URLs changed since WHEN: a date (2026-01-31), or a time ago (30m, 12h, 7d, "
+               "2w)",
                type=parse_since, **_WHEN),
         Option("--until", "urls read tree why",
-               "only URLs last changed until a date (that day included), or longer ago than a time",
+               "keep URLs last changed until WHEN: a date (that day included), or a time ago",
                type=parse_until, **_WHEN),
         Option("--undated", "urls read tree why",
-               "what --since and --until do with URLs that have no lastmod or news date "
+               "keep or drop URLs without a lastmod or news date, with --since or --until "
                "(default: keep; the summary counts them)",
                choices=("keep", "drop")),
-        Option("-n --number", "newest", "how many URLs (default: 10)", default=10, **_COUNT),
+        Option("-n --number", "newest", "print N URLs (default: 10)", default=10, **_COUNT),
         Option("--include", f"{_ENTRIES} submit watch why",
-               "only URLs that contain a match (may be repeated)", **_REGEX),
+               "keep URLs that match REGEX (may be repeated)", **_REGEX),
         Option("--exclude", f"{_ENTRIES} submit watch why",
-               "no URLs that contain a match (may be repeated)", **_REGEX),
+               "drop URLs that match REGEX (may be repeated)", **_REGEX),
         Option("--limit", _ROWS, "stop after N URLs", "", ("max_urls",), **_COUNT),
         Option("--language", f"{_ENTRIES} why",
-               "only URLs whose record says that they are in one of these languages",
+               "keep URLs whose record names one of these languages",
                metavar="CODE,...", type=parse_fields),
-        Option("--sample", _ROWS, "print N URLs that are drawn from all, each with the same chance",
+        Option("--sample", _ROWS, "print a random sample of N URLs, each URL with the same chance",
                **_COUNT),
-        Option("--seed", _ROWS, "with --sample: draw another sample (default: 0)", metavar="N",
+        Option("--seed", _ROWS, "with --sample: draw the sample number N (default: 0)", metavar="N",
                type=int),
         Option("--unique", _ROWS, "print each URL once (/#a counts as /)"),
     ),
     "rules": (
         Option("--select", "audit",
-               "only these rules: codes, categories (hreflang) or prefixes (url-*)", **_WORDS),
-        Option("--ignore", "audit", "not these rules; wins over --select", **_WORDS),
+               "run only these rules: codes, categories or prefixes (url-*)", **_WORDS),
+        Option("--ignore", "audit", "skip these rules, even if --select names them", **_WORDS),
         Option("--fail-on", "audit",
-               "exit with 5 for findings of this severity or above (default: error)",
+               "exit with 5 for findings this severe, or more severe (default: error)",
                choices=FAIL_ON),
         Option("--fail-on", "compare",
                "exit with 5 if findings this severe are new or worse (default: error)",
                choices=FAIL_ON, default="error"),
         Option("--robots", "audit",
-               "robots whose rules in robots.txt are judged (default: Googlebot)",
+               "judge the robots.txt rules for robots NAME (default: Googlebot)",
                metavar="NAME,...", type=parse_fields),
-        Option("--rules", "audit", "more rules: files of SQL", metavar="FOLDER"),
-        Option("--baseline", "audit", "known hits: only new ones cause exit code 5", **_READ),
-        Option("--write-baseline", "audit", "write the hits as a baseline", **_WRITTEN),
+        Option("--rules", "audit", "add the rules in FOLDER: files of SQL", metavar="FOLDER"),
+        Option("--baseline", "audit", "exit with 5 only for hits that are not in FILE", **_READ),
+        Option("--write-baseline", "audit", "write the hits to FILE, for --baseline", **_WRITTEN),
         Option("--list-rules", "audit", "list all rules"),
-        Option("--explain", "audit", "show what a rule means", metavar="CODE"),
+        Option("--explain", "audit", "explain the rule CODE", metavar="CODE"),
     ),
     "state": (
         Option("--state", "urls", "remember in FILE what was read: the next run prints only the "
-               "URLs of sitemaps that have changed, and resumes this run if it was interrupted",
+               "URLs of "
+               "sitemaps that have changed, and resumes this run if it was interrupted",
                **_WRITTEN),
-        Option("--state", "why", "say which URLs FILE knows as unlisted or gone",
+        Option("--state", "why", "report which URLs are unlisted or gone, by the state FILE",
                "state_file", **_READ),
         Option("--state", "submit", "remember in FILE what the service has accepted", "state_file",
                required=True, **_WRITTEN),
-        Option("--state", "watch", "remember the sites in FILE", "state_file",
+        Option("--state", "watch", "keep the state of the sites in FILE", "state_file",
                required=True, **_WRITTEN),
-        Option("--pace", "watch", "requests an hour for each site, on average (default: 6)",
+        Option("--pace", "watch", "send N requests an hour to each site, on average (default: 6)",
                metavar="N", type=parse_seconds, default=6.0),
-        Option("--for", "watch", "how long to watch, such as 8h (default: until Ctrl-C)",
+        Option("--for", "watch", "watch for TIME, such as 8h (default: until Ctrl-C)",
                "max_time", metavar="TIME", type=parse_duration),
         Option("--initial", "watch", "print all URLs of a site when it is read for the first time"),
-        Option("--kinds", "watch", "what is printed: new, gone, unlisted, changed "
+        Option("--kinds", "watch", "print these kinds of changes: new, gone, unlisted, changed "
                "(default: new,gone)", metavar="KIND,...", type=parse_fields,
                default=("new", "gone")),
         Option("--all", "submit", "on the first run, submit all URLs (default: only record them)",
                "submit_all"),
         Option("--changes", "urls",
-               "print only what is new or changed; needs --state"),
-        Option("--exit-code", "urls", "with --changes: exit with 7 if there are any, else with 0"),
-        Option("--revisit", "urls", "with --changes: ask only for N of the sitemaps that are "
-               "known, those in which news has waited longest", **_COUNT),
-        Option("--revisit", "scale", "ask only for N of the sitemaps that are known, those in "
-               "which news has waited longest", "revisit_all", **_COUNT),
-        Option("--gone-pages", "scale", "ask N pages of unlisted URLs of each host "
-               "whether they are gone", default=0, **_COUNT),
+               "print only new and changed URLs; requires --state"),
+        Option("--exit-code", "urls", "with --changes: exit with 7 if there are changes, "
+               "otherwise with 0"),
+        Option("--revisit", "urls", "with --changes: fetch only N of the known sitemaps, those "
+               "where "
+               "changes have probably waited longest", **_COUNT),
+        Option("--revisit", "scale", "fetch only N of the known sitemaps, those where changes "
+               "have probably waited longest", "revisit_all", **_COUNT),
+        Option("--gone-pages", "scale", "check whether N pages of unlisted URLs of each host "
+               "are gone", default=0, **_COUNT),
         Option("--unlisted", "urls", "with --changes: at the end, print the URLs that no sitemap "
-               "lists any more; needs a format with the field `change`, such as jsonl"),
-        Option("--gone", "urls", "with --changes: at the end, ask the pages of unlisted URLs, and "
-               "print those that answer 404 or 410"),
+               "lists any more; requires a format with the field `change`, such as jsonl"),
+        Option("--gone", "urls", "with --changes: at the end, request the pages of unlisted URLs, "
+               "and "
+               "print the pages that return 404 or 410"),
     ),
     "output": (
         *(
             Option(
                 "--format",
                 commands,
-                f"format (default: by the suffix of -o, else {names[0]})",
+                f"write this format (default: suffix of -o, else {names[0]})",
                 choices=names,
             )
             for commands, names in (
@@ -269,25 +277,28 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                 ("tree", TREE_FORMATS),
             )
         ),
-        Option("--format", "audit", "format on standard output (default: text)",
+        Option("--format", "audit", "print the report in this format (default: text)",
                choices=AUDIT_FORMATS),
-        Option("--format", "state", "format of --unlisted and --gone: urls, one a line (the "
-               "default), or jsonl, with the site, the last sitemap, since when and why",
+        Option("--format", "state", "print --unlisted and --gone as URLs, one a line (the "
+               "default), or as JSON lines with site, last sitemap, moment and reason",
                choices=LIST_FORMATS),
-        Option("--format", "why", "text for people (the default), or jsonl, a line for each URL",
+        Option("--format", "why", "print text (the default), or JSON, one line for each URL",
                choices=WHY_FORMATS, default="text"),
-        Option("--format", "compare", "format (default: text)", choices=COMPARE_FORMATS,
+        Option("--format", "compare", "print the comparison in this format (default: text)",
+               choices=COMPARE_FORMATS,
                default="text"),
-        Option("--format", "watch", "plain: moment, kind and URL, with tabs between (the default)",
+        Option("--format", "watch", "print moment, kind and URL, separated by tabs (plain, the "
+               "default), or JSON lines",
                choices=WATCH_FORMATS, default="plain"),
-        Option("-o --output", "watch", "feed to write instead, such as changes.atom", **_WRITTEN),
+        Option("-o --output", "watch", "write a feed to FILE instead, such as changes.atom",
+               **_WRITTEN),
         Option("-o --output", "urls read newest discover tree",
-               "file to write (default, or -: standard output)", **_WRITTEN),
+               "write the result to FILE (default, or -: standard output)", **_WRITTEN),
         Option("-o --output", "audit",
-               "file to write; its suffix is the format: .html .json .sarif .md .xml (JUnit) .txt "
-               "(may be repeated)",
+               "write the report to FILE, in the format of its suffix: .html .json .sarif .md "
+               ".xml (JUnit) .txt (may be repeated)",
                action="append", **_WRITTEN),
-        Option("-o --output", "scale", "folder to write, or its URL, such as s3://bucket/crawl",
+        Option("-o --output", "scale", "write to FOLDER, or to its URL, such as s3://bucket/crawl",
                metavar="FOLDER", required=True),
         Option("--fields", _ENTRIES,
                "write only these fields, in this order, such as loc,lastmod or loc,date,title",
@@ -296,38 +307,43 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                "-0", "", ("null_terminated",)),
         Option("--no-header", _ENTRIES, "omit the first line of csv and tsv, to append with >> "
                "FILE", "header", action="store_false"),
-        Option("--title", "audit", "title of the report in HTML or Markdown", metavar="TEXT"),
-        Option("--count-by", _ROWS, "print how many URLs there are of each kind, the most frequent "
-               "first, in place of the URLs", choices=COUNT_KINDS),
-        Option("--examples", "audit", "hits to show for a rule (default: 20)", **_COUNT),
+        Option("--title", "audit", "set the title of an HTML or Markdown report to TEXT",
+               metavar="TEXT"),
+        Option("--count-by", _ROWS, "count the URLs by kind: print the number of each kind, "
+               "the most frequent first", choices=COUNT_KINDS),
+        Option("--examples", "audit", "show N hits for each rule (default: 20)", **_COUNT),
         Option("--hits", "audit",
-               "write all hits: .parquet, .csv, .jsonl, or the last two with .gz", **_WRITTEN),
-        Option("--database", "audit", "keep the DuckDB database of the audit", **_WRITTEN),
+               "write all hits to FILE: .csv or .jsonl (also .gz), or .parquet", **_WRITTEN),
+        Option("--database", "audit", "keep the DuckDB database of the audit in FILE", **_WRITTEN),
     ),
     "many sites": (
-        Option("--report", "urls", "write one row for each site, how it ended and why: FILE ends "
-               "with .jsonl, .csv or .parquet; with .json, all that is known of a single source",
+        Option("--report", "urls", "write one row for each site to FILE (.jsonl, .csv or "
+               ".parquet): "
+               "how it ended and why. With .json, write the whole report of a single source",
                **_WRITTEN),
         Option("--shard", "scale", "read the Kth of N parts in one process, for arrays of jobs",
                metavar="K/N", type=parse_shard, rivals="workers"),
-        Option("--scheduler", "scale", "scheduler of a Dask cluster, such as tls://10.0.0.5:8786",
+        Option("--scheduler", "scale", "use the Dask scheduler at ADDRESS, such as "
+               "tls://10.0.0.5:8786",
                metavar="ADDRESS", rivals="workers"),
-        Option("--workers", "scale", "processes on this machine (default: one for each core)",
+        Option("--workers", "scale", "run N processes on this machine (default: one for each core)",
                rivals="workers", **_COUNT),
-        Option("--parallel", "scale", "hosts that one process reads at once (default: 64)",
+        Option("--parallel", "scale", "read N hosts at once in each process (default: 64)",
                **_COUNT),
-        Option("--parallel", "urls tree discover watch", f"sites at once (default: {PARALLEL})",
+        Option("--parallel", "urls tree discover watch", f"read N sites at once (default: "
+               f"{PARALLEL})",
                default=PARALLEL, **_COUNT),
     ),
     "where to look": (
-        Option("--probe", _WEB, "when to try the well-known paths: auto (the default), if nothing "
-               "else is found; few, the same with two paths; always; never",
+        Option("--probe", _WEB, "try the well-known paths if nothing else is found (auto, the "
+               "default), likewise but only two of them (few), always, or never",
                choices=("auto", "few", "always", "never")),
-        Option("--map-host", _WEB, "ask host B for what is named on host A, as for a staging site: "
+        Option("--map-host", _WEB, "fetch URLs of host A from host B, such as a staging site: "
                "www.example.org=https://staging.example.org (may be repeated)", "map_hosts",
                metavar="A=B", type=parse_pair, action="append"),
         Option("--feeds", _WEB, "read the feeds of the start page as well"),
-        Option("--no-robots", _NETWORK, "also fetch what robots.txt disallows", "respect_robots",
+        Option("--no-robots", _NETWORK, "also fetch URLs that robots.txt disallows",
+               "respect_robots",
                action="store_false"),
     ),
     "formats": (
@@ -336,48 +352,53 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                "extra_formats", action="append_const", const="html"),
     ),
     "how far": (
-        Option("--depth", _WALK, f"levels of indexes inside indexes (default: {_LIMITS.depth})",
+        Option("--depth", _WALK, f"follow indexes inside indexes to depth N (default: "
+               f"{_LIMITS.depth})",
                metavar="N", type=parse_depth),
-        Option("--documents", "newest", "sitemaps that are read at most (default: 20)", "most",
+        Option("--documents", "newest", "read at most N sitemaps (default: 20)", "most",
                default=20, **_COUNT),
-        Option("--site-timeout", "audit", "longest time for the walk and the pages; what was read "
-               "until then is judged (default: a day)", "walk_seconds", **_SECONDS),
-        Option("--site-timeout", "urls tree", "longest time for one site; what was read until then "
-               f"is printed (default: {SITE_SECONDS:g} for each of several sites, a day for a "
-               "single one)", "walk_seconds", **_SECONDS),
+        Option("--site-timeout", "audit", "stop the walk and the pages after SECONDS, and judge "
+               "what was read (default: a day)", "walk_seconds", **_SECONDS),
+        Option("--site-timeout", "urls tree", "stop each site after SECONDS, and print what was "
+               "read "
+               f"(default: {SITE_SECONDS:g} for each of several sites, a day for a single one)",
+               "walk_seconds", **_SECONDS),
         *(
-            Option("--max-time", commands, "longest time for the whole run, such as 90s, 30m or "
-                   f"2h; what was read until then is {done}", metavar="TIME", type=parse_duration)
-            for commands, done in (("audit", "judged"), ("urls tree", "printed"))
+            Option("--max-time", commands, "stop the run after TIME, such as 90s, 30m or 2h, "
+                   f"and {act} what was read", metavar="TIME", type=parse_duration)
+            for commands, act in (("audit", "judge"), ("urls tree", "print"))
         ),
-        Option("--order", "urls tree", "order of the sitemaps of an index: as listed (document, "
-               "the default), or the newest lastmod first, so that --limit prints new URLs",
+        Option("--order", "urls tree", "read the sitemaps of an index as listed (document, the "
+               "default), or the newest lastmod first, so that --limit prints new URLs",
                choices=("document", "newest")),
         Option("--hosts", f"{_WALK} submit",
                "read sitemaps on the same host, on the same site (the default), or on any host",
                choices=("host", "site", "any")),
         Option("--follow", _WALK,
-               "only sitemaps of an index whose URL contains a match (may be repeated)", "wanted",
+               "read only the sitemaps of an index that match REGEX (may be repeated)", "wanted",
                **_REGEX),
         Option("--no-follow", _WALK,
-               "no sitemaps of an index whose URL contains a match (may be repeated)", "unwanted",
+               "skip the sitemaps of an index that match REGEX (may be repeated)", "unwanted",
                **_REGEX),
     ),
     "network": (
-        Option("-c --concurrency", f"{_WALK} discover", f"documents of one site at once (default: "
-               f"{_FETCH.concurrency}; never more than {_FETCH.per_host} from one host)", **_COUNT),
+        Option("-c --concurrency", f"{_WALK} discover", f"fetch N documents of one site at once "
+               f"(default: "
+               f"{_FETCH.concurrency}; at most {_FETCH.per_host} from one host)", **_COUNT),
         Option("--delay", f"{_NETWORK} scale mcp",
-               "wait between two requests to one host; robots.txt may demand more", "delay_seconds",
+               "wait SECONDS between two requests to one host; robots.txt may require more",
+               "delay_seconds",
                metavar="SECONDS", type=parse_delay),
         Option("-m --timeout", f"{_NETWORK} scale mcp",
-               "longest time for one document, and for its first byte (default: "
-               f"{_FETCH.total_seconds:g} and {_FETCH.headers_seconds:g})", "",
+               "stop a document after SECONDS, also without a first byte (default: "
+               f"{_FETCH.total_seconds:g}, and {_FETCH.headers_seconds:g} for the first byte)", "",
                ("headers_seconds", "total_seconds"), **_SECONDS),
-        Option("-x --proxy", f"{_NETWORK} scale", "HTTP proxy; the environment is not consulted",
+        Option("-x --proxy", f"{_NETWORK} scale", "send requests through the HTTP proxy at URL; "
+               "the environment is not read",
                metavar="URL", type=parse_proxy),
         Option("-A --user-agent", f"{_NETWORK} scale mcp",
-               "the User-Agent header of all requests, and the name whose rules in robots.txt "
-               "are obeyed; recommended: your crawler and a page about it, "
+               "send the User-Agent NAME, and obey the robots.txt rules for it; "
+               "recommended: your crawler and a page about it, "
                f"'NewsBot/2.1 (+https://...)' (default: {_FETCH.user_agent})", metavar="NAME"),
         Option("--sign-key", f"{_NETWORK} scale mcp",
                "sign https requests with the Ed25519 key in FILE; "
@@ -390,10 +411,11 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                "Cloudflare requires string, the default", "sign_form",
                choices=("string", "dictionary")),
         Option("-H --header", _NETWORK,
-               "header for the sites named here, and no others (may be repeated)", "header_lines",
+               "send a header to the sites named here, to no others (may be repeated)",
+               "header_lines",
                metavar="'NAME: VALUE'", type=parse_header, action="append"),
         Option("-u --user", _NETWORK,
-               "login for the sites named here, and no others; prompts for a missing password", "",
+               "log in to the sites named here, to no others; prompts for a missing password", "",
                ("headers",), metavar="USER[:PASSWORD]"),
         Option("--allow-network", f"{_NETWORK} scale mcp",
                "allow a network that is not public, such as 10.0.0.0/8 (may be repeated)",
@@ -408,7 +430,7 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
         Option("-v --verbose", _NOT_STATE, "also print Issues of severity info"),
     ),
     "general": (
-        Option("-h --help", _ALL, "show the help; with --all behind it, all options",
+        Option("-h --help", _ALL, "show the help; with --all, show all options",
                action="help"),
         Option("--version", _ALL, "show the version", action="version",
                version=f"sitemapreader {__version__}"),

@@ -29,13 +29,13 @@ MEANINGS = {
     str(ALL_READ): "everything was read",
     str(NO_URL): "no URL was found, or it could not be written or submitted",
     str(USAGE): "wrong usage; nothing was fetched",
-    str(PARTIAL): "URLs were printed, and something that is listed was not read",
+    str(PARTIAL): "URLs were printed, but something that is listed was not read",
     str(NOTHING_FETCHED): "nothing could be fetched",
     str(FOUND): "audit, compare: there are findings that --fail-on names",
     str(LOCKED): "another run is writing the state; nothing was fetched",
     str(DIFFERENT): "--exit-code: something is new, changed, unlisted or gone",
     f"{SIGNALLED + 1}, {INTERRUPTED}, {SIGNALLED + 15}": "stopped by SIGHUP, SIGINT, SIGTERM",
-    str(CLOSED_PIPE): "the reader of the output went away",
+    str(CLOSED_PIPE): "the reader closed the output",
 }
 """One or more codes -> their meaning, as `--help` prints it."""
 
@@ -44,6 +44,8 @@ MAX_MESSAGE = 2_000
 _MOST_SHOWN = 15
 """Options in the short help, which is to fit the 24 lines of a terminal."""
 _FLAGS_WIDTH, _LINE_WIDTH = 24, 79
+_BREAK = re.compile(r"[:;](?= )|, | \(")
+"""Where the help of an option may be cut: not inside of parentheses."""
 _NEGATIVE = re.compile(r"-(?!0$)\d.*")
 """Values such as -7d, which are no options; but `-0` is one."""
 
@@ -114,7 +116,7 @@ class Parser(argparse.ArgumentParser):
             self.error(f"unknown option: {' '.join(names)};{hint} see {self.prog} --help")
         if unknown:
             single = [each.metavar for each in self.list_actions() if each.nargs == "?"]
-            hint = f" it takes one {single[0]}, so run it once for each;" if single else ""
+            hint = f" the command takes one {single[0]}, so run it for each;" if single else ""
             self.error(f"unexpected argument: {' '.join(unknown)};{hint} see {self.prog} --help")
         return Arguments(**vars(arguments))  # not before: argparse asks what it has not
 
@@ -146,7 +148,9 @@ def _show_option(action: argparse.Action) -> str:
         flags = f"{names} {'WORD' if action.choices else str(value).partition('[')[0]}"
     text, width = action.help or "", _LINE_WIDTH - max(_FLAGS_WIDTH, len(flags) + 1)
     if len(text) > width:
-        cut = max(text.rfind(mark, 0, width) for mark in (":", ";", ", ", " ("))
+        breaks = [each.start() for each in _BREAK.finditer(text, 0, width)]
+        whole = [end for end in breaks if text.count("(", 0, end) == text.count(")", 0, end)]
+        cut = max(whole, default=0)
         text = text[:cut] if cut > width // 3 else f"{text[: text.rfind(' ', 0, width - 3)]} ..."
     return f"{flags:{_FLAGS_WIDTH - 1}} {text}"
 
@@ -177,16 +181,16 @@ def check_files(command: str, arguments: argparse.Namespace) -> None:
             file = _identify(path)
             other = known.get(file, "")
             if other and option.file == "written" and (other, option.name) != _UPDATED:
-                what = other if other.startswith("-") else "what is read"
+                what = other if other.startswith("-") else "a source"
                 said = f"{option.name} {path}: {what} is the same file; name another one"
                 raise UsageError(said)
             folder = Path(path).parent
             if option.file == "written" and not folder.exists():
-                said = f"there is no folder {folder}: make it first"
+                said = f"the folder {folder} does not exist: make it first"
                 raise UsageError(f"{option.name} {path}: {said}")
             if option.file == "written" and _is_document(Path(path), known.keys()):
-                what = "it is a document of the folder that is read"
-                raise UsageError(f"{option.name} {path}: {what}; name a file outside of it")
+                what = "the folder that you read has this document"
+                raise UsageError(f"{option.name} {path}: {what}; name a file outside the folder")
             known[file] = option.name
             if option.key in ("state", "state_file"):
                 known |= {_identify(f"{path}{end}"): option.name for end in _BESIDE_A_STATE}

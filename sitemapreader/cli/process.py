@@ -130,7 +130,7 @@ async def opened(output: AnyOutput) -> AsyncIterator[AnyOutput]:
     except BaseException as error:
         if isinstance(error, asyncio.CancelledError) and output.is_replaced:
             part = output.keep()
-            said = f"what was written until then is in {part}"
+            said = f"the output up to then is in {part}"
             error.add_note(said if part else f"{output.name} was not written")
         output.__exit__(type(error), error, error.__traceback__)
         raise

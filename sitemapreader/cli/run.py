@@ -49,9 +49,9 @@ if TYPE_CHECKING:
 MAX_LINE_CHARS = 65_536
 """Line of a list of sites: the longest URL that is requested."""
 _COMMENT = re.compile(r"(?:^|\s)#.*", re.DOTALL)
-_NO_URL = "is no http(s) URL; a list names nothing else"
-ONLY_FILES = "--base-url is for a folder or a file, and there is none: leave it out"
-NO_SOURCE = "is neither an http(s) URL nor a file or folder that exists"
+_NO_URL = "is not an http(s) URL; a list may contain only URLs"
+ONLY_FILES = "--base-url requires a folder or a file that exists: check the path, or leave it out"
+NO_SOURCE = "is neither an http(s) URL nor an existing file or folder"
 
 
 def find_named(text: str, arguments: argparse.Namespace) -> SiteTask:
@@ -63,7 +63,7 @@ def find_rooted(text: str, arguments: argparse.Namespace) -> SiteTask:
     """Return the source of a word, with all its sitemaps; raise UsageError for a file."""
     task = find_named(text, arguments)
     if isinstance(task.fetcher, FileFetcher):
-        raise UsageError(f"{task.name} is a single file: give its URL, or the folder with it")
+        raise UsageError(f"{task.name} is a single file: name its URL, or the folder that holds it")
     return task
 
 
@@ -75,9 +75,9 @@ def find_sources(arguments: argparse.Namespace, find: Find = find_rooted) -> lis
     """
     lists = arguments.input_file or []
     if not arguments.sources and not lists:
-        raise UsageError("there is no source: name one, or a list of sites with -i FILE")
+        raise UsageError("no source was given: name one, or a list of sites with -i FILE")
     if [*lists, *arguments.sources].count(STANDARD_INPUT) > 1:
-        raise UsageError("standard input is either a list (-i -) or a sitemap (-), not both")
+        raise UsageError("standard input cannot be both a list (-i -) and a sitemap (-)")
     tasks = [_find_task(word, arguments, find) for word in arguments.sources]
     if arguments.base_url and not any(task.fetcher for task in tasks):
         raise UsageError(ONLY_FILES)

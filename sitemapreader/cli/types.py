@@ -74,7 +74,9 @@ def _number(
 
 
 parse_count = _number(int, lambda number: 0 < number < 10**15, "a whole number above 0")
-parse_depth = _number(int, lambda number: 0 < number <= MAX_DEPTH, f"a number up to {MAX_DEPTH}")
+parse_depth = _number(
+    int, lambda number: 0 < number <= MAX_DEPTH, f"a number from 1 to {MAX_DEPTH}"
+)
 parse_seconds = _number(float, lambda n: 0 < n < math.inf, "a number above 0, such as 2.5")
 parse_delay = _number(float, lambda n: 0 <= n < math.inf, "a number of seconds, such as 0.5")
 
@@ -90,7 +92,9 @@ def parse_shard(text: str) -> tuple[int, int]:
     """Parse one shard of several, as 3/16; return its number from 0 and their count."""
     number, slash, shards = text.partition("/")
     if not slash or parse_count(number) > parse_count(shards):
-        raise ArgumentTypeError(f"{text!r}: write which shard of how many, from 1/16 to 16/16")
+        raise ArgumentTypeError(
+            f"{text!r}: write the number of the shard and of all shards, such as 3/16"
+        )
     return int(number) - 1, int(shards)
 
 

@@ -252,7 +252,7 @@ async def test_strangers_never_see_the_key(site: Web, db: Path, stranger: str) -
         site.pages["/sitemap.xml"] = urlset(f"{base}/x", f"{site.base}/a", f"{base}/{KEY}")
         code, _, said = await submit(site, db, "--all", "--allow-network", "127.0.0.0/8")
     assert (code, site.accepted, asked) == (0, [f"{site.base}/a"], [])
-    assert "not submitted: 2 URLs of other sites" in said
+    assert "skipped 2 URLs of other sites" in said
     done = await site.submit(db)
     assert done.counts == {}
 
@@ -347,7 +347,7 @@ async def test_the_shell(site: Web, db: Path) -> None:
     code, printed, said = await submit(site, db)
     assert (code, printed, site.requests) == (0, "", [])
     assert "first run: 2 URLs are recorded, and none is submitted" in said
-    assert "to submit all, remove the state and add --all" in said
+    assert "To submit all, remove the state and add --all" in said
     site.publish("b", "c")
     code, printed, said = await submit(site, db, "--dry-run")
     assert (code, printed.split()) == (0, [f"{site.base}/c"])
@@ -357,7 +357,7 @@ async def test_the_shell(site: Web, db: Path) -> None:
     code, printed, said = await submit(site, db)
     assert (code, printed, site.accepted) == (0, "", [f"{site.base}/c"])
     assert "\nsitemapreader: submitted: 1 new or changed URL, 0 gone\n" in said
-    assert "1 request answered with 202: accepted; the service still checks the key" in said
+    assert "1 request with status 202: accepted; the service still checks the key" in said
     await asyncio.to_thread(db.unlink)
     code, printed, said = await submit(site, db, "--dry-run")
     assert "first run: 2 URLs would be recorded" in said

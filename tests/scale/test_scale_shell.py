@@ -92,7 +92,7 @@ def test_the_summary_says_why_hosts_were_not_read() -> None:
     reasons = {"dns": 4, "blocked-port": 2_000, "tls": 4, "killed its process": 3, "budget-urls": 1}
     meaning = IssueCode.BLOCKED_PORT.meaning
     hosts = "784 complete, 8 error, 8 failed"
-    state = "8 of 8 partitions, not finished: run the same again"
+    state = "8 of 8 partitions, not finished: run the same command again"
     given = {"reasons": Counter(reasons | {"no-sitemap": 90}), "put_off": 99, "unlisted": 5}
     assert [*describe_totals(make_totals(8, **given))] == [
         f"runs/0001: 48,000 URLs and 5 unlisted of 800 hosts ({hosts}); {state}",
@@ -101,8 +101,9 @@ def test_the_summary_says_why_hosts_were_not_read() -> None:
         "not read: 4 dns: the host name could not be resolved",
         f"not read: 4 tls: {IssueCode.TLS.meaning}",
         "not read: 3 killed its process",
-        "not read for other reasons: `scale status --failed` names the hosts",
-        "99 hosts are not due yet, as they failed or have no sitemap: --retry reads them now",
+        "not read for other reasons: `scale status --failed` lists the hosts",
+        "skipped 99 hosts that failed or have no sitemap, because they are not due yet: "
+        "--retry reads them now",
     ]
     assert len([*describe_totals(make_totals(8))]) == 1
     failures = dict.fromkeys(range(5), "killed")

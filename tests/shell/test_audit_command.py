@@ -143,14 +143,14 @@ def test_advice_names_options_of_the_shell(folder: Path, tmp_path: Path) -> None
 
 MISTAKES: dict[tuple[str, ...], str] = {
     ("--since-audit", "a.db", "--database", "a.db"): "--since-audit is the same file",
-    ("https://b.example",): "takes one SOURCE, so run it once for each",
+    ("https://b.example",): "takes one SOURCE, so run it for each",
     ("--baseline", __file__): "write a new one with --write-baseline",
     ("--select", "url-asset,url-fragmnt"): "did you mean url-fragment",
     ("--was", "none.xml"): "'none.xml' is neither an http(s) URL nor a file or folder",
     ("--since-audit", __file__): "name one that was kept with --database",
     ("-o", "report.pdf"): "end it with",
     ("--hits", "hits.xlsx"): "end the name",
-    ("--format", "text", "-o", "x.json"): "leave --format out, or add -o -",
+    ("--format", "text", "-o", "x.json"): "leave out --format, or add -o -",
     ("--explain", "lastmod-al-equal"): "did you mean lastmod-all-equal",
 }
 

@@ -67,7 +67,7 @@ def test_what_needs_no_folder_works_without_one(words: str, tmp_path: Path) -> N
         slow("scale - -o out", "standard input is closed: name a file"),
         slow("audit -", "standard input"),
         slow("discover -i -", "cannot read standard input: it is closed"),
-        slow(f"urls {NOWHERE} -u me", "there is nobody at a terminal"),
+        slow(f"urls {NOWHERE} -u me", "no terminal can ask for one"),
     ],
 )
 def test_a_standard_input_that_is_closed(words: str, expected: str, tmp_path: Path) -> None:

@@ -131,7 +131,7 @@ def test_a_file_after_a_signal(
         (tmp_path / name).write_text(text, "utf-8")
     part = tmp_path / "urls.csv.part"
     said = stop([endless, "-o", str(tmp_path / "urls.csv")], number, part=part)
-    kept = f"what was written until then is in {part}"
+    kept = f"the output up to then is in {part}"
     assert said == f"sitemapreader: stopped by {number.name}; {kept}\n"
     assert part.read_text("utf-8").startswith("loc,")
     part.unlink()
@@ -169,7 +169,7 @@ def test_a_signal_while_nothing_is_written_to_us(
 def test_an_audit_that_is_stopped(endless: str) -> None:
     """A signal ends an audit without a report, and the program says what would bring one."""
     said = stop(["audit", endless, "-o", "report.html"], signal.SIGTERM)
-    assert "stopped by SIGTERM; no report was written: --max-time ends an audit with one" in said
+    assert "stopped by SIGTERM; no report was written: to get one, limit the audit" in said
 
 
 SIGNALLED_BESIDE = """

@@ -129,7 +129,7 @@ TWO: dict[str, object] = {
             TWO | {"/robots.txt": b"User-agent: *\nDisallow: /b\n" + NAMED},
             (),
             0,
-            r"left out as asked: 1 robots-disallowed",
+            r"skipped as configured: 1 robots-disallowed",
         ),
     ],
 )
@@ -178,7 +178,7 @@ def test_each_failed_site_is_named() -> None:
         done = run("-m", "2", *urls, dead)
     assert done.returncode == 3
     lines = done.stderr.splitlines()
-    assert any("1 URL from 6 sources, 5 of which failed" in line for line in lines)
+    assert any("1 URL from 6 sources (5 failed)" in line for line in lines)
     assert "no sitemap was found" not in "".join(line for line in lines if urls[4] in line)
     failed = re.findall(r"^sitemapreader: failed: \d (\S+): (.+)$", done.stderr, re.MULTILINE)
     assert {reason: set(named.split(", ")) for reason, named in failed} == {
@@ -199,9 +199,9 @@ def test_what_a_date_does_not_hold_back(lastmods: list[str], undated: int, futur
     ).decode()
     done = run("-", "--since", "2026-01-01", input=page)
     assert (done.returncode, len(done.stdout.split())) == (0, len(lastmods))
-    said = f"kept by date: {undated} URLs without a date (--undated drop leaves them out), {future}"
-    assert done.stderr.splitlines()[1:] == [f"sitemapreader: {said} with one in the future"]
-    assert "kept by date" not in run("-", input=page).stderr
+    said = f"kept {undated} URLs without a date (--undated drop excludes them) and {future}"
+    assert done.stderr.splitlines()[1:] == [f"sitemapreader: {said} with a date in the future"]
+    assert "kept " not in run("-", input=page).stderr
 
 
 @pytest.mark.parametrize(
@@ -214,7 +214,7 @@ def test_what_nobody_wants_is_no_failure(tmp_path: Path, words: tuple[str, ...])
     with serving({"/sitemap.xml": urlset(3)}) as (url,):
         done = run(url, *words, "-o", str(file))
     assert (done.returncode, file.read_text("utf-8")) == (0, "")
-    assert done.stderr.splitlines()[-1] == "sitemapreader: held back as asked: 3 URLs"
+    assert done.stderr.splitlines()[-1] == "sitemapreader: excluded 3 URLs: your filters"
 
 
 async def test_what_has_no_room_is_counted() -> None:

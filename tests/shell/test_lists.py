@@ -100,7 +100,7 @@ def test_a_list_without_a_site(tmp_path: Path) -> None:
     (tmp_path / "urls.txt").write_text("of yesterday\n", "utf-8")
     done = run("-i", str(tmp_path / "none.txt"), "-o", str(tmp_path / "urls.txt"))
     assert (done.returncode, (tmp_path / "urls.txt").read_text("utf-8")) == (1, "of yesterday\n")
-    assert done.stderr.splitlines()[-1] == "sitemapreader: no source is listed"
+    assert done.stderr.splitlines()[-1] == "sitemapreader: the list names no source"
 
 
 def test_a_folder_in_a_list_is_no_source(tmp_path: Path) -> None:
@@ -108,7 +108,7 @@ def test_a_folder_in_a_list_is_no_source(tmp_path: Path) -> None:
     (tmp_path / "sites.txt").write_text(f"{tmp_path}\n", "utf-8")
     done = run("-i", str(tmp_path / "sites.txt"))
     assert (done.returncode, done.stdout) == (2, "")
-    assert f"{str(tmp_path)!r} is no http(s) URL; a list names nothing else" in done.stderr
+    assert f"{str(tmp_path)!r} is not an http(s) URL; a list may contain only URLs" in done.stderr
 
 
 def test_private_lines_of_a_list_are_refused(tmp_path: Path, sites: list[str]) -> None:
@@ -174,7 +174,7 @@ def test_a_run_may_take_so_long(tmp_path: Path) -> None:
         words = ("-i", "sites.txt", "--parallel", "1", "--max-time", "0.5s")
         done = run(*words, *allow(*places), cwd=tmp_path)
     assert (done.returncode, done.stdout) == (4, "")
-    assert "not read: further sources of the list, because --max-time was over" in done.stderr
+    assert "skipped the rest of the list: --max-time was reached" in done.stderr
 
 
 @pytest.mark.parametrize("size", [1, 7, 1_000])
@@ -207,5 +207,5 @@ def test_a_source_that_is_named_twice_is_read_once(tmp_path: Path) -> None:
     words = ["site", "site", "-i", "list", "--base-url", "https://example.org/"]
     done = run(*words, cwd=tmp_path)
     assert done.stdout.splitlines() == ["https://example.org/0"]
-    assert "from 2 sources, 1 of which failed" in done.stderr
-    assert "duplicate sources skipped: 3" in done.stderr
+    assert "from 2 sources (1 failed)" in done.stderr
+    assert "skipped 3 sources: duplicate" in done.stderr

@@ -60,7 +60,7 @@ def test_quiet_names_what_ends_the_program(tmp_path: Path) -> None:
     unwritten = run(SITE, "-q", "-o", str(place))
     assert (locked.returncode, unwritten.returncode) == (6, 2)
     assert str(state) in locked.stderr
-    assert unwritten.stderr.endswith(f"there is no folder {place.parent}: make it first\n")
+    assert unwritten.stderr.endswith(f"the folder {place.parent} does not exist: make it first\n")
     assert [done.stderr.count("\n") for done in (locked, unwritten)] == [1, 2]
     assert locked.stdout + unwritten.stdout == ""
 

@@ -65,7 +65,7 @@ def test_an_index_on_disk_is_not_complete(tmp_path: Path) -> None:
     (tmp_path / "mixed.xml").write_bytes(mixed)
     part = run("read", "mixed.xml", cwd=tmp_path)
     assert (part.returncode, part.stdout) == (3, "https://example.org/0\n")
-    assert part.stderr.endswith(": read in part: 1 sitemaps that it lists: mixed.xml\n")
+    assert part.stderr.endswith(": read in part: 1 unfetched children: mixed.xml\n")
 
 
 def test_what_is_said_of_a_file_names_it(tmp_path: Path) -> None:

@@ -66,7 +66,7 @@ def test_changes_and_what_is_unlisted(site: Path) -> None:
     assert (ran.code, "not unlisted yet: 1 URL," in ran.said) == (0, True)
     told = run(site, "state", "site.db", "--unlisted")
     assert (told.code, told.lines) == (0, [])
-    assert "1 more URLs wait for another day" in told.said
+    assert "1 more URLs are not unlisted yet" in told.said
     assert "0 unlisted, 1 waiting" in run(site, "state", "site.db").lines[1]
 
 
@@ -154,9 +154,8 @@ def test_what_a_state_holds(site: Path) -> None:
     assert "2 URLs to compare with" in ran.lines[2]
     assert any("https://example.org/a.xml: 2 URLs, complete" in line for line in ran.lines)
     run(site, "site", "--state", "plain.db")
-    assert (
-        "nothing is planned: only runs with" in run(site, "state", "plain.db", "--plan", "3").said
-    )
+    planned = run(site, "state", "plain.db", "--plan", "3")
+    assert "nothing is planned, because no run used" in planned.said
     missing = run(site, "state", "missing.db")
     assert (missing.code, missing.lines) == (1, [])
     assert "no such file" in missing.said

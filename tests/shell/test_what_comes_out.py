@@ -157,7 +157,7 @@ def test_follow(command: str, words: tuple[str, ...], years: set[str], left_out:
     assert done.returncode == 0
     if command == "urls":
         assert {line.split("/")[-2] for line in done.stdout.split()} == years
-    said = f"sitemapreader: left out as asked: {left_out} not-followed"
+    said = f"sitemapreader: skipped as configured: {left_out} not-followed"
     assert (said in done.stderr.splitlines()) is bool(left_out)
     assert "not read" not in done.stderr
 

@@ -294,10 +294,10 @@ def test_a_list_is_read_and_answered_in_lines_of_json(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ((), "there is no URL: name one, or a list of URLs with -i FILE"),
+        ((), "no URL was given: name one, or a list of URLs with -i FILE"),
         (("/page",), "'/page' is not an http(s) URL: write https://example.org/page"),
         ((LISTED, "--in", "nix/"), "--in: 'nix/' is neither"),
-        ((LISTED, "--undated", "drop"), "--undated is about dates"),
+        ((LISTED, "--undated", "drop"), "--undated requires"),
         (("-i", "missing.txt"), "missing.txt"),
     ],
 )

@@ -29,13 +29,13 @@ urls SOURCE...
   sitemapreader example.org
       every URL of a site, one a line
   sitemapreader https://example.org/blog/ --since 7d
-      what changed in the last week, below a path
+      URLs below a path that changed in the last week
   sitemapreader -i sites.txt --unique -o urls.csv
       many sites, each URL once, as a table
   sitemapreader example.org --no-follow 'atom|rss' --exclude '\.pdf$'
       some sitemaps of a site, and some URLs of these
   sitemapreader example.org --state site.db --changes >> new.txt
-      what is new since the last run; the first run prints everything
+      new URLs since the last run; the first run prints everything
 discover SITE...
   find the sitemaps of sites without reading them
   sitemapreader discover example.org
@@ -45,9 +45,9 @@ discover SITE...
 why URL...
   explain why a URL is in no sitemap of its site
   sitemapreader why https://example.org/trails/sea-wall
-      listed or not, where, in which spelling, and what the page answers
+      listed or not, where, in which spelling, and the response of the page
   sitemapreader why https://example.org/trails/sea-wall --since 7d
-      does a filter of yours hold it back?
+      the same, with a filter that may exclude it
 newest SITE
   print the newest URLs of a site, from as few sitemaps as possible
   sitemapreader newest example.org -n 20
@@ -55,7 +55,7 @@ newest SITE
 watch SITE... --state FILE
   print what is new or gone on sites as it is found, until Ctrl-C
   sitemapreader watch example.org --state site.db
-      moment, kind and URL of each change; the first reading is silent
+      moment, kind and URL of each change; the first reading prints nothing
   sitemapreader watch -i sites.txt --state all.db --pace 4 --for 8h >> new.tsv
       many sites with four requests an hour each, for a working day
 tree SOURCE...
@@ -77,7 +77,7 @@ audit SOURCE
   sitemapreader audit ./public --base-url https://example.org --fail-on warning
       in CI, before deployment, without the network
   sitemapreader audit example.org --urls gsc.csv --select comparison
-      compared with what Search Console knows
+      compared with the URLs that Search Console knows
 compare BEFORE AFTER
   compare the reports of two audits
   sitemapreader compare last.json today.json
@@ -85,9 +85,9 @@ compare BEFORE AFTER
   sitemapreader compare last.json today.json --format markdown --fail-on warning
       for a pull request; exits with 5 if warnings are new or worse
 submit SITE --state FILE --key-file FILE
-  tell search engines what has changed on your site, by IndexNow
+  report the changes of your site to search engines, with IndexNow
   sitemapreader submit example.org --state s.db --key-file key.txt
-      what is new, changed or gone since the last run; the first only records
+      what is new, changed or gone since the last run; the first run only records
 scale [HOSTS] -o FOLDER
   read the sitemaps of many hosts into Parquet files, on many cores
   sitemapreader scale hosts.txt -o crawl/
@@ -111,9 +111,9 @@ identity KEY_FILE
   sitemapreader example.org --sign-key key.pem --sign-as https://bot.example
       sign each request with it
 mcp FOLDER
-  serve agents, over standard input and output, by the protocol MCP
+  serve agents over standard input and output, with the protocol MCP
   sitemapreader mcp ~/.sitemapreader
-      what an agent's settings have as the command of a server
+      the command of the server, for the settings of an agent
 completion SHELL
   print a completion script for a shell
   eval "$(sitemapreader completion bash)"

@@ -100,7 +100,7 @@ def _read_table(path: Path, keys: Iterable[str]) -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     except RecursionError:
-        raise ArgumentTypeError("it cannot be read: it is too deep") from None
+        raise ArgumentTypeError("the file is nested too deep") from None
     for key in keys:
         table = _get_table(table, key)
     return table
@@ -119,7 +119,7 @@ def _set(
     """Give an argument the value that its option makes of a text, or of several words."""
     text = ",".join(value) if isinstance(value, list) else value
     if not isinstance(text, str):
-        raise ArgumentTypeError(f"{name} must be a text, not {value!r}")
+        raise ArgumentTypeError(f"{name} must be a text, got {value!r}")
     # SECURITY: who may write the settings, as with a pull request, may not read other files.
     if name in _FILE_SETTINGS and not (folder / text).resolve().is_relative_to(folder.resolve()):
         raise ArgumentTypeError(
@@ -143,7 +143,7 @@ def run_audit(arguments: argparse.Namespace) -> int:
             codes = sorted(match_codes(rules, arguments.explain))
             return print_text("\n".join(explain_rule(_speak(rules[code])) for code in codes))
         if arguments.source is None:
-            raise UsageError("there is no source: name a site, a sitemap, a folder or a file")
+            raise UsageError("no source was given: name a site, a sitemap, a folder or a file")
         from sitemapreader.audit import audit  # noqa: PLC0415 (`--explain` needs no DuckDB)
 
         work = _AuditCommand(arguments, audit)
@@ -171,8 +171,8 @@ class _AuditCommand:
         self._is_printed = STANDARD_OUTPUT in outputs
         if not self._is_printed and arguments.format not in (None, *self._files.values()):
             raise UsageError(
-                f"--format is that of standard output, and the suffix of {outputs[0]} that of the "
-                "file: leave --format out, or add -o -"
+                f"--format is for standard output, but the report goes to {outputs[0]}: "
+                "leave out --format, or add -o -"
             )
         self._summary = RunSummary()
         self.console = Console(
@@ -222,7 +222,7 @@ class _AuditCommand:
         except AuditInputError as error:
             raise UsageError(str(error)) from None
         except asyncio.CancelledError as error:
-            error.add_note("no report was written: --max-time ends an audit with one")
+            error.add_note("no report was written: to get one, limit the audit with --max-time")
             raise
         except (UnreadableError, OSError) as error:  # standard input; the database
             self.console.print_error(str(error))

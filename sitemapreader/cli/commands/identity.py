@@ -34,7 +34,7 @@ def run_identity(arguments: argparse.Namespace) -> int:
     console.print_line(f"keyid: {identity.keyid}")
     place = identity.directory_url if arguments.sign_as else "the URL that --sign-as will name"
     console.print_line(f"serve standard output at {place} as {DIRECTORY_TYPE}")
-    console.print_line("register the key with Cloudflare or AWS; until then it changes nothing")
+    console.print_line("register the key with Cloudflare or AWS, because sites ignore unknown keys")
     if arguments.headers:
         _print_headers(identity, arguments.headers, console)
     return print_text(f"{identity.directory().decode()}\n")

@@ -28,7 +28,7 @@ def run_mcp(arguments: argparse.Namespace) -> int:
         folder.mkdir(parents=True, exist_ok=True)
         TemporaryFile(dir=folder).close()
     except OSError as error:
-        said = f"{folder} is no folder that can be written: {error.strerror}; name another one"
+        said = f"cannot write to folder {folder}: {error.strerror}; name another folder"
         raise UsageError(said) from None
     from sitemapreader.mcp import serve  # noqa: PLC0415 (an extra, which takes 2 s)
 

@@ -65,8 +65,7 @@ def run_scale(arguments: argparse.Namespace) -> int:
     except _StoppedError as stopped:
         number = stopped.args[0]
         console.print_line(
-            f"stopped by {signal.Signals(number).name}: "
-            "run the same command again, which reads what is missing"
+            f"stopped by {signal.Signals(number).name}: run the same command again to read the rest"
         )
         return SIGNALLED + int(number)
     except OSError as error:
@@ -156,7 +155,7 @@ def show_progress(totals: Totals) -> str:
 def describe_totals(totals: Totals) -> Iterator[str]:
     """Yield the lines that sum up a run."""
     hosts = ", ".join(f"{number:,} {status}" for status, number in sorted(totals.statuses.items()))
-    state = "finished" if totals.finished else "not finished: run the same again"
+    state = "finished" if totals.finished else "not finished: run the same command again"
     others = {"unlisted": totals.unlisted, "gone": totals.gone}
     more = "".join(f" and {number:,} {what}" for what, number in others.items() if number)
     yield (
@@ -168,11 +167,11 @@ def describe_totals(totals: Totals) -> Iterator[str]:
     for reason, number in reasons[:_MAX_SAID]:
         yield f"not read: {number:,} {reason}{_explain(reason)}"
     if len(reasons) > _MAX_SAID:
-        yield "not read for other reasons: `scale status --failed` names the hosts"
+        yield "not read for other reasons: `scale status --failed` lists the hosts"
     if totals.put_off:
         yield (
-            f"{totals.put_off:,} hosts are not due yet, as they failed or have no sitemap: "
-            "--retry reads them now"
+            f"skipped {totals.put_off:,} hosts that failed or have no sitemap, because they are "
+            "not due yet: --retry reads them now"
         )
     for partition, reason in sorted(totals.failures.items())[:_MAX_SAID]:
         yield f"partition {partition} could not be committed: {reason}"

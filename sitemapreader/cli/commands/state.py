@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _LINES_AT_ONCE = 500
 _MAX_NAME = 500
-_NOTHING_DUE = "nothing is planned: only runs with --changes record what a schedule needs"
+_NOTHING_DUE = "nothing is planned, because no run used --changes: only such a run makes a plan"
 
 
 def run_state(arguments: argparse.Namespace) -> int:
@@ -33,7 +33,7 @@ def run_state(arguments: argparse.Namespace) -> int:
     state, lines, console = State(arguments.file), LineWriter(None), Console()
     is_list = arguments.unlisted or arguments.gone
     if arguments.format and not is_list:
-        raise UsageError("--format: add --unlisted or --gone, whose rows it is for")
+        raise UsageError("--format requires --unlisted or --gone")
 
     async def work() -> int:
         if arguments.plan:
@@ -72,7 +72,7 @@ def format_plan(planned: Iterable[PlannedDocument], now: datetime) -> Iterator[s
         yield (
             f"{escape_urls([each.url])[0]}: {due}{each.waiting:.2g} waiting,"
             f" {24 * each.rate:.2g} URLs new or gone a day,"
-            f" asked {each.asked_at:%Y-%m-%d %H:%M} UTC\n"
+            f" requested {each.asked_at:%Y-%m-%d %H:%M} UTC\n"
         )
 
 
@@ -86,7 +86,7 @@ def print_waiting(state: State, console: Console) -> int:
             why = "did not compare: use --changes" if site.finished else "was interrupted"
             console.print_line(f"{name}: the last run {why}")
         elif site.waiting:
-            wait = "more URLs wait for another day, or for a sitemap that cannot be read"
+            wait = "more URLs are not unlisted yet, because a later walk must confirm it"
             console.print_line(f"{name}: {site.waiting} {wait}")
     return code
 

@@ -28,7 +28,7 @@ def run_submit(arguments: argparse.Namespace) -> int:
     (task,) = run.named
     del run.keywords["limits"]  # the fetcher's, of which no option here is one
     if task.fetcher is not None:
-        raise UsageError(f"{task.name} is on this machine: name the site, as others see it")
+        raise UsageError(f"{task.name} is on this machine: name the public URL of the site")
     try:
         pieces = [Path(arguments.key_file).read_bytes()]
     except OSError as error:
@@ -72,18 +72,19 @@ def _describe(done: Submission, would_be: str) -> Iterator[str]:
     if count["recorded"]:
         yield (
             f"first run: {count['recorded']} URLs {would_be or 'are '}recorded, and none is "
-            "submitted, as IndexNow is for changes; to submit all, remove the state and add --all"
+            "submitted, because IndexNow is for changes. To submit all, remove the state and add "
+            "--all"
         )
         return
     new = count["new"] + count["changed"]
     yield f"{would_be}submitted: {new} new or changed {inflect(new, 'URLs')}, {count['gone']} gone"
     for status in sorted(done.requests.keys() & {200, 202}):  # the others are errors
         number = done.requests[status]
-        yield f"{number} {inflect(number, 'requests')} answered with {status}: {WORDS[status]}"
+        yield f"{number} {inflect(number, 'requests')} with status {status}: {WORDS[status]}"
     if count["foreign"]:
         yield (
-            f"not submitted: {count['foreign']} {inflect(count['foreign'], 'URLs')} of other "
-            "sites; if they are yours, submit each site, or add --hosts any"
+            f"skipped {count['foreign']} {inflect(count['foreign'], 'URLs')} of other sites. "
+            "If they are yours, submit each site, or add --hosts any"
         )
     if count["unusable"]:
-        yield f"not submitted: {count['unusable']} that are no URLs of the web"
+        yield f"skipped {count['unusable']} entries that are not http(s) URLs"

@@ -175,12 +175,12 @@ class _UrlPrinter:
 # -- the newest ones
 
 _REASONS = {
-    "dates-exceeded": "a sitemap has a URL that is newer than its index says of it",
+    "dates-exceeded": "a URL is newer than the date that the index gives for its sitemap",
     "undated-sitemaps": "sitemaps without a date were not read: raise --documents",
-    "equal-dates": "all sitemaps have one date: raise --documents",
+    "equal-dates": "all sitemaps have the same date: raise --documents",
     "documents-limit": "more sitemaps may have newer ones: raise --documents",
-    "equal-lastmods": "the newest URLs have one date",
-    "now-lastmods": "the newest URLs have the moment of the request in place of dates",
+    "equal-lastmods": "the newest URLs have the same date",
+    "now-lastmods": "the dates of the newest URLs are the moment of the request",
     "future-lastmods": "a sitemap has dates in the future",
     "undated-urls": "URLs without a date may be newer",
 }
@@ -219,7 +219,7 @@ def _judge(found: Newest) -> str:
     said = "proven: no other URL with a date is newer"
     if not found.proven:
         said = f"not proven to be the newest: {_REASONS.get(found.reason, found.reason)}"
-    odd = {"without a date": found.undated, "of the future": found.future}
+    odd = {"without a date": found.undated, "with a date in the future": found.future}
     left = ", ".join(f"{number} {what}" for what, number in odd.items() if number)
     left = f"; URLs left out: {left}" if left else ""
     return f"{said} ({found.report.outcome.documents} sitemaps read{left})"

@@ -31,7 +31,9 @@ def run_watch(arguments: argparse.Namespace) -> int:
     run = SourceRun(arguments, what="changes", find=find_rooted)
     path = get_output_path(arguments)
     if path is not None and Path(path).suffix != ".atom":
-        raise UsageError("-o: watch writes a feed, such as changes.atom; or append with >> FILE")
+        raise UsageError(
+            "-o requires a feed, such as changes.atom. To write lines, append with >> FILE"
+        )
     ends: dict[str, SiteStatus] = {}  # name of a site -> how its last walk ended
     told: dict[str, str] = {}
 

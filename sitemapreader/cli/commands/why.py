@@ -38,7 +38,7 @@ def run_why(arguments: argparse.Namespace) -> int:
         if not has_web_scheme(url):
             raise UsageError(f"{url!r} is not an http(s) URL: write https://example.org/page")
     if not arguments.urls and not arguments.input_file:
-        raise UsageError("there is no URL: name one, or a list of URLs with -i FILE")
+        raise UsageError("no URL was given: name one, or a list of URLs with -i FILE")
     lines = LineWriter(None)
     console = Console()
 
