@@ -278,7 +278,8 @@ def as_since(value: When) -> datetime:
         return datetime.now(UTC) - value
     if not isinstance(value, date):  # of which a datetime is one
         raise TypeError(
-            f"since and until are a datetime, a date or a timedelta, not {type(value).__name__}: "
+            f"since and until must be a datetime, a date or a timedelta, got "
+            f"{type(value).__name__}: "
             "write since=date(2026, 1, 31) or since=timedelta(days=7)"
         )
     if not isinstance(value, datetime):

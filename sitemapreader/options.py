@@ -44,12 +44,12 @@ records: use it if `re` of your Python has a bug.
 def _positive(_: object, field: attrs.Attribute[float], value: object) -> None:
     is_count = field.type in (int, "int")
     words = "whole" if is_count else "finite"
-    wanted = f"`{field.name}` must be a {words} number above zero, not {value!r}"
+    wanted = f"`{field.name}` must be a {words} number above zero, got {value!r}"
     if not isinstance(value, Integral if is_count else Real):
         raise TypeError(f"{wanted}; leave it out for the default")
     if not 0 < float(value) < float("inf"):
         raise ValueError(
-            f"{wanted}; there is no value for 'unlimited': give a number that you can afford"
+            f"{wanted}; there is no value for 'unlimited', so write a number that you can afford"
         )
 
 
@@ -154,21 +154,23 @@ _NOT_IN_HEADERS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 def _proxy(_: object, field: attrs.Attribute[str | None], value: str | None) -> None:
     if value is not None and not _PROXY.fullmatch(value):  # which may have a password in it
         raise ValueError(
-            f"`{field.name}` must be the URL of an HTTP proxy, like 'http://proxy.example:3128'"
+            f"`{field.name}` must be the URL of an HTTP proxy, such as 'http://proxy.example:3128'"
         )
 
 
 def _headers(_: object, _field: attrs.Attribute[dict[str, str]], value: dict[str, str]) -> None:
     for name, text in value.items():
         if not _HEADER_NAME.fullmatch(name):
-            raise ValueError(f"no header is named {name!r}: use letters, digits and hyphens")
+            raise ValueError(
+                f"{name!r} cannot be the name of a header: write letters, digits and hyphens"
+            )
         if _NOT_IN_HEADERS.search(text):  # which may be a password
-            raise ValueError(f"the value of the header {name} has control characters in it")
+            raise ValueError(f"the value of the header {name} has control characters: remove them")
 
 
 def _user_agent(_: object, field: attrs.Attribute[str], value: str) -> None:
     if _NOT_IN_HEADERS.search(value) or not value.strip():
-        raise ValueError(f"`{field.name}` must be a line of text, not {value!r}")
+        raise ValueError(f"`{field.name}` must be a line of text, got {value!r}")
 
 
 def _identity(_: object, field: attrs.Attribute[Identity | None], value: object) -> None:
@@ -258,7 +260,7 @@ def one_of(choices: Any) -> Callable[[object, attrs.Attribute[str], str], None]:
 
     def check(_: object, field: attrs.Attribute[str], value: str) -> None:
         if value not in words:
-            raise ValueError(f"`{field.name}` must be one of {', '.join(words)}, not {value!r}")
+            raise ValueError(f"`{field.name}` must be one of {', '.join(words)}, got {value!r}")
 
     return check
 
@@ -271,11 +273,11 @@ _EXTRA_FORMATS = (Format.HTML,)
 def check_formats(names: ExtraFormats) -> frozenset[Format]:
     """Return extra formats by their names; raise TypeError or ValueError."""
     if isinstance(names, str):
-        raise TypeError(f"extra_formats must be several: write {{{names!r}}}, not {names!r}")
+        raise TypeError(f"extra_formats must be a set: write {{{names!r}}}, not {names!r}")
     formats: frozenset[str] = frozenset(names)
     if unknown := formats.difference(_EXTRA_FORMATS):
         raise ValueError(
-            f"extra_formats has {min(unknown)!r}: choose from {', '.join(_EXTRA_FORMATS)}; "
-            "the other formats are read in any case"
+            f"extra_formats must be one of {', '.join(_EXTRA_FORMATS)}, got {min(unknown)!r}; "
+            "all other formats are always read"
         )
     return frozenset(map(Format, formats))

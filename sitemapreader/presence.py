@@ -246,7 +246,7 @@ class _Question:
         if not self.is_valid:
             self.add(
                 CauseCode.NOT_A_URL,
-                "this is not an http(s) URL with a host: write it as it would be listed, such as "
+                "this is not an http(s) URL with a host: write it as it should be listed, such as "
                 "https://example.org/page",
             )
 
@@ -261,7 +261,7 @@ class _Question:
     # -- from the entries
 
     def judge_matches(self, documents: dict[str, Document]) -> None:
-        """Say where the URL is listed, under which spelling, and which filter holds it back."""
+        """Say where the URL is listed, under which spelling, and which filter excludes it."""
         same = [match for match in self.matches if url_key(match.entry.loc) == url_key(self.url)]
         others = [match for match in self.matches if match not in same]
         listed = [match for match in same if not _is_feed_only(match, documents)]
@@ -275,7 +275,7 @@ class _Question:
             if not listed:
                 self.add(
                     CauseCode.FEED_ONLY,
-                    f"only a feed lists it, which is read with --feeds: {match.place}",
+                    f"only a feed lists it, and feeds are read with --feeds: {match.place}",
                     sitemap=match.entry.sitemap,
                     record=match.record,
                 )
@@ -328,7 +328,7 @@ class _Question:
             if not passed:
                 date = entries[0].lastmod
                 about = f", and its lastmod is {date.isoformat()}" if date else ""
-                self.add(CauseCode.FILTERED, f"`{name}` holds it back{about}")
+                self.add(CauseCode.FILTERED, f"`{name}` excludes it{about}")
 
     def targets_listed(self, code: CauseCode, url: str, message: str) -> None:
         """Add a cause about another URL, and say whether that one is listed."""
@@ -345,16 +345,16 @@ class _Question:
             return
         is_forbidden = not visit.error or visit.error.startswith(IssueCode.ROBOTS_DISALLOWED)
         if visit.not_judged is NotJudged.ROBOTS and is_forbidden:
-            self.add(CauseCode.ROBOTS, "robots.txt forbids the page, so it was not requested")
+            self.add(CauseCode.ROBOTS, "robots.txt disallows the page, so it was not requested")
         elif visit.not_judged is not None or visit.error:
-            reason = visit.error or f"the site did not answer as it would ({visit.not_judged})"
+            reason = visit.error or f"the site did not give its usual response ({visit.not_judged})"
             self.add(CauseCode.PAGE_UNKNOWN, f"the page could not be judged: {excerpt(reason)}")
         elif url_key(visit.final_url) != url_key(self.url):
             statuses = ", ".join(str(redirect.status) for redirect in visit.redirects)
             message = f"the page redirects ({statuses}) to"
             self.targets_listed(CauseCode.REDIRECTS, visit.final_url, message)
         if visit.not_judged is None and visit.status is not None and visit.status >= 400:
-            self.add(CauseCode.STATUS, f"the page answers {visit.status}")
+            self.add(CauseCode.STATUS, f"the page returns {visit.status}")
         self._judge_facts(visit)
 
     def _judge_facts(self, visit: PageVisit) -> None:
@@ -364,7 +364,7 @@ class _Question:
         noindex = facts.find_noindex("googlebot")
         if noindex is not None:
             directive = ": ".join(excerpt(part) for part in noindex)
-            self.add(CauseCode.NOINDEX, f"the page asks not to be indexed ({directive})")
+            self.add(CauseCode.NOINDEX, f"the page forbids indexing ({directive})")
         canonical = _canonical_of(visit)
         if canonical:
             message = "the page names another canonical URL,"
@@ -424,7 +424,7 @@ def _describe_difference(asked: str, listed: str) -> str:
     found = [name for name, differs in differences.items() if differs]
     if len(found) > 1 and "encoding" in found and ours.path.casefold() == theirs.path.casefold():
         found.remove("encoding")
-    return ", ".join(found) or "another writing"
+    return ", ".join(found) or "another spelling"
 
 
 # -- the search
@@ -522,7 +522,7 @@ class _Search:
                 f"none of the {total} records in {read} sitemaps lists it",
             )
         if host_of(question.url) != host_of(self.site):
-            question.add(CauseCode.OTHER_SITE, f"it is on another host than {show_url(self.site)}")
+            question.add(CauseCode.OTHER_SITE, f"its host is not that of {show_url(self.site)}")
 
 
 def _is_feed_only(match: _Match, documents: dict[str, Document]) -> bool:
@@ -548,7 +548,7 @@ def _describe_unread(document: Document) -> Cause:
     if document.role is Role.SITEMAP:
         message = f"this sitemap may list it, but {part} ({reason}): {show_url(document.url)}"
     else:
-        message = f"{part} ({reason}), so sitemaps may be unknown: {show_url(document.url)}"
+        message = f"{part} ({reason}), so some sitemaps may be unknown: {show_url(document.url)}"
     return Cause(CauseCode.SITEMAP_NOT_READ, message, sitemap=document.url)
 
 
@@ -600,7 +600,7 @@ def _see_visit(question: _Question, templates: set[str]) -> None:
     if facts.template_hash in templates or facts.says_missing:
         question.add(
             CauseCode.SOFT_404,
-            f"the page answers {visit.status}, and shows what a page that does not exist shows",
+            f"the page returns {visit.status}, but has the content of a page that does not exist",
         )
 
 
@@ -620,7 +620,7 @@ def _recall(questions: list[_Question], state: State) -> None:
         for question in by_key.get(url_key(page.loc), ()):
             question.add(
                 CauseCode.GONE,
-                f"gone: its page answered {page.http_status} on {page.asked_at:%Y-%m-%d}",
+                f"gone: its page returned {page.http_status} on {page.asked_at:%Y-%m-%d}",
                 sitemap=page.document,
             )
 

@@ -37,8 +37,8 @@ Source: TypeAlias = "Site | Walk | Iterable[Event] | None"
 
 _EVENTS = (UrlEntry, SitemapEntry, Issue)
 _USAGE = (
-    "pass the URL of a site, the path of a folder or a file, one walk_sync(...) that was entered, "
-    "or entries, as read(...) of bytes gives them; for several sites, concatenate a table of each"
+    "pass the URL of a site, the path of a folder or a file, an entered walk_sync(...), or the "
+    "entries of read(...); for several sites, concatenate their tables"
 )
 _Batches: TypeAlias = "Generator[pa.RecordBatch, None, None]"
 _MAX_LISTED = 100
@@ -234,7 +234,7 @@ class RowSource:
 def _plan_walk(source: Site | None, arguments: WalkArguments) -> Walk:
     if source is None:
         if not arguments.get("sitemaps"):
-            raise TypeError(f"there is not a source of rows: {_USAGE}, or sitemaps=[url]")
+            raise TypeError(f"no source was given: {_USAGE}, or sitemaps=[url]")
         return walk_sync(None, **arguments)
     if isinstance(source, str) and source and not has_web_scheme(source):
         path = Path(path_of(source))
@@ -245,8 +245,8 @@ def _plan_walk(source: Site | None, arguments: WalkArguments) -> Walk:
 def _refuse_arguments(arguments: WalkArguments) -> None:
     if arguments:
         raise TypeError(
-            f"{', '.join(arguments)}: give the arguments of a walk with the URL of a site, "
-            "or to walk_sync, whose walk you pass"
+            f"{', '.join(arguments)} cannot be combined with this source: pass arguments of a walk "
+            "with the URL of a site, or to walk_sync(...)"
         )
 
 

@@ -459,8 +459,8 @@ def are_clean_urls(locs: Sequence[str]) -> bool:
 def check_url(name: str, value: object) -> str:
     """Return an absolute http(s) URL; raise TypeError or ValueError for anything else."""
     if not isinstance(value, str):
-        raise TypeError(f"{name} must be given as text, not as {type(value).__name__}")
+        raise TypeError(f"{name} must be a text, got {type(value).__name__}")
     value = trim(value)
     if not has_web_scheme(value) or parse_url(value) is None:
-        raise ValueError(f"{name} must be a full URL like 'https://example.org/', not {value!r}")
+        raise ValueError(f"{name} must be a full URL such as 'https://example.org/', got {value!r}")
     return value

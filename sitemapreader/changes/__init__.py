@@ -218,7 +218,7 @@ class State:
         `now` is in seconds since 1970; by default it is the present.
         """
         if number < 1:
-            raise ValueError("number must be a number of documents, at least 1")
+            raise ValueError("number must be at least 1")
         with open_reader(self.path) as db:
             return plan_documents(db, number, self.clock() if now is None else now)
 

@@ -70,7 +70,7 @@ def wrap_errors(path: Path) -> Iterator[None]:
     except (sqlite3.Error, DamageError, UnicodeDecodeError) as error:
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-            detail = f"{error}: another program writes it: wait for its end, and walk again"
+            detail = f"{error}: another program is writing it: wait until it ends, then walk again"
             raise StateError(path, detail, is_locked=True) from error
         advice = (
             "the next walk replaces it" if is_damage(error) else "remove the cause, and walk again"
@@ -183,7 +183,7 @@ class StateFile:
         if _identify(self.path) != self._identity:
             raise StateError(
                 self.path,
-                "it was replaced or removed during the walk, so nothing more is remembered: "
+                "the file was replaced or removed during the walk, so the rest was not recorded: "
                 "walk again",
             )
         with self.guard():
@@ -246,8 +246,8 @@ class StateFile:
         if self._is_held:
             raise StateError(
                 self.path,
-                "another run is writing it together with its files: wait for its end, or give this "
-                "one another file",
+                "another run is writing it together with its files: wait until it ends, "
+                "or choose another file",
                 is_locked=True,
             )
         with self.guard():
@@ -277,7 +277,7 @@ class StateFile:
         # committed at once, without the files.
         if self._is_held and not self.connection.in_transaction:
             raise StateError(
-                self.path, "an error has undone the changes of this run: run the same again"
+                self.path, "an error has undone the changes of this run: run the same command again"
             )
 
 
@@ -314,7 +314,7 @@ def _refuse_foreign(path: Path) -> None:
             header = file.read(100)
         is_ours = int.from_bytes(header[68:72], "big") == _APPLICATION_ID
         if header and not is_ours and not _name_lock(path).exists():
-            raise StateError(path, "this is no state of walks: name another file")
+            raise StateError(path, "this is not a state of walks: name another file")
 
 
 def _name_lock(path: Path) -> Path:
@@ -328,7 +328,9 @@ def _lock(path: Path) -> Connection:
         _create(lock_path)
     found = lock_path.lstat()
     if not stat.S_ISREG(found.st_mode) or found.st_size:  # nothing is ever written to it
-        raise StateError(path, f"{lock_path.name} beside it is no lock of ours: remove it")
+        raise StateError(
+            path, f"{lock_path.name} beside it is not a lock of this program: remove it"
+        )
     lock = sqlite3.connect(lock_path, timeout=0, isolation_level=None, check_same_thread=False)
     try:
         lock.execute("BEGIN EXCLUSIVE")
@@ -342,7 +344,7 @@ def _lock(path: Path) -> Connection:
 
 def _make_lock_error(path: Path) -> StateError:
     """Return the error of a file that another walk writes."""
-    said = "another walk is writing it: wait for its end, or give this one another file"
+    said = "another walk is writing it: wait until it ends, or choose another file"
     return StateError(path, said, is_locked=True)
 
 
@@ -412,7 +414,7 @@ def _check(connection: Connection, path: Path) -> bool:
         raise StateError(
             path,
             f"a newer sitemapreader wrote it (format {version}, here {VERSION}): "
-            "upgrade, or give another file",
+            "upgrade, or choose another file",
         )
     if path.stat().st_size <= CHECKED_BYTES:
         (said,) = connection.execute("PRAGMA integrity_check(1)").fetchone()

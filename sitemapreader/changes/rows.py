@@ -139,7 +139,7 @@ _FILTERS = re.compile(r"\S* \S*")
 def _as_filters(text: Any) -> str | None:
     """Return filters as `WalkConfig.mark_filters` writes them; raise DamageError."""
     if text is not None and not (isinstance(text, str) and _FILTERS.fullmatch(text)):
-        raise DamageError(f"{text!r} are no filters")
+        raise DamageError(f"{text!r} is not a list of filters")
     return text
 
 
@@ -148,9 +148,9 @@ def _as_children(text: Any) -> list[tuple[str, str | None]]:
     try:
         pairs = [(loc, mark) for loc, mark in json.loads(text or "[]")]
     except (TypeError, ValueError):
-        raise DamageError(f"{excerpt(str(text))} are no children") from None
+        raise DamageError(f"{excerpt(str(text))} is not a list of children") from None
     if not all(isinstance(each, str) for loc, mark in pairs for each in (loc, mark or "")):
-        raise DamageError(f"{excerpt(str(text))} are no children")
+        raise DamageError(f"{excerpt(str(text))} is not a list of children")
     return pairs
 
 

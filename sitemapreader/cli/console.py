@@ -302,9 +302,10 @@ class RunSummary:
     def _format_asked(self) -> Iterator[str]:
         sums = self.sums
         if sums["filtered"] and not self.printed:
-            yield f"excluded {sums['filtered']} URLs: your filters"
+            yield f"excluded {sums['filtered']} {inflect(sums['filtered'], 'URLs')}: your filters"
         if sums["undated"] or sums["future"]:
-            undated = f"{sums['undated']} URLs without a date (--undated drop excludes them)"
+            urls = inflect(sums["undated"], "URLs")
+            undated = f"{sums['undated']} {urls} without a date (--undated drop excludes them)"
             yield f"kept {undated} and {sums['future']} with a date in the future"
         if self._left_out:
             yield f"skipped as configured: {_count_each(self._left_out)}"

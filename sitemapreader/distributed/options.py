@@ -17,9 +17,9 @@ from sitemapreader.options import FetchOptions, Limits
 def _check_fetch(_: object, field: attrs.Attribute[FetchOptions], value: FetchOptions) -> None:
     if value.headers or (value.proxy and "@" in value.proxy):
         raise ValueError(
-            f"{field.name}.headers, or a proxy with a password, cannot be given: they would be "
-            "written into the output, and headers sent to every host of the list; let the proxy "
-            "know its clients by their addresses"
+            f"{field.name} cannot have headers or a proxy with a password, because they would be "
+            "written into the output, and headers would go to every host of the list: let the "
+            "proxy identify its clients by their addresses"
         )
 
 

@@ -105,7 +105,7 @@ class Attempt:
                     unpack_state(folder / _PACKED, folder / _STATE)
                     self.memory = "kept"
         except (FileNotFoundError, OutputError) as error:
-            self.memory = f"the state before cannot be used: {error}"
+            self.memory = f"the earlier state cannot be used: {error}"
         now = datetime.now(UTC)
         sites = read_partition_hosts(storage, run, partition)
         self.rows = {site: rows[site] for site in sites if site in rows}  # others left the list
@@ -264,7 +264,7 @@ async def _read_in_child(task: object) -> bool:
             process.kill()
             await process.wait()
     if not begun:
-        raise ChildProcessError("a process for reading hosts died before it began with one")
+        raise ChildProcessError("a process died before it read a host")
     return process.returncode == 0
 
 

@@ -42,7 +42,7 @@ def check_partitions(value: Any) -> int:
     """Return a number of partitions; raise ValueError if that cannot be."""
     if isinstance(value, int) and 1 <= value <= MAX_PARTITIONS and value.bit_count() == 1:
         return value
-    raise ValueError(f"partitions must be a power of two up to {MAX_PARTITIONS}, not {value!r}")
+    raise ValueError(f"partitions must be a power of two up to {MAX_PARTITIONS}, got {value!r}")
 
 
 def hash_site(url: str) -> str:
@@ -216,12 +216,12 @@ def begin_run(
     elif last:
         listed = {name: getattr(last, name) for name in ("listed", "hosts", "partitions")}
     else:
-        raise OutputError(f"{storage.output} has no list of hosts yet: give one")
+        raise OutputError(f"{storage.output} has no list of hosts yet: name one")
     if last and storage.read(SUCCESS.format(run=last.folder)) is None:
         if listed["listed"] != last.listed:
             raise OutputError(
                 f"{last.folder} in {storage.output} is not finished and has another list of hosts: "
-                "finish it first (leave the list out), then give the new one"
+                "finish it first, without a list, then pass the new list"
             )
         return last
     folder = RUN.format(last.number + 1 if last else 1)

@@ -133,7 +133,7 @@ def create_commit(storage: Storage, run: str, commit: Commit, rows: pa.Table) ->
     storage.create(path, file.getvalue())
     done = load_commit(storage, run, commit.partition)  # it may be ours: see `create`
     if done is None:
-        raise OSError(f"{storage.output}/{path} was there, and is gone")
+        raise OSError(f"{storage.output}/{path} has disappeared")
     return done[0]
 
 
@@ -154,7 +154,7 @@ def load_commit(storage: Storage, run: str, partition: int) -> tuple[Commit, pa.
         return Commit(**said | {"partition": partition, "sums": _add_up(rows)}), rows
     except (OSError, pa.ArrowException, LookupError, TypeError, ValueError) as error:
         raise OutputError(
-            f"{storage.output}/{path} is damaged ({error}): remove it, and run the same again"
+            f"{storage.output}/{path} is damaged ({error}): remove it, and run the same command again"
         ) from None
 
 

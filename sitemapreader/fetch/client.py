@@ -165,7 +165,9 @@ def make_client(
     if isinstance(fetcher, MakesClients):
         return fetcher.client(hosts) if hosts else fetcher.client()
     if hosts:
-        raise TypeError("`map_hosts` needs an HttpFetcher: let `open` of yours ask other hosts")
+        raise TypeError(
+            "`map_hosts` requires an HttpFetcher: map the hosts in `open` of your own fetcher"
+        )
     return Client(fetcher, user_agent, options)
 
 
@@ -177,8 +179,8 @@ def find_settings(
     if fetcher is not None and (is_class or not callable(getattr(fetcher, "open", None))):
         kind = fetcher if is_class else type(fetcher)
         raise TypeError(
-            f"fetcher must be an object with the method `open` of `Fetcher`, not {kind}: write "
-            "fetcher=HttpFetcher(options), or an object of yours around another client"
+            f"fetcher must be an object with the method `open` of `Fetcher`, got {kind}: write "
+            "fetcher=HttpFetcher(options), or wrap another client in an object with `open`"
         )
     own = find_hook(fetcher, HasSettings)
     if own is None:
@@ -186,8 +188,8 @@ def find_settings(
     for name, given in (("limits", limits), ("options", options)):
         if given is not None:
             raise TypeError(
-                f"the fetcher has {name} of its own: give {name} to the fetcher, as in "
-                f"fetcher=HttpFetcher({name}=...), and not to the walk"
+                f"`{name}` cannot be combined with this fetcher, which has its own: "
+                f"write fetcher=HttpFetcher({name}=...)"
             )
     return own.limits, own.options
 
@@ -288,5 +290,5 @@ def _read_network(text: str) -> IPv4Network | IPv6Network:
         return ip_network(text)
     except ValueError as error:
         raise ValueError(
-            f"`allow_networks`: {error}; write a network such as '10.0.0.0/8' or 'fd00::/8'"
+            f"`allow_networks`: {error}: write a network such as '10.0.0.0/8' or 'fd00::/8'"
         ) from error

@@ -43,7 +43,7 @@ class FunctionFetcher:
 
     def __init__(self, get: Callable[..., Got | Awaitable[Got]]) -> None:
         if not callable(get):
-            raise TypeError(f"FunctionFetcher takes a function of a URL, not {get!r}")
+            raise TypeError(f"FunctionFetcher requires a function of a URL, got {get!r}")
         self._get = get
         named = inspect.signature(get).parameters.values()
         self._takes_headers = any(
@@ -84,5 +84,5 @@ def _make_response(url: str, got: object) -> Response:
         return got  # type: ignore[return-value] # a response by its looks
     raise TypeError(
         f"the function of a FunctionFetcher returned {type(got).__name__} for {url}: "
-        "return bytes, a StoredResponse, or None for what is not there"
+        "return bytes, a StoredResponse, or None if there is no such document"
     )

@@ -353,7 +353,7 @@ class HostBreaker:
         if wait > ROBOTS_MAX_CRAWL_DELAY_SECONDS:
             known = self._failures.setdefault(origin_of(url), _Failures())
             known.paused_until = max(known.paused_until, time.monotonic() + wait)
-            raise FetchError(IssueCode.HOST_REFUSES, url, f"asked to wait for {wait:.0f} s")
+            raise FetchError(IssueCode.HOST_REFUSES, url, f"requested to wait for {wait:.0f} s")
         if (known := self._find(url)).paused_until and known.trial != url:
             raise FetchError(known.reason, url, f"{known.count} failures in a row: {known.cause}")
 

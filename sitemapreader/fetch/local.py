@@ -94,7 +94,7 @@ class FolderFetcher:
     def __init__(self, folder: str | Path, base_url: str | None = None) -> None:
         self.folder = Path(folder).resolve()
         if not self.folder.is_dir():
-            raise NotADirectoryError(f"{folder} is not a folder; to read one file, use read()")
+            raise NotADirectoryError(f"{folder} is not a folder: to read one file, use read()")
         self.base_url = _check_base(base_url or self._find_base_url())
 
     @asynccontextmanager
@@ -159,7 +159,7 @@ class FolderFetcher:
 def _check_base(url: str) -> str:
     parsed = parse_url(url)
     if parsed is None:
-        raise ValueError(f"base_url must be an http or https URL, not {url!r}")
+        raise ValueError(f"base_url must be an http or https URL, got {url!r}")
     base = str(parsed.with_query(None).with_fragment(None).with_user(None))
     return base if base.endswith("/") else base + "/"
 

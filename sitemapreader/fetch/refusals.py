@@ -98,7 +98,7 @@ def _explain_signature(headers: Mapping[str, str], options: FetchOptions, agent:
     elif options.identity is not None:
         explanation = ", not signed because it is http"
     elif "accept-signature" in headers:
-        explanation = ", asks for a signed request (Accept-Signature)"
+        explanation = ", requires a signed request (Accept-Signature)"
     if problem := headers.get("signature-error"):  # draft-hardt-httpbis-signature-key
         explanation += f"; Signature-Error: {excerpt(problem, _MAX_SIGNATURE_ERROR)}"
     return explanation

@@ -86,7 +86,7 @@ def _describe(error: Exception) -> str:
     """Describe an exception in the system's words."""
     # Not by aiohttp's own text, which repeats the address and a proxy's URL with its password.
     if isinstance(error, aiohttp.ClientHttpProxyError):
-        return f"the proxy answered {error.status} {error.message}".rstrip()
+        return f"the proxy responded with {error.status} {error.message}".rstrip()
     cause = getattr(error, "certificate_error", None) or getattr(error, "os_error", None) or error
     if isinstance(cause, ssl.SSLError):
         reason = (cause.reason or "").replace("_", " ").lower() or "the handshake failed"
@@ -184,9 +184,11 @@ class HttpSession:
     def check(self) -> None:
         """Raise RuntimeError if it is closed, or belongs to another event loop."""
         if self._is_closed:
-            raise RuntimeError("this HttpFetcher is closed; make a new one")
+            raise RuntimeError("this HttpFetcher is closed: make a new one")
         if self._loop not in (None, asyncio.get_running_loop()):
-            raise RuntimeError("this HttpFetcher belongs to another event loop; make one for each")
+            raise RuntimeError(
+                "this HttpFetcher belongs to another event loop: make one for each loop"
+            )
         self._loop = asyncio.get_running_loop()
 
     async def aclose(self) -> None:

@@ -84,10 +84,10 @@ def parse_request_url(url: str) -> RequestUrl:
     if not has_web_scheme(url):
         raise _invalid(url, "not an absolute http or https URL")
     if blank := _BLANK_HOST.match(url):
-        raise _invalid(url, f"U+{ord(blank[1]):04X} in its host")
+        raise _invalid(url, f"the host contains U+{ord(blank[1]):04X}")
     parsed = parse_url(url)
     if parsed is None:
-        raise _invalid(url, "no host, or not one that can be read")
+        raise _invalid(url, "no host, or an unreadable host")
     host = parsed.raw_host or ""
     _check_host(url, host)
     userinfo = f"{parsed.user or ''}:{parsed.password or ''}"
@@ -103,17 +103,17 @@ def check_text(url: str) -> None:
     if len(url) > MAX_URL_CHARS:
         raise _invalid(url, f"longer than {MAX_URL_CHARS} characters")
     if unfit := _UNFIT.search(url):
-        raise _invalid(url, f"U+{ord(unfit[0]):04X} in it")
+        raise _invalid(url, f"the URL contains U+{ord(unfit[0]):04X}")
 
 
 def _check_host(url: str, host: str) -> None:
     """Refuse a host that only some resolvers read as an address."""
     if not _HOST.fullmatch(host):  # IDNA turns a lone accent into a blank
-        raise _invalid(url, "a host that no name can have")
+        raise _invalid(url, "the host is not a valid name")
     host = host.rstrip(".")
     # https://url.spec.whatwg.org/#ends-in-a-number-checker: `127.1`, `0x7f000001`, `2130706433`
     if _NUMBER.fullmatch(host.rpartition(".")[2]) and read_address(host) is None:
-        raise _invalid(url, "an address that is not written as four decimal numbers")
+        raise _invalid(url, "the address is not written as four decimal numbers")
 
 
 def _invalid(url: str, reason: str) -> FetchError:
@@ -151,7 +151,7 @@ class HostMap:
             if self.find(str(target)):
                 raise ValueError(
                     f"`map_hosts`: {name} leads to {target}, which is mapped itself: "
-                    "name the host that answers"
+                    "name the last host"
                 )
 
     def __bool__(self) -> bool:
@@ -173,7 +173,7 @@ def _key_of(url: URL) -> tuple[str, int | None]:
 def _read_origin(text: str) -> URL:
     """Return the scheme, host and port of a text; raise TypeError or ValueError."""
     if not isinstance(text, str):
-        raise TypeError(f"`map_hosts` has hosts as text, not as {type(text).__name__}")
+        raise TypeError(f"`map_hosts` must have hosts as text, got {type(text).__name__}")
     url = text if "://" in text else f"https://{text}"
     parsed = parse_url(url) if has_web_scheme(url) else None
     if parsed is None or parsed.raw_path_qs not in ("", "/") or parsed.raw_user or "#" in text:
@@ -258,7 +258,7 @@ class RedirectChain:
             return
         place = self._find_place(url)
         if place is not None and self._has_strayed:
-            said = "a redirect from a host that is not mapped to one that is"
+            said = "a redirect from an unmapped host to a mapped host"
             raise FetchError(IssueCode.CROSS_HOST_CHILD, str(url), said)
         self._has_strayed = place is None
         self.name, self.place = url, place or url

@@ -81,7 +81,7 @@ def walk_many(
     """
     refuse_unknown("walk_many", arguments.keys() - SharedArguments.__annotations__.keys())
     if isinstance(sites, str | bytes):
-        raise TypeError("sites must be several: write walk_many([url]), not walk_many(url)")
+        raise TypeError("sites must be a list: write walk_many([url]), not walk_many(url)")
     return SiteRun(sites, at_once=at_once, site_seconds=site_seconds, on_site=on_site, **arguments)
 
 
@@ -139,15 +139,15 @@ def watch(
         ("tick_seconds", tick_seconds, 24 * HOUR),
     ):
         if not 0 < value <= most:
-            raise ValueError(f"`{name}` must be above 0, and {most:g} at most, not {value!r}")
+            raise ValueError(f"`{name}` must be above 0 and at most {most:g}, got {value!r}")
     known = [str(each) for each in Change]
     if isinstance(kinds, str) or not kinds or not {*kinds} <= {*known}:
         given = kinds if isinstance(kinds, str) else ", ".join(map(str, kinds))
-        raise ValueError(f"`kinds` is a list of some of {', '.join(known)}, not {given!r}")
+        raise ValueError(f"`kinds` must be a list of {', '.join(known)}, got {given!r}")
     own = {"at_once", "site_seconds", "on_site"}
     refuse_unknown("watch", arguments.keys() - SharedArguments.__annotations__.keys() - own)
     if named := arguments.keys() & _OWN:
-        raise TypeError(f"watch has no argument {min(named)!r}: see `kinds` and `pace`")
+        raise TypeError(f"watch has no argument {min(named)!r}: use `kinds` and `pace`")
     return Watch(
         _name_sites(sites),
         pace=pace,
@@ -162,7 +162,7 @@ def watch(
 def _name_sites(sites: Collection[str | SiteTask]) -> dict[str, str | SiteTask]:
     """Return the sites by their names in the state; raise ValueError for anything else."""
     if isinstance(sites, str | bytes):
-        raise TypeError("sites must be several: write watch([url], ...), not watch(url, ...)")
+        raise TypeError("sites must be a list: write watch([url], ...), not watch(url, ...)")
     named = {}
     for given in sites:
         try:
@@ -174,7 +174,7 @@ def _name_sites(sites: Collection[str | SiteTask]) -> dict[str, str | SiteTask]:
             raise ValueError(said)  # noqa: TRY004 (it is what the name stands for)
         named[url_key(checked.url)] = given
     if not named:
-        raise ValueError("there is nothing to watch: name a site")
+        raise ValueError("no site was given: name one to watch")
     return named
 
 

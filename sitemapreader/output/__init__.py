@@ -97,14 +97,15 @@ def open_output(
     ):
         if is_given and format not in formats:
             raise ValueError(
-                f"`{name}` is for {', '.join(formats)}: choose one, or leave it out for {format}"
+                f"`{name}` cannot be combined with {format}: leave it out, or choose "
+                f"{', '.join(formats)}"
             )
     if format in FILE_FORMATS and path is None:
-        raise ValueError(f"{format} is always a file: give a name that ends with .{format}")
+        raise ValueError(f"{format} requires a file: write a name that ends with .{format}")
     if format == "parquet" and path is None and sys.stdout.isatty():
-        raise ValueError("parquet cannot be shown in a terminal: give a file, or write to a pipe")
+        raise ValueError("parquet cannot be shown in a terminal: name a file, or write to a pipe")
     if format in _ENCODERS and is_gzip:
-        raise ValueError(f"{format} is compressed inside: end the name with .{format}")
+        raise ValueError(f"{format} is already compressed: end the name with .{format}")
     from sitemapreader.output.columns import choose_columns
     from sitemapreader.output.sink import GzipEncoder, Output, find_encoding
 
@@ -132,7 +133,7 @@ def open_report(
         raise ValueError(f"{str(path)!r} is named twice: for the entries, and for the report")
     if Path(path).suffix.lower() not in _REPORT_SUFFIXES:
         suffixes = ", ".join(_REPORT_SUFFIXES)
-        raise ValueError(f"the name of a report ends with {suffixes}, unlike {str(path)!r}")
+        raise ValueError(f"the name of a report must end with {suffixes}, got {str(path)!r}")
     from sitemapreader.output.columns import OUTCOME_COLUMNS
 
     return open_output(path, columns=OUTCOME_COLUMNS)
@@ -146,7 +147,7 @@ def find_format(path: str | None) -> str:
     suffix = os.path.splitext(name.removesuffix(_GZIP))[1]  # noqa: PTH122 (the same)
     if suffix not in SUFFIXES:
         raise ValueError(
-            f"the name {path!r} does not say which format is meant: "
+            f"the name {path!r} does not end with a known format: "
             f"end it with {', '.join(SUFFIXES)}, or pass one of {', '.join(FORMATS)}"
         )
     return SUFFIXES[suffix]

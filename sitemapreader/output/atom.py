@@ -75,5 +75,5 @@ def _read_lines(path: Path) -> list[str]:
         return [""]
     text = path.read_text("utf-8", "replace") if path.stat().st_size <= _MAX_BYTES else ""
     if not text.startswith(_HEAD):
-        raise ValueError(f"{path} is not a feed that was written here: name another file")
+        raise ValueError(f"{path} is not a feed of this program: name another file")
     return text.removeprefix(_HEAD).splitlines()[:-1]

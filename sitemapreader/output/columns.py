@@ -156,5 +156,5 @@ def choose_columns(names: Sequence[str] | None, *, has_sites: bool = False) -> t
         hint = suggest(unknown[0], known) if unknown else ""
         raise ValueError(f"{said}:{hint} choose from {', '.join(known)}")
     if len(set(names)) < len(names):
-        raise ValueError(f"a field is chosen twice: write each once in {','.join(names)}")
+        raise ValueError(f"a field is named twice: write each field once in {','.join(names)}")
     return tuple(attrs.evolve(known[name], always=True) for name in names)

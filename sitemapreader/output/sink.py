@@ -291,11 +291,11 @@ def _list_entries(given: object) -> OutputRows:
         return given
     if isinstance(given, UrlEntry):
         return [given]
-    wanted = "write takes a UrlEntry or several (of events, choose those that are UrlEntry)"
+    wanted = "write takes one UrlEntry or several (leave out other events)"
     if isinstance(given, str | bytes) or not isinstance(given, Iterable):
-        raise TypeError(f"{wanted}, not {type(given).__name__}")
+        raise TypeError(f"{wanted}, got {type(given).__name__}")
     entries: list[UrlEntry] = given if isinstance(given, list) else list(given)
     for kind in set(map(type, entries)):
         if not issubclass(kind, UrlEntry):
-            raise TypeError(f"{wanted}, and one is {kind.__name__}")
+            raise TypeError(f"{wanted}, got {kind.__name__}")
     return entries

@@ -196,7 +196,11 @@ class PageFolder:
             following = resolve(asked, target)
             redirects.append(Redirect(asked, following or target, status))
             if following is None or len(redirects) > MAX_REDIRECTS:
-                error = "redirects in a circle, or too many" if following else "redirect to no URL"
+                error = (
+                    "a redirect loop, or too many redirects"
+                    if following
+                    else "a redirect to something that is not a URL"
+                )
                 return PageVisit(url, asked, tuple(redirects), error=error)
             asked = following
         return PageVisit(url, asked, tuple(redirects))

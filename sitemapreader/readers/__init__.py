@@ -93,7 +93,9 @@ def read(
     """
     if isinstance(source, str):
         if charset is not None:
-            raise TypeError("charset is for bytes: leave it out for a text, which is decoded")
+            raise TypeError(
+                "charset cannot be combined with a text, because a text is already decoded"
+            )
         source = _HALF_CHARACTER.sub("\ufffd", source).encode()
         charset = "utf-8"
     moment = None if since is None else as_since(since)
@@ -128,7 +130,7 @@ def _chunks(source: bytes | BinaryIO | Iterable[bytes]) -> Iterator[bytes]:
     for chunk in iter(lambda: pull(_CHUNK_BYTES), b"") if pull else source:
         if not isinstance(chunk, bytes):
             raise TypeError(
-                f"source must give bytes, not {type(chunk).__name__}: "
-                "open files in binary mode, pass a text as one str"
+                f"source must yield bytes, got {type(chunk).__name__}: "
+                "open files in binary mode, or pass a text as one str"
             )
         yield chunk

@@ -236,7 +236,7 @@ def parse_robots(data: bytes, url: str = "", *, complete: bool = True) -> Robots
     """
     if not isinstance(data, bytes):
         raise TypeError(
-            f"data must be bytes, not {type(data).__name__}: pass the body as received; "
+            f"data must be bytes, got {type(data).__name__}: pass the body as received; "
             "its encoding is detected"
         )
     parser = _RobotsParser(url)

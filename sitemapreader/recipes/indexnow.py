@@ -43,13 +43,13 @@ WORDS = {
     202: "accepted; the service still checks the key, and drops the URLs if it does not find it",
     400: "check the endpoint and the key",
     403: "let the service fetch the key file: check robots.txt, firewall and bot protection",
-    422: "check that the site answers under the host that its sitemaps name",
-    429: "wait an hour, and run it again: these URLs come again",
+    422: "check that the site is served at the host that its sitemaps name",
+    429: "wait an hour, then run it again: these URLs are submitted again",
 }
 """Meaning of a status of the service, or the advice about it."""
 _OF_THE_SERVICE = frozenset({429, *range(500, 600)})
 """Statuses that say nothing about a host: another one would get the same answer."""
-_PUT = "put a file there that holds the key and nothing else, and run it again"
+_PUT = "put a file there that contains only the key, then run it again"
 _ORIGIN = re.compile(r"\A\s*+https?://[^/?#]*", re.IGNORECASE)
 _URL_CHARACTERS = "!$%&'()*+,/:;=?@"
 """Characters that are submitted as listed; others are escaped."""
@@ -70,7 +70,9 @@ class IndexNowError(SitemapReaderError):
 
     def __init__(self, host: str, said: str, status: int = 0, advice: str = "") -> None:
         self.host, self.status = host, status
-        self.advice = advice or WORDS.get(status, "run it again later: these URLs come again")
+        self.advice = advice or WORDS.get(
+            status, "run it again later: these URLs are submitted again"
+        )
         super().__init__(f"{host}: {said}: {self.advice}")
 
 
@@ -239,9 +241,9 @@ class Submission:
             status = error.http_status or 0
         else:
             if not origin_of(response.url).endswith(f"//{host}"):
-                said = "leads to another host"
+                said = "redirects to another host"
             elif trim(body.decode("utf-8", "replace")) != self._key:
-                said = "holds something else"
+                said = "has other content"
         if said:
             raise IndexNowError(host, f"{place} {said}", status, _PUT)
 
@@ -258,9 +260,9 @@ class Submission:
             async with sent as response:
                 self.requests[response.status] += 1
         except (aiohttp.ClientError, TimeoutError) as error:
-            self._refusal = f"no answer ({type(error).__name__})", 0
+            self._refusal = f"no response ({type(error).__name__})", 0
             raise IndexNowError(host, *self._refusal) from error
-        status, said = response.status, f"the service answered {response.status}"
+        status, said = response.status, f"the service returned {response.status}"
         if status in _OF_THE_SERVICE:
             self._refusal = said, status
         if status not in (200, 202):
@@ -301,7 +303,9 @@ async def submit_changes(
         StateError: the state cannot be used.
     """
     if not _KEY.fullmatch(key):
-        raise ValueError("that is no key: it has 8 to 128 letters, digits and dashes, nothing else")
+        raise ValueError(
+            "the key must have 8 to 128 letters, digits and dashes, and no other characters"
+        )
     timeout, agent = aiohttp.ClientTimeout(total=60), {"User-Agent": options.user_agent}
     hosts = arguments.get("hosts", "site")
     if hosts == "site":

@@ -122,9 +122,9 @@ def _pattern(value: str | re.Pattern[str]) -> re.Pattern[str]:
     text = value.pattern if isinstance(value, re.Pattern) else value
     if not isinstance(text, str):
         raise TypeError(
-            f"include and exclude take regular expressions for text, not {value!r}: "
-            r"write include=r'/blog/' or include=[r'/blog/', r'\.html$']; "
-            "what only a function can tell, drop inside the loop"
+            f"include and exclude must be regular expressions for text, got {value!r}: "
+            r"write include=r'/blog/' or include=[r'/blog/', r'\.html$'], "
+            "and call functions inside the loop"
         )
     try:
         return re.compile(value)
@@ -142,13 +142,13 @@ def _languages(values: str | Iterable[str]) -> tuple[str, ...]:
     codes = tuple(values.split(",") if isinstance(values, str) else values)
     for code in codes if codes != ("",) else ():
         if not _LANGUAGE.fullmatch(str(code)):
-            raise ValueError(f"`language` has codes such as en or pt-BR, not {code!r}")
+            raise ValueError(f"`language` must have codes such as en or pt-BR, got {code!r}")
     return tuple(code.lower().replace("_", "-") for code in codes if code)
 
 
 def _sitemaps(values: Sitemaps) -> tuple[SitemapEntry, ...]:
     if isinstance(values, str | bytes | Path | SitemapEntry):
-        raise TypeError("sitemaps must be several: write sitemaps=[url], not sitemaps=url")
+        raise TypeError("sitemaps must be a list: write sitemaps=[url], not sitemaps=url")
     return tuple(map(_given, values))
 
 
@@ -187,13 +187,13 @@ def check_function(name: str, value: object, what: str) -> None:
         return
     is_async = iscoroutinefunction(value) or iscoroutinefunction(getattr(value, "__call__", None))  # noqa: B004 (its kind)
     if is_async or not callable(value):
-        raise TypeError(f"{name} must be a function of {what}, and no coroutine")
+        raise TypeError(f"{name} must be a function of {what}, and not a coroutine function")
 
 
 _INSTEAD = {
     "timeout": "options=FetchOptions(total_seconds=...)",
-    "session": "fetcher=..., an object with `open` around it",
-    "client": "fetcher=..., an object with `open` around it",
+    "session": "fetcher=..., an object with `open` that wraps it",
+    "client": "fetcher=..., an object with `open` that wraps it",
     "removed": "unlisted=True, or gone=1_000, with changes=True",
     "limit": "max_urls=..., or leave the loop with `break`",
     "url": "the site as the first argument, or sitemaps=[url]",
@@ -227,17 +227,17 @@ def _host_map(hosts: HostMap | HostPairs) -> HostMap:
 
 def _time(_: object, __: object, value: timedelta | None) -> None:
     if not isinstance(value, timedelta | None):
-        raise TypeError(f"max_time must be a timedelta, not {value!r}: timedelta(minutes=30)")
+        raise TypeError(f"max_time must be a timedelta, got {value!r}: write timedelta(minutes=30)")
     if value is not None and value <= timedelta(0):
-        raise ValueError(f"max_time must be more than nothing, not {value!r}")
+        raise ValueError(f"max_time must be positive, got {value!r}")
 
 
 def check_count(name: str, value: object, least: int = 1) -> None:
     """Raise TypeError or ValueError unless the value is a whole number of `least` or more."""
     if not isinstance(value, int) or isinstance(value, bool):
-        raise TypeError(f"{name} must be a whole number, not {value!r}")
+        raise TypeError(f"{name} must be a whole number, got {value!r}")
     if value < least:
-        raise ValueError(f"{name} must be {least} or more, not {value!r}")
+        raise ValueError(f"{name} must be at least {least}, got {value!r}")
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -290,7 +290,7 @@ class WalkConfig(Search):
     def __attrs_post_init__(self) -> None:
         for name, kind in _KINDS.items():
             if not isinstance(value := getattr(self, name), kind):
-                raise TypeError(f"{name} must be of type {kind.__name__}, not {value!r}")
+                raise TypeError(f"{name} must be of type {kind.__name__}, got {value!r}")
         check_function("follow", self.follow, "a SitemapEntry that returns a bool")
         check_function("on_document", self.on_document, "a Document")
         for name, least in (("sample", 1), ("gone", 0), ("revisit", 1), ("max_urls", 1)):
@@ -303,23 +303,23 @@ class WalkConfig(Search):
         """Raise ValueError for arguments that contradict each other."""
         if not self.site and not self.sitemaps:
             raise ValueError(
-                "nothing to walk: give a site, as in walk('https://example.org/'), "
+                "no site was given: write one, as in walk('https://example.org/'), "
                 "or sitemaps=[url]"
             )
         if self.files and not self.trusted:
             # SECURITY: names that others wrote must not open files of this machine.
-            raise ValueError("a file is yours, or nobody's: leave out trusted=False, or the file")
+            raise ValueError("a file cannot be combined with trusted=False, because strangers must not name files")
         if self.changes and self.state is None:
-            raise ValueError("`changes` compares with a state: add `state`")
+            raise ValueError("`changes=True` requires `state`")
         if self.sample is not None and (self.state is not None or self.max_urls is not None):
             raise ValueError(
-                "`sample` draws from all URLs of a site: leave out `state` and `max_urls`"
+                "`sample` cannot be combined with `state` or `max_urls`, because it needs all URLs"
             )
         if self.revisit is not None and not self.changes:
-            raise ValueError("`revisit` asks what a state knows: add `changes=True` and `state`")
+            raise ValueError("`revisit` requires `changes=True` and `state`")
         for name in ("unlisted", "gone"):
             if getattr(self, name) and not self.changes:
-                raise ValueError(f"`{name}` is said of changes: add `changes=True` and `state`")
+                raise ValueError(f"`{name}` requires `changes=True` and `state`")
         if self.gone:
             self.check_asking()
 
@@ -338,8 +338,8 @@ class WalkConfig(Search):
         """Raise ValueError if pages may not be requested."""
         if self.map_hosts:
             raise ValueError(
-                "with `map_hosts` another server answers, which says nothing of these pages: "
-                "leave out `map_hosts`, or `gone`"
+                "`gone` cannot be combined with `map_hosts`, because another server responds for "
+                "these pages"
             )
 
     def mark_filters(self, folders: Iterable[str]) -> str:

@@ -107,13 +107,13 @@ def judge_failures(documents: Iterable[Document | None]) -> ProbeResult:
 def _paths(values: Iterable[str]) -> tuple[str, ...]:
     """Return paths without their first slash; raise TypeError or ValueError for URLs."""
     if isinstance(values, str):
-        raise TypeError(f"extra_paths must be several: write ({values!r},), not {values!r}")
+        raise TypeError(f"extra_paths must be a tuple: write ({values!r},), not {values!r}")
     paths = tuple(values)
     for path in paths:
         if has_web_scheme(path) or not path.strip("/"):
             raise ValueError(
-                f"extra_paths must be paths such as '/maps/all.xml', not {path!r}: "
-                "give URLs with sitemaps="
+                f"extra_paths must be paths such as '/maps/all.xml', got {path!r}: "
+                "pass URLs with sitemaps="
             )
     return tuple(path.lstrip("/") for path in paths)
 
@@ -146,7 +146,7 @@ class Search:
     @extra_paths.validator
     def _check_probe(self, _: object, value: tuple[str, ...]) -> None:
         if value and self.probe == "never":
-            raise ValueError("extra_paths are not tried with probe='never': leave one of them out")
+            raise ValueError("extra_paths cannot be combined with probe='never'")
 
 
 @attrs.define(eq=False)
@@ -253,7 +253,7 @@ class SiteSearch:
         else:
             tried = [each for each in report.documents if each.via is Via.WELL_KNOWN]
             forbidden = sum(each.http_status == _FORBIDDEN for each in tried)
-            said = f"{forbidden} of {len(tried)} guessed paths answer with 403"
+            said = f"{forbidden} of {len(tried)} guessed paths return 403"
             await self._report(IssueCode.NO_SITEMAP, value=said if forbidden else None)
 
     async def try_all(self, *, reads_page: bool = True) -> ProbeResult:

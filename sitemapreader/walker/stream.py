@@ -215,8 +215,9 @@ class TaskStream(Generic[B]):
         """Raise TypeError if it was not entered, ValueError if it was left."""
         if not self.is_entered:
             raise TypeError(
-                f"a {self.noun} has tasks and sockets to close, so enter it first: `async with "
-                f"{self.maker} as {self.loop}: ...`; or, without await, with `with` and `for`"
+                f"enter a {self.noun} first, because it has tasks and sockets to close: `async "
+                f"with "
+                f"{self.maker} as {self.loop}: ...`. Without await, use `with` and `for`"
             )
         if self.is_left:
             raise ValueError(f"the {self.noun} is over: iterate it inside its `with`")
@@ -249,7 +250,8 @@ class TaskStream(Generic[B]):
         self.check_open()
         if self._view not in (None, view):
             raise ValueError(
-                f"this {self.noun} was begun with another kind of loop: go on with that one"
+                f"this {self.noun} is already iterated with another kind of loop: continue with "
+                f"that one"
             )
         self._view = view
         return Loop(self, self.fill)

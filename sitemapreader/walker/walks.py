@@ -202,8 +202,9 @@ class Walk(TaskStream[Batch]):
         """Raise ValueError if it is not known yet which URLs are unlisted."""
         if self.is_left or self.report.unlisted is None:
             raise ValueError(
-                "what is unlisted is known at the end of a walk with changes=True: iterate it to "
-                "its end, and ask inside of its context; later, ask State.unlisted and State.gone"
+                "unlisted URLs are known only at the end of a walk with changes=True: iterate it "
+                "to "
+                "its end inside its `with`. After that, use State.unlisted and State.gone"
             )
 
     # -- the walk's side

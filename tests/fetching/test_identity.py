@@ -341,13 +341,13 @@ async def test_all_sites_of_a_run_are_signed(
             "401 Unauthorized",
             ('Accept-Signature: sig1=("@authority")',),
             False,
-            "asks for a signed request (Accept-Signature)",
+            "requires a signed request (Accept-Signature)",
         ),
         (
             "403 Forbidden",
             ('accept-signature: a=("@authority")',),
             False,
-            "asks for a signed request",
+            "requires a signed request",
         ),
         ("403 Forbidden", (), True, f'though signed as "{AGENT}"'),
         (

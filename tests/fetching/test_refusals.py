@@ -63,4 +63,4 @@ async def test_plain_403s_are_tried_to_the_end_and_counted() -> None:
         assert len(site.requested) == 2 + len(WELL_KNOWN_PATHS)
     assert {*read.codes} == {"no-sitemap"}
     number = len(WELL_KNOWN_PATHS)
-    assert read.value("no-sitemap") == f"{number} of {number} guessed paths answer with 403"
+    assert read.value("no-sitemap") == f"{number} of {number} guessed paths return 403"

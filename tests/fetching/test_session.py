@@ -78,7 +78,7 @@ async def test_a_closed_fetcher_says_so(server: FaultServer) -> None:
             fetcher.trust(server.base)
             if is_used:
                 await fetch(fetcher, server.url("ok"))
-        with pytest.raises(RuntimeError, match="this HttpFetcher is closed; make a new one"):
+        with pytest.raises(RuntimeError, match="this HttpFetcher is closed: make a new one"):
             await fetch(fetcher, server.url("ok"))
 
 

@@ -70,7 +70,7 @@ def test_what_cannot_be_written(tmp_path: Path, format: str) -> None:  # noqa: A
 def test_what_is_no_entry_is_refused(tmp_path: Path, given: Any) -> None:
     """The message says what is wanted, and what came; nothing is written."""
     with (
-        pytest.raises(TypeError, match="write takes a UrlEntry or several"),
+        pytest.raises(TypeError, match="write takes one UrlEntry or several"),
         open_output(str(tmp_path / "x.csv")) as output,
     ):
         output.write(given)

@@ -295,7 +295,7 @@ def test_a_file_is_a_source(write: Callable[[Path], Any], tmp_path: Path) -> Non
 def test_nothing_is_fetched_before_a_mistake_is_said() -> None:
     """What cannot be walked, or is given twice, is refused before the first request."""
     wrong: list[tuple[Any, type[Exception], str]] = [
-        ("", ValueError, "nothing to walk: give a site"),
+        ("", ValueError, "no site was given: write one"),
         ("two.example", ValueError, "full URL"),
         (Path("not-there"), FileNotFoundError, "not-there does not exist"),
     ]

@@ -184,7 +184,7 @@ async def test_several_hosts(site: Web, db: Path) -> None:
         assert (raised.value.host, raised.value.status) == (other.host, 404)
         assert raised.value.submission.counts == {"new": 4}
         other.pages[f"/{KEY}.txt"] = f"{site.base}/{KEY}.txt"
-        with pytest.raises(IndexNowError, match=f"{other.host}: .*leads to another host"):
+        with pytest.raises(IndexNowError, match=f"{other.host}: .*redirects to another host"):
             await site.submit(db, options=options)
         other.pages[f"/{KEY}.txt"] = key
         shown: list[str] = []
@@ -297,7 +297,7 @@ async def test_what_was_not_acknowledged_is_sent_again(site: Web, db: Path, stat
     """A refusal ends the run at once, in words; then all comes, one request at most twice."""
     locs = site.publish(count=15_000)
     site.answers = [200, status]
-    words = indexnow.WORDS.get(status, "run it again later: these URLs come again")
+    words = indexnow.WORDS.get(status, "run it again later: these URLs are submitted again")
     said = f"the service answered {status}: {words}" if status else f"no answer .*: {words}"
     with pytest.raises(IndexNowError, match=said) as raised:
         await site.submit(db)

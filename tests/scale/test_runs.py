@@ -287,7 +287,7 @@ def test_a_partition_goes_on_where_the_run_before_ended(tmp_path: Path) -> None:
         memories.append(partitions.run_partition(output, run.folder, 0).memory)
         read = {row["site"]: row["read"] for row in iterate_statuses(output)}
         assert read == {"http://127.0.0.1/": True, "b.example": False}
-    assert memories[0].startswith("the state before cannot be used: it is damaged")
+    assert memories[0].startswith("the earlier state cannot be used: it is damaged")
     assert memories[1:] == ["kept", "none"]
 
 

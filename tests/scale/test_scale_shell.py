@@ -102,8 +102,10 @@ def test_the_summary_says_why_hosts_were_not_read() -> None:
         f"not read: 4 tls: {IssueCode.TLS.meaning}",
         "not read: 3 killed its process",
         "not read for other reasons: `scale status --failed` lists the hosts",
-        "skipped 99 hosts that failed or have no sitemap, because they are not due yet: "
-        "--retry reads them now",
+        (
+            "skipped 99 hosts that failed or have no sitemap, because they are not due yet: "
+            "--retry reads them now"
+        ),
     ]
     assert len([*describe_totals(make_totals(8))]) == 1
     failures = dict.fromkeys(range(5), "killed")
@@ -140,7 +142,7 @@ def test_hosts_that_failed_are_listed(tmp_path: Path) -> None:
         (["hosts.txt"], 2, "-o"),
         (["-o", "OUT"], 2, "no list of hosts yet"),
         (["none.txt", "-o", "OUT", "--shard", "1/1"], 2, "none.txt cannot be read to its end: "),
-        (["HOSTS", "-o", "OUT", "--shard", "3/2"], 2, "1/16"),
+        (["HOSTS", "-o", "OUT", "--shard", "3/2"], 2, "3/16"),
         (["HOSTS", "-o", "OUT", "--shard", "1/2", "--workers", "2"], 2, "not allowed with"),
         (["HOSTS", "-o", "OUT", "-u", "me:secret"], 2, "unknown option: -u"),
         (["HOSTS", "-o", "OUT", "-x", "http://me:secret@127.0.0.1:1"], 2, "password"),

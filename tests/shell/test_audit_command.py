@@ -146,7 +146,7 @@ MISTAKES: dict[tuple[str, ...], str] = {
     ("https://b.example",): "takes one SOURCE, so run it for each",
     ("--baseline", __file__): "write a new one with --write-baseline",
     ("--select", "url-asset,url-fragmnt"): "did you mean url-fragment",
-    ("--was", "none.xml"): "'none.xml' is neither an http(s) URL nor a file or folder",
+    ("--was", "none.xml"): "'none.xml' is neither an http(s) URL nor an existing file",
     ("--since-audit", __file__): "name one that was kept with --database",
     ("-o", "report.pdf"): "end it with",
     ("--hits", "hits.xlsx"): "end the name",

@@ -58,7 +58,7 @@ BAD_SETTINGS = {
     'baseline = "link/b.json"': "not in this folder: name it on the command line with --baseline",
     "audit = 5": "audit must be a table",
     f"x = {'9' * 5_000}": "digits",
-    f"x = {'[' * 9_999}": "cannot be read",
+    f"x = {'[' * 9_999}": "nested too deep",
 }
 
 

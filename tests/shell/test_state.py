@@ -193,7 +193,7 @@ def test_a_state_that_another_run_writes(site: Path) -> None:
         for words in (["site"], ["site", "-o", "urls.csv"]):
             ran = run(site, *words, "--state", "site.db")
             assert (ran.code, ran.lines) == (6, [])
-            assert "another walk is writing it: wait for its end" in ran.said
+            assert "another walk is writing it: wait until it ends" in ran.said
     finally:
         opened.close()
     assert not (site.parent / "urls.csv").exists()

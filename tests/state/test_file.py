@@ -146,7 +146,7 @@ async def test_the_file_of_another_program_is_refused(db: Path, make: Any) -> No
     make(db)
     kept = content(db)
     for _ in range(2):
-        with pytest.raises(StateError, match=r"no state of walks: name another file$"):
+        with pytest.raises(StateError, match=r"not a state of walks: name another file$"):
             await come(db)
         with pytest.raises(StateError, match="no state of walks"):
             State(db).sites()
@@ -234,7 +234,9 @@ def test_a_lock_that_others_put_there(db: Path, kind: str) -> None:
     }
     make[kind]()
     before = sorted(db.parent.iterdir())
-    with pytest.raises(StateError, match=r"site\.db-lock beside it is no lock of ours: remove it"):
+    with pytest.raises(
+        StateError, match=r"site\.db-lock beside it is not a lock of this program: remove it"
+    ):
         StateFile(db)
     assert sorted(db.parent.iterdir()) == before
     assert precious.read_text("utf-8") == "precious"

@@ -289,7 +289,7 @@ async def test_a_limit_is_a_number_of_pages(db: Path) -> None:
 
 async def test_staging_says_nothing_of_production(db: Path) -> None:
     """With `map_hosts` no page can be asked."""
-    with pytest.raises(ValueError, match="another server answers"):
+    with pytest.raises(ValueError, match="another server responds"):
         walk(SITE, state=db, changes=True, gone=3, map_hosts={"example.org": "staging.example"})
 
 

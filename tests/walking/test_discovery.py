@@ -387,7 +387,7 @@ async def test_a_login(pages: Pages, arguments: Any, expected: Any, outcomes: An
         ({"extra_paths": "/a.xml"}, TypeError, r"write \('/a.xml',\)"),
         ({"extra_paths": ["https://example.org/a.xml"]}, ValueError, "sitemaps="),
         ({"extra_paths": ["/"]}, ValueError, "/maps/all.xml"),
-        ({"extra_paths": ["/a.xml"], "probe": "never"}, ValueError, "leave one of them out"),
+        ({"extra_paths": ["/a.xml"], "probe": "never"}, ValueError, "cannot be combined"),
     ],
 )
 async def test_misuse(arguments: Any, error: type[Exception], words: str) -> None:

@@ -135,7 +135,7 @@ async def test_a_walk_has_the_limits_of_its_fetcher() -> None:
 @pytest.mark.parametrize("value", [str.isupper, [str.isupper], 5, [None]])
 def test_patterns_are_no_functions(start: Callable[..., Any], name: str, value: object) -> None:
     """Where a regular expression is wanted the message shows one."""
-    with pytest.raises(TypeError, match=r"take regular expressions for text.*include=r'/blog/'"):
+    with pytest.raises(TypeError, match=r"must be regular expressions for text.*include=r'/blog/'"):
         start(SITE, **{name: value})
 
 
@@ -143,5 +143,5 @@ def test_patterns_are_no_functions(start: Callable[..., Any], name: str, value: 
 @for_each("value", [None, 0.5, 2.0, "3"])
 def test_counts_are_whole(kind: Callable[..., Any], name: str, value: object) -> None:
     """Half a request at once would wait for ever, and `None` is no limit."""
-    with pytest.raises(TypeError, match=f"`{name}` must be a whole number above zero, not"):
+    with pytest.raises(TypeError, match=f"`{name}` must be a whole number above zero, got"):
         kind(**{name: value})

@@ -88,7 +88,7 @@ async def test_a_walk_has_one_kind_of_loop() -> None:
         async for _ in entries:
             break
         for misuse in (entries.batches, entries.rows, entries.events, entries.record_batches):
-            with pytest.raises(ValueError, match="another kind of loop: go on with that one"):
+            with pytest.raises(ValueError, match="another kind of loop: continue with that one"):
                 misuse()
         assert [entry.loc async for entry in entries] == LOCS[1:]
 
@@ -214,7 +214,7 @@ async def test_iterating_after_leaving() -> None:
         ({"scope": "strict"}, ValueError, "keep, drop"),
         ({"hosts": "all"}, ValueError, "host, site, any"),
         ({"probe": True}, ValueError, "auto, few, always, never"),
-        ({"site": TOP, "extra_paths": "/a.xml"}, TypeError, "must be several"),
+        ({"site": TOP, "extra_paths": "/a.xml"}, TypeError, "must be a tuple"),
         ({"follow": "yes"}, TypeError, "function"),
     ],
 )

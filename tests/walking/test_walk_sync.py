@@ -170,7 +170,7 @@ def test_misuse() -> None:
     """Whoever forgets the `with`, or comes back later, is told what to write."""
     entries = start()
     for misuse in (entries.__iter__, entries.batches, entries.events):
-        with pytest.raises(TypeError, match="with `with` and `for`"):
+        with pytest.raises(TypeError, match="use `with` and `for`"):
             misuse()
     with entries:
         kept = iter(entries)

@@ -144,7 +144,7 @@ def test_an_end_is_said_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["site", "--pace", "4000"], "--pace must be above 0, and 3600 at most"),
+        (["site", "--pace", "4000"], "--pace must be above 0 and at most 3600"),
         (
             ["site", "--kinds", "removed"],
             "--kinds is a list of some of new, changed, unlisted, gone",
