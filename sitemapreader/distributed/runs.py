@@ -154,7 +154,8 @@ def load_commit(storage: Storage, run: str, partition: int) -> tuple[Commit, pa.
         return Commit(**said | {"partition": partition, "sums": _add_up(rows)}), rows
     except (OSError, pa.ArrowException, LookupError, TypeError, ValueError) as error:
         raise OutputError(
-            f"{storage.output}/{path} is damaged ({error}): remove it, and run the same command again"
+            f"{storage.output}/{path} is damaged ({error}): remove it, and run the same command "
+            f"again"
         ) from None
 
 
