@@ -135,7 +135,7 @@ def test_only_what_is_due(site: Path) -> None:
         db.execute("UPDATE document SET asked_at = 0, rate = 0.5 WHERE id = 2")
         db.execute("UPDATE document SET asked_at = 1, rate = 0.1 WHERE id = 1")
     first, second = run(site, "state", "site.db", "--plan", "3").lines
-    asked = "asked 1970-01-01 00:00 UTC"
+    asked = "requested 1970-01-01 00:00 UTC"
     url = "https://example.org/"
     assert first.startswith(f"{url}a.xml: ")
     assert first.endswith(f" waiting, 12 URLs new or gone a day, {asked}")
