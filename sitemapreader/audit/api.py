@@ -225,11 +225,13 @@ async def audit(
         OSError: the database cannot be written.
     """
     if hiding := sorted(_HIDING & arguments.keys()):
-        raise TypeError(f"{', '.join(hiding)}: an audit judges all URLs, so leave this out")
+        raise TypeError(
+            f"{', '.join(hiding)} cannot be combined with an audit, because it judges all URLs"
+        )
     if not (pages in (None, "all") or (isinstance(pages, int) and pages >= 0)):
-        raise AuditInputError(f'pages must be a number of pages or "all", not {pages!r}')
+        raise AuditInputError(f'pages must be a number or "all", got {pages!r}')
     if was is not None and pages == 0:
-        raise AuditInputError("`was` is to be visited, and `pages` is 0: give another number")
+        raise AuditInputError("`was` requires visits, but `pages` is 0: write another number")
     begin, begun = monotonic(), datetime.now(UTC)
     plan = plan_rules(rules, select, ignore, severities or {}, figures)
     found = find_source(source, base_url, is_sitemap=is_sitemap)

@@ -44,7 +44,7 @@ def compare_audits(
     Raises:
         ValueError: a file is no such report.
     """
-    what, advice = "no report of an audit in JSON", "write one with `audit -o report.json`"
+    what, advice = "not the JSON report of an audit", "write one with `audit -o report.json`"
     old, new = (read_json(path, what, advice, _read_report) for path in (before, after))
     found = [_compare(code, old, new) for code in sorted(old.found.keys() | new.found)]
     order = list(Trend)

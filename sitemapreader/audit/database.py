@@ -93,7 +93,7 @@ def judge_hreflang(code: str) -> tuple[bool, str]:
             return False, f"{others[0]} is not a script of ISO 15924"
         others = others[1:]
     if len(others) > 1:
-        return False, "language, script, region, and nothing else"
+        return False, "only language, script and region are allowed"
     if not others or others[0] in regions:
         return True, ""
     return False, meant.get(others[0], f"{others[0]} is not a region of ISO 3166-1")
@@ -168,7 +168,7 @@ class AuditDatabase:
         if self._path is not None:
             if self._earlier is not None and self._earlier.resolve() == self._path.resolve():
                 raise AuditInputError(
-                    f"{path} is what `since_audit` names: give the new `database` another name"
+                    f"{path} cannot be both `since_audit` and the new `database`: rename one"
                 )
             _remove_old(self._path)
         config = {**SAFE, "memory_limit": f"{MEMORY_MB}MB", "preserve_insertion_order": False}
@@ -214,8 +214,8 @@ class AuditDatabase:
         except (duckdb.Error, OSError, UnicodeError) as error:
             reason = str(error).partition("\n")[0]
             raise AuditInputError(
-                f"{self._earlier} is no database of an audit that can be read ({excerpt(reason)}): "
-                "name one that was kept with `database`"
+                f"{self._earlier} is not a readable audit database ({excerpt(reason)}): "
+                "name one that `database` kept"
             ) from None
 
     def end_loading(self) -> None:
@@ -306,9 +306,9 @@ class AuditDatabase:
             yield
         except DISK_ERRORS as error:
             reason = str(error).partition("\n")[0].rstrip(".")
-            place, advice = self._path, "name a database on another one"
+            place, advice = self._path, "name a database on another disk"
             if self._folder is not None:
-                place, advice = Path(self._folder.name), "set TMPDIR to a folder on another one"
+                place, advice = Path(self._folder.name), "set TMPDIR to a folder on another disk"
             raise OSError(
                 f"the database of the audit cannot be written to {place}: {reason}; "
                 f"make room on its disk, or {advice}"
@@ -365,9 +365,7 @@ def _remove_old(path: Path) -> None:
     try:
         str(path).encode()
     except UnicodeEncodeError:
-        raise AuditInputError(
-            f"DuckDB cannot open {str(path)!r}: choose a name that is UTF-8"
-        ) from None
+        raise AuditInputError(f"DuckDB cannot open {str(path)!r}: choose a name in UTF-8") from None
     if not path.exists():
         return
     try:

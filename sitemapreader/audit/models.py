@@ -105,18 +105,18 @@ class Need(StrEnum):
         member.meaning = meaning
         return member
 
-    ROBOTS = "robots", "a robots.txt that was read"
+    ROBOTS = "robots", "a readable robots.txt"
     SITE = "site", "the URL of a site"  # the Sitemap lines of its robots.txt are followed
-    FETCH = "fetch", "answers of a server"  # a folder has none
-    COMPLETE = "complete", "a walk that read all"
+    FETCH = "fetch", "responses of a server"  # a folder has none
+    COMPLETE = "complete", "a complete walk"
     KNOWN = "urls", "`--urls`"
     PAGES = "pages", "`--pages`"  # half of those that were visited could be judged
-    VISITS = "visits", "visits of ours"  # a crawl of somebody else says less
-    PROBES = "probes", "folders that answer a made-up path in another way than a page"
+    VISITS = "visits", "visits of pages"  # a crawl of somebody else says less
+    PROBES = "probes", "folders where a made-up path has another response than a page"
     HREFLANG = "hreflang", "links to other languages, in sitemaps or on visited pages"
     WAS = "was", "`--was`"  # the same of the old URLs
     FOLDER = "folder", "a built folder"  # all of its pages were looked up
-    OVERLAP = "overlap", "a list that knows most of the URLs"
+    OVERLAP = "overlap", "a list with most of the URLs"
 
 
 def make_rule(
@@ -196,7 +196,7 @@ _MOST = 2**31
 
 def _check_number(_: object, field: attrs.Attribute[float], value: float) -> None:
     if not 0 <= value < _MOST:
-        raise ValueError(f"{field.name} must be a number from 0 to {_MOST - 1}, not {value!r}")
+        raise ValueError(f"{field.name} must be a number from 0 to {_MOST - 1}, got {value!r}")
 
 
 def _number(default: float) -> Any:

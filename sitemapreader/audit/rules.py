@@ -125,7 +125,7 @@ ISSUES = {_CODES[code]: texts for code, texts in _TABLE["codes"].items()}
 """Texts of a code in an audit: "severity", "what", "meaning", "advice", "known-as"."""
 _PROTOCOL = "https://www.sitemaps.org/protocol.html"
 _ROBOTS = "https://www.rfc-editor.org/rfc/rfc9309"
-_NOT_ACCUSED = "This says what was not read, and why; the site is not accused."
+_NOT_ACCUSED = "This explains what was not read; it is not a fault of the site."
 
 
 @cache
@@ -148,9 +148,9 @@ def make_issue_rule(code: IssueCode) -> Row:
 
 
 _MEANINGS = {
-    "error": "Search engines lose something by it, or refuse the sitemap.",
-    "warning": "Other readers may lose something by it; this one repaired it.",
-    "info": "It costs nothing, and shows that the generator could take more care.",
+    "error": "Search engines lose data because of it, or refuse the sitemap.",
+    "warning": "Other readers may lose data because of it; this reader repaired it.",
+    "info": "It loses no data, but the generator could be improved.",
 }
 
 

@@ -54,9 +54,9 @@ def find_missing(
     """
     missing, doubt = dict(unvisited), ""
     if Need.PAGES in missing or not database.ask("SELECT 1 FROM built"):
-        missing[Need.FOLDER] = "no built folder was looked through: give one, with all its pages"
+        missing[Need.FOLDER] = "no built folder was read: pass one, with all its pages"
     if not is_http:
-        missing[Need.FETCH] = "sitemaps were read from files: give the URL of the site"
+        missing[Need.FETCH] = "sitemaps were read from files: pass the URL of the site"
     if not database.ask("SELECT 1 FROM robots WHERE is_searched LIMIT 1"):
         missing[Need.SITE] = _explain_robots(database, is_http=is_http)
         if not database.ask("SELECT 1 FROM robots LIMIT 1"):
@@ -65,24 +65,24 @@ def find_missing(
         lost, gone, errors = database.ask(_QUERIES["lost"])[0]
         if gone and not lost and not errors:
             what = "1 sitemap was" if gone == 1 else f"{gone} sitemaps were"
-            doubt = f"{what} not found, and may have listed some of them"
+            doubt = f"{what} not found, and may list some of these URLs"
         else:
             what = f"{lost} sitemaps are missing, or parts of them" if lost else "see the findings"
             missing[Need.COMPLETE] = f"not everything was read: {what}"
     if not database.ask("SELECT 1 FROM alternate WHERE hreflang IS NOT NULL LIMIT 1"):
         missing[Need.HREFLANG] = (
-            "no sitemap has links to other languages: ask pages for theirs with `pages`"
+            "no sitemap has links to other languages: visit pages with `pages` to read theirs"
             if Need.PAGES in missing
-            else "no sitemap and no page that was visited has links to other languages"
+            else "no sitemap and no visited page has links to other languages"
         )
     if not database.ask("SELECT 1 FROM known LIMIT 1"):
-        missing[Need.KNOWN] = "there is no list of known URLs: give one with `urls`"
+        missing[Need.KNOWN] = "there is no list of known URLs: pass one with `urls`"
         return missing, doubt
     urls, in_list = database.ask(_QUERIES["overlap"])[0]
     if in_list < least_overlap * urls:
         missing[Need.OVERLAP] = (
-            f"only {in_list} of {urls} URLs are in the list of known URLs: it is too small to "
-            f"call the others orphans, for which it has to have {least_overlap:.0%}"
+            f"only {in_list} of {urls} URLs are in the list of known URLs: to call the others "
+            f"orphans, the list must have {least_overlap:.0%}"
         )
     return missing, doubt
 
@@ -91,7 +91,7 @@ def _explain_robots(database: AuditDatabase, *, is_http: bool) -> str:
     """Return why the robots.txt of the site was not read."""
     found = database.ask(_QUERIES["unread_robots"])
     if not found:
-        return "a sitemap was given, and no robots.txt was looked for: give the URL of the site"
+        return "a sitemap was given, so no robots.txt was read: pass the URL of the site"
     reason, status = found[0]
     if status in (404, 410):
         return f"the site has no robots.txt ({status})" if is_http else _NO_ROBOTS_FILE
@@ -166,7 +166,7 @@ class RuleRunner:
         found = ask("SELECT 1 FROM issue_count WHERE code = $code", code=absent)
         if is_refused and found and absent in codes:
             codes.remove(absent)
-            self._leave_out(chosen[absent], "the site refused to be searched, or did not answer")
+            self._leave_out(chosen[absent], "the site refused the search, or did not respond")
         excusable = [*map(str, _MAY_BE_EXCUSED)]
         ask(_QUERIES["place_issues"], codes=codes, excusable=excusable, most=most)
         for (code,) in ask("SELECT DISTINCT code FROM place"):

@@ -67,7 +67,7 @@ def find_source(
         files = FolderFetcher(path.parent, base_url or _find_base_url(path))
         return SiteTask(files.base_url + quote(path.name), "sitemap", fetcher=files, name=text)
     raise AuditInputError(
-        f"{show_url(text)!r} is neither an http(s) URL nor a file or folder that exists"
+        f"{show_url(text)!r} is neither an http(s) URL nor an existing file or folder"
     )
 
 

@@ -124,8 +124,8 @@ class SiteVisits:
 
     def __attrs_post_init__(self) -> None:
         self.missing = {
-            Need.PAGES: "no page was visited: give a number of them with `pages`, such as 400",
-            Need.WAS: "there are no old URLs: give the old sitemap with `was`",
+            Need.PAGES: "no page was visited: pass a number with `pages`, such as 400",
+            Need.WAS: "there are no old URLs: pass the old sitemap with `was`",
         }
 
     async def visit(
@@ -166,7 +166,7 @@ class SiteVisits:
         database = self._database
         if database.ask("SELECT 1 FROM crawled LIMIT 1"):
             if Need.PAGES in self.missing:
-                self.missing[Need.VISITS] = "no crawl says that: visit pages with `pages`"
+                self.missing[Need.VISITS] = "a crawl does not report this: visit pages with `pages`"
             self._record("listed", "")
         met = [kind for kind, need in _NEEDS.items() if need not in self.missing]
         if met:
@@ -175,8 +175,8 @@ class SiteVisits:
             if alike := sorted(folder for (folder,) in done["distrust_probes"]):
                 others = f" and {len(alike) - 1} more folders" if alike[1:] else ""
                 self.missing[Need.PROBES] = (
-                    f"every path in {alike[0]}{others} has one text: a browser makes these pages, "
-                    "or all are errors"
+                    f"every path in {alike[0]}{others} has the same text, because a browser "
+                    "renders these pages or all are errors"
                 )
         for kind in met:
             tally = count_pages(database, kind)
@@ -229,7 +229,7 @@ class SiteVisits:
                     visited.clear()
         self._insert(visited)
         if not is_probed:
-            self.missing[Need.PROBES] = "no made-up path was answered"
+            self.missing[Need.PROBES] = "no made-up path got a response"
 
     def _insert_probe(self, folder: str, visit: PageVisit) -> None:
         """Insert the response to a made-up path of a folder: its error page, with any status."""
@@ -376,7 +376,7 @@ def _has_pages(site: PageFolder, listed: int) -> bool:
 
 
 def _say_unbuilt(found: int, tried: int) -> str:
-    return f"the folder has files for {found} of {tried} URLs: it is no built site"
+    return f"the folder has files for {found} of {tried} URLs: this does not look like a site build"
 
 
 def _make_up(folder: str) -> str:

@@ -53,7 +53,7 @@ def _check_site(text: str) -> str:
     """Return the URL of a site; raise ValueError."""
     checked = check_task(text)
     if checked.login:
-        raise ValueError("a login would be sent to a stranger")
+        raise ValueError("the site must not contain a login")
     return checked.url
 
 
@@ -65,12 +65,12 @@ Site = Annotated[
     ),
     AfterValidator(_check_site),
 ]
-Limit = Annotated[int, _about("most rows of the answer, from 1 to 500", ge=1, le=500)]
+Limit = Annotated[int, _about("maximum rows of the answer, from 1 to 500", ge=1, le=500)]
 Offset = Annotated[
     int,
     _about(
         "rows to leave out, as next_offset says. The site is read again, and its rows may come in "
-        "another order: rather choose by other arguments. From 0 to 1,000,000",
+        "another order: prefer other arguments to select rows. From 0 to 1,000,000",
         ge=0,
         le=1_000_000,
     ),
@@ -79,15 +79,17 @@ Part = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\\^|(){}\
 Include = Annotated[
     list[Part],
     _about(
-        'parts of URLs, of which one must be in a URL, such as ["/blog/", "/2026/*/de"]; * stands '
-        "for anything, regular expressions are not taken. At most 20 of 200 characters",
+        'parts of URLs, at least one of which a URL must contain, such as ["/blog/", '
+        '"/2026/*/de"]. * matches any text; '
+        "regular expressions are not allowed. At most 20 of 200 characters",
         max_length=20,
     ),
 ]
 Since = Annotated[
     str,
     _about(
-        "only URLs changed since then, or without a date: a span before now (12h, 7d, 2w), a day "
+        "only URLs that changed since this moment or have no date: a span before now (12h, 7d, "
+        "2w), a day "
         "(2026-01-31) or a moment (2026-01-31T10:00:00Z)",
         max_length=40,
     ),
@@ -120,17 +122,19 @@ class ToolAnswer(BaseModel):
     """Rows, and the fields that all tools have in common."""
 
     site: str = _about("the URL that was read")
-    rows: list[ToolRow] = _about("as many as the answer has room for", default=[])
-    complete: bool = _about("whether all was read, and these are the last rows", default=True)
+    rows: list[ToolRow] = _about("as many rows as fit in the answer", default=[])
+    complete: bool = _about("true if everything was read and these are the last rows", default=True)
     reason: str = _about("why it is not complete, or why there are no rows", default="")
-    next_offset: int | None = _maybe("offset of the rows that follow, if there are")
-    urls_in_all: int | None = _maybe("URLs in all documents: of tree alone")
-    documents_read: int = _about("documents that answered, robots.txt among them", default=0)
+    next_offset: int | None = _maybe("offset of the next rows, if there are any")
+    urls_in_all: int | None = _maybe("URLs in all documents (only in tree)")
+    documents_read: int = _about("documents with a response, including robots.txt", default=0)
     not_read: list[ToolRow] = _about(
         "the first ten documents that were not read: url, status, and why", default=[]
     )
     not_read_in_all: int = _about("how many documents were not read", default=0)
-    issues: dict[str, int] = _about("the ten gravest kinds of faults -> how often", default={})
+    issues: dict[str, int] = _about(
+        "the ten most severe kinds of faults, and how often each occurs", default={}
+    )
 
     def fill(
         self, rows: Iterable[Mapping[str, Any] | None], limit: int, offset: int
@@ -141,7 +145,7 @@ class ToolAnswer(BaseModel):
             size += len(json.dumps(row))
             if len(self.rows) == limit or size > _MAX_ROW_BYTES:
                 self.next_offset, self.complete = offset + len(self.rows), False
-                self.reason = "there are more rows than the answer has"
+                self.reason = "there are more rows than fit in the answer"
                 break
             self.rows.append(dict(row))
         return self
@@ -264,14 +268,12 @@ class SiteTools:
         rows = self._memory.find_rows(site)
         answer = ToolAnswer(site=_show_url(site))
         if since_last and offset:
-            raise ToolError(
-                "offset: rows that follow are those of the last answer: since_last=false"
-            )
+            raise ToolError("offset: use since_last=false to get more rows of the last answer")
         with self._memory.use(rows):
             if since_last:
                 rows = await self._look_for_changes(site, rows, answer)
             elif not rows.exists():
-                raise ToolError("no call has looked for changes of this site: since_last=true does")
+                raise ToolError("no call has compared this site yet: use since_last=true")
             with rows.open("rb") as file:
                 return answer.fill(map(json.loads, file), limit, offset)
 
@@ -291,10 +293,10 @@ class SiteTools:
         answer.describe(entries.report)
         if not is_over:
             answer.complete = False
-            answer.reason = "this takes long: the next call goes on with it"
+            answer.reason = "this takes long: call again to continue"
             return Path(part.name)
         if is_first:
-            said = "this was the first call: all URLs are remembered, and none is listed"
+            said = "this was the first call: all URLs were recorded, and none is listed"
             answer.reason = "; ".join(filter(None, (answer.reason, said)))
         return Path(part.name).replace(rows)  # noqa: ASYNC240 (as above)
 

@@ -35,8 +35,7 @@ def find_audit_format(path: str) -> str:
     suffix = Path(path).suffix.lower()
     if suffix not in SUFFIXES:
         raise AuditInputError(
-            f"the name {path!r} does not say which format is meant: "
-            f"end it with {', '.join(SUFFIXES)}"
+            f"the name {path!r} does not end with a known format: end it with {', '.join(SUFFIXES)}"
         )
     return SUFFIXES[suffix]
 

@@ -1,11 +1,11 @@
--- title: URLs in sitemaps that nothing else knows
+-- title: Listed URLs that the list of known URLs does not have
 -- severity: warning
 -- unit: URLs
 -- needs: urls, overlap
--- detects: A URL in the sitemaps is not among the known URLs, in whatever spelling; not run where less
---   than `least_overlap` of the URLs are known.
--- meaning: Pages to which nothing leads are hardly ever worth a visit.
--- advice: Link to them, or take them out.
+-- detects: A URL in the sitemaps is not among the known URLs, in any spelling. Does not run where
+--   less than `least_overlap` of the URLs are known.
+-- meaning: Pages without links are rarely worth a visit.
+-- advice: Link to these pages, or remove them from the sitemap.
 -- source: https://www.screamingfrog.co.uk/guides/sitemaps/
 SELECT min(u.loc) AS url, '' AS detail,
        arg_min(u.document, place_of(d.rank, u.id)) AS document

@@ -2,10 +2,10 @@
 -- severity: error
 -- unit: old URLs
 -- needs: was
--- detects: An old URL answers 404 or 410, at once or behind redirects, has no file in a built folder, or
---   answers or redirects as a made-up path of its folder does.
--- meaning: Visitors and links end there, and search engines forget what the page was worth.
--- advice: Redirect each to its successor, with 301 or 308.
+-- detects: An old URL returns 404 or 410, directly or after redirects, has no file in a built
+--   folder, or responds or redirects like a made-up path of its folder.
+-- meaning: Visitors and links end there, and search engines forget the value of the page.
+-- advice: Redirect each URL to its successor, with 301 or 308.
 -- source: https://developers.google.com/search/docs/crawling-indexing/site-move-with-url-changes
 SELECT loc AS url, NULL AS document, CASE WHEN statuses <> '' AND status < 400
        THEN statuses || ' to ' || final_url ELSE trim(statuses || ' ' || status) END AS detail

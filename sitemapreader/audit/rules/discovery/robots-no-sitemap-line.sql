@@ -2,7 +2,7 @@
 -- severity: warning
 -- unit: files
 -- needs: robots, site
--- detects: robots.txt was read and has no Sitemap line, and sitemaps were found in another way.
+-- detects: robots.txt has no Sitemap line, but sitemaps were found in another way.
 -- meaning: Every search engine looks there; not all of them try the usual paths.
 -- advice: Add `Sitemap: <absolute URL>` to robots.txt.
 -- source: https://developers.google.com/search/docs/crawling-indexing/sitemaps/build-sitemap

@@ -2,7 +2,8 @@
 -- severity: error
 -- unit: sitemaps
 -- needs: robots, site
--- detects: A document that robots.txt names ended as failed, and the site has not refused us.
+-- detects: A document that robots.txt names could not be read, and the site did not refuse our
+--   requests.
 -- meaning: Search engines follow this line at each visit, and find nothing.
 -- advice: Correct the line, or serve the file.
 -- source: https://api-docs.lumar.io/docs/report-templates/crawl_sitemaps/sitemaps_broken_disallowed/

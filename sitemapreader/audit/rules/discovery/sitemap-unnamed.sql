@@ -2,10 +2,10 @@
 -- severity: warning
 -- unit: unnamed sitemaps
 -- needs: folder
--- detects: The built folder has a file that is named as a sitemap and lists pages that no other does, and
---   neither robots.txt nor an index names it. Its pages do not count as unlisted. A note where the
---   base URL has a path: the robots.txt of the host is not in the folder.
--- meaning: Nobody reads it.
+-- detects: The built folder has a sitemap that neither robots.txt nor an index names, and it lists
+--   pages that no other sitemap lists. Its pages do not count as unlisted. A note where the base
+--   URL has a path, because the robots.txt of the host is not in the folder.
+-- meaning: No search engine reads it.
 -- advice: Name it in robots.txt or in the index.
 -- source: https://www.sitemaps.org/protocol.html#submit_robots
 SELECT url, pages || ' pages' AS detail, NULL AS document,

@@ -1,9 +1,9 @@
 -- title: URL in several sitemaps
 -- severity: warning
 -- unit: URLs
--- detects: The same URL, in any spelling, in two or more documents that are neither feeds nor
---   news sitemaps.
--- meaning: Dates may contradict each other, and coverage by sitemap can no longer be read.
+-- detects: Two or more documents list the same URL, in any spelling. Feeds and news sitemaps are
+--   left out.
+-- meaning: Their dates may contradict each other, and reports by sitemap count the URL twice.
 -- advice: List each URL in one sitemap.
 -- source: https://www.screamingfrog.co.uk/guides/sitemaps/
 SELECT min(r.loc) AS url, 'also in ' || max(d.url) AS detail,

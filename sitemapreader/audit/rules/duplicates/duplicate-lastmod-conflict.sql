@@ -1,9 +1,9 @@
 -- title: One URL, several dates
 -- severity: warning
 -- unit: URLs
--- detects: A URL that is listed more than once, feeds and news sitemaps aside, with lastmods that
---   differ.
--- meaning: Search engines believe neither.
+-- detects: A URL is listed more than once, with different lastmods. Feeds and news sitemaps are
+--   left out.
+-- meaning: Search engines believe none of these dates.
 -- advice: Give a URL one date.
 -- source: https://developers.google.com/search/docs/crawling-indexing/sitemaps/build-sitemap
 SELECT min(r.loc) AS url, min(r.lastmod_text) || ' and ' || max(r.lastmod_text) AS detail,

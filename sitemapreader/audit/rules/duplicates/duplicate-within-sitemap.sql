@@ -1,8 +1,8 @@
 -- title: URL listed twice in a sitemap
 -- severity: warning
 -- unit: URLs
--- detects: The same URL, in any spelling, more than once in a document.
--- meaning: It wastes room, and the copies may contradict each other.
+-- detects: A document lists the same URL, in any spelling, more than once.
+-- meaning: The copies take room, and may contradict each other.
 -- advice: Write each URL once.
 -- source: https://www.screamingfrog.co.uk/guides/sitemaps/
 SELECT min(loc) AS url, count(*) || ' times' AS detail, document

@@ -2,8 +2,8 @@
 -- severity: warning
 -- unit: URLs
 -- cause: url-uppercase
--- detects: Keys that are one when scheme, www., final slash, case and tracking parameters are
---   taken away differ in the case of the path.
+-- detects: URLs that are equal apart from scheme, www., final slash, case and tracking parameters,
+--   and that differ in the case of the path.
 -- meaning: Paths are case-sensitive, so these are two URLs for what is most likely one page.
 -- advice: List one spelling.
 -- source: https://www.rfc-editor.org/rfc/rfc3986

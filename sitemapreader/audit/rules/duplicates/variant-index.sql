@@ -1,9 +1,9 @@
 -- title: Same folder with and without its index file
 -- severity: warning
 -- unit: URLs
--- detects: A URL that ends with `/index.html`, or the like of other servers, beside that of its
---   folder, with or without its final slash.
--- meaning: Servers answer both with one page, so two URLs compete for it.
+-- detects: A URL that ends with `/index.html` (or the index file of another server) is listed
+--   beside the URL of its folder, with or without the final slash.
+-- meaning: Servers return the same page for both, so two URLs compete for it.
 -- advice: List the folder, and redirect its index file to it.
 -- source: https://developers.google.com/search/docs/crawling-indexing/consolidate-duplicate-urls
 WITH index_file AS (

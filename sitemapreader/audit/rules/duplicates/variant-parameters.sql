@@ -1,11 +1,11 @@
--- title: URLs that differ only in tracking
+-- title: URLs that differ only in tracking parameters
 -- severity: warning
 -- unit: URLs
 -- cause: url-tracking-parameter
--- detects: Keys that are one when scheme, www., final slash, case and tracking parameters are
---   taken away differ in tracking or session parameters.
--- meaning: These are copies of one page.
--- advice: List it without the parameters.
+-- detects: URLs that are equal apart from scheme, www., final slash, case and tracking parameters,
+--   and that differ in tracking or session parameters.
+-- meaning: These URLs are copies of one page.
+-- advice: List the URL without the parameters.
 -- source: https://developers.google.com/search/docs/crawling-indexing/sitemaps/build-sitemap
 SELECT arg_min(loc, row(extra, place)) AS url,
        arg_max(loc, row(extra, place)) AS detail,

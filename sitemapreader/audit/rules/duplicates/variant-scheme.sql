@@ -2,10 +2,10 @@
 -- severity: error
 -- unit: URLs
 -- cause: scheme-http
--- detects: Keys that are one when scheme, www., final slash, case and tracking parameters are
---   taken away differ in the scheme.
--- meaning: Each spelling is a URL of its own; one of them redirects.
--- advice: List the https one.
+-- detects: URLs that are equal apart from scheme, www., final slash, case and tracking parameters,
+--   and that differ in the scheme.
+-- meaning: Each spelling is a separate URL, and one of them redirects.
+-- advice: List the https URL.
 -- source: https://developers.google.com/search/docs/crawling-indexing/sitemaps/build-sitemap
 SELECT one.hit.loc AS url,
        -- of several, the one that differs in the scheme alone

@@ -1,10 +1,10 @@
 -- title: Same URL with and without final slash
 -- severity: warning
 -- unit: URLs
--- detects: Keys that are one when scheme, www., final slash, case and tracking parameters are
---   taken away differ in a final slash of the path.
+-- detects: URLs that are equal apart from scheme, www., final slash, case and tracking parameters,
+--   and that differ in the final slash of the path.
 -- meaning: Two URLs compete for one page.
--- advice: List the canonical one.
+-- advice: List the canonical URL.
 -- source: https://developers.google.com/search/docs/crawling-indexing/sitemaps/build-sitemap
 SELECT arg_min(loc, row(has_slash, place)) AS url,
        arg_max(loc, row(has_slash, place)) AS detail,

@@ -1,9 +1,9 @@
 -- title: Same URL with and without www
 -- severity: error
 -- unit: URLs
--- detects: Keys that are one when scheme, www., final slash, case and tracking parameters are
---   taken away differ in a leading `www.`.
--- meaning: Each spelling is a URL of its own; one of them redirects.
+-- detects: URLs that are equal apart from scheme, www., final slash, case and tracking parameters,
+--   and that differ in a leading `www.`.
+-- meaning: Each spelling is a separate URL, and one of them redirects.
 -- advice: List the canonical host.
 -- source: https://support.google.com/webmasters/answer/7451001
 SELECT arg_min(loc, row(has_www, place)) AS url,

@@ -1,10 +1,10 @@
--- title: Only ignored fields
+-- title: Only fields that search engines ignore
 -- severity: info
 -- unit: sitemaps
--- detects: priority or changefreq on over half of at least `least_dated` URLs of a sitemap,
---   lastmod on none.
--- meaning: Google and Bing ignore both; what they use is missing.
--- advice: Replace them by lastmod.
+-- detects: Over half of at least `least_dated` URLs of a sitemap have priority or changefreq, and
+--   none has lastmod.
+-- meaning: Google and Bing ignore both fields, and miss the one that they use.
+-- advice: Replace both fields by lastmod.
 -- source: https://developers.google.com/search/docs/crawling-indexing/sitemaps/build-sitemap
 SELECT d.url,
        'changefreq x ' || count(u.changefreq) || ', priority x ' || count(u.priority) AS detail,

@@ -1,10 +1,9 @@
 -- title: lastmod is the same for all URLs
 -- severity: info
 -- unit: sitemaps
--- detects: Of at least `least_dated` dated URLs of a sitemap, no news, over `equal_share` have one
---   lastmod.
--- meaning: It is the time of a build and not of a change; search engines stop believing such
---   dates.
+-- detects: Over `equal_share` of at least `least_dated` dated URLs of a sitemap have the same
+--   lastmod. News sitemaps are left out.
+-- meaning: The date is that of a build, not of a change, so search engines stop believing it.
 -- advice: Write the date of the page's last change, or leave lastmod out.
 -- source: https://blogs.bing.com/webmaster/february-2023/The-Importance-of-Setting-the-lastmod-Tag-in-Your-Sitemap
 SELECT url,

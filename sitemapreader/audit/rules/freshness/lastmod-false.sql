@@ -2,9 +2,9 @@
 -- severity: warning
 -- unit: pages
 -- needs: pages, visits
--- detects: The sitemap's lastmod is more than a day newer than the date that the page itself gives; or it is
---   of a later day than in the audit of --since-audit, and the text of the page is the same. Texts that several
---   pages have are left out.
+-- detects: The sitemap's lastmod is more than a day newer than the date that the page itself gives.
+--   Or it is on a later day than in the audit of --since-audit, though the text of the page is the
+--   same. Texts that several pages share are left out.
 -- meaning: Search engines ignore dates that they find to be false.
 -- advice: Take the date from the content, not from the build.
 -- source: https://developers.google.com/search/docs/crawling-indexing/sitemaps/build-sitemap

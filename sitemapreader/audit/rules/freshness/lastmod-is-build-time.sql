@@ -1,9 +1,9 @@
--- title: lastmod is when the sitemap was made
+-- title: lastmod is the time when the sitemap was made
 -- severity: warning
 -- unit: sitemaps
--- detects: Of at least `least_dated` dated URLs of a sitemap, over `build_share` are within
---   `build_minutes` of its Last-Modified or of its fetch, and it has not one lastmod for all; no
---   news, no feed.
+-- detects: Over `build_share` of at least `least_dated` dated URLs of a sitemap are within
+--   `build_minutes` of its Last-Modified or of its fetch, and they are not all equal. News sitemaps
+--   and feeds are left out.
 -- meaning: The clock of the generator says nothing about the pages.
 -- advice: Take the date from the content, not from the clock.
 -- source: https://developers.google.com/search/docs/crawling-indexing/sitemaps/build-sitemap

@@ -1,10 +1,10 @@
 -- title: No URL has a lastmod
 -- severity: warning
 -- unit: sitemaps
--- detects: A sitemap or feed of at least `least_dated` URLs, no news and no text file, has no
---   lastmod.
--- meaning: It is the one hint on when to come back that search engines use.
--- advice: Write lastmod where the last significant change is known.
+-- detects: A sitemap or feed of at least `least_dated` URLs has no lastmod. News sitemaps and text
+--   files are left out.
+-- meaning: lastmod is the only hint on when to come back that search engines use.
+-- advice: Write lastmod where you know the last significant change.
 -- source: https://developers.google.com/search/docs/crawling-indexing/sitemaps/build-sitemap
 SELECT url, urls || ' URLs, none is dated' AS detail, id AS document
 FROM document

@@ -1,10 +1,10 @@
 -- title: Some URLs have no lastmod
 -- severity: info
 -- unit: sitemaps
--- detects: Of at least `least_dated` URLs of a sitemap, more than none and less than `dated_share`
---   are dated.
--- meaning: Search engines can only guess when to visit these.
--- advice: Write lastmod for all pages of which it is known.
+-- detects: Some of at least `least_dated` URLs of a sitemap are dated, but less than `dated_share`
+--   of them.
+-- meaning: Search engines can only guess when to visit the undated pages.
+-- advice: Write lastmod for all pages whose last change you know.
 -- source: https://developers.google.com/search/docs/crawling-indexing/sitemaps/build-sitemap
 SELECT url, (urls - dated) || ' of ' || urls || ' are not dated' AS detail, id AS document
 FROM document

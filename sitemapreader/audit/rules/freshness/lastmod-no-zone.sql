@@ -1,8 +1,8 @@
 -- title: Time without a zone
 -- severity: info
 -- unit: URLs
--- detects: A W3C datetime with a time and without a time zone.
--- meaning: It may be read as UTC or as local time: hours too early or too late.
+-- detects: A W3C datetime has a time but no time zone.
+-- meaning: Readers may take it for UTC or for local time, which can be hours apart.
 -- advice: Add Z or an offset.
 -- source: https://www.sitemaps.org/protocol.html
 -- search-console: Invalid date

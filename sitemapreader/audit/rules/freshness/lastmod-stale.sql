@@ -1,10 +1,10 @@
 -- title: Most dates are years old
 -- severity: info
 -- unit: sitemaps
--- detects: Of at least `least_dated` dated URLs of a sitemap, over `stale_share` are older than
+-- detects: Over `stale_share` of at least `least_dated` dated URLs of a sitemap are older than
 --   `stale_years`.
--- meaning: They may be right, or the generator no longer notices edits.
--- advice: Check that lastmod moves when a page is edited.
+-- meaning: The dates may be right, or the generator may no longer notice edits.
+-- advice: Check that lastmod changes when a page is edited.
 -- source: https://developers.google.com/search/docs/crawling-indexing/sitemaps/build-sitemap
 SELECT d.url,
        count(*) || ' of ' || d.dated || ' before '

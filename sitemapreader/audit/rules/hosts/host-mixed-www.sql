@@ -1,8 +1,8 @@
 -- title: Both www and the bare host
 -- severity: error
 -- unit: hosts
--- detects: Two hosts that differ only in `www.` have URLs.
--- meaning: One of them redirects; search engines must guess which is meant.
+-- detects: Two hosts that differ only in `www.` have listed URLs.
+-- meaning: One of them redirects, and search engines must guess the canonical host.
 -- advice: List only the canonical host.
 -- source: https://support.google.com/webmasters/answer/7451001
 SELECT w.scheme || '://' || w.host || '/' AS url,

@@ -1,12 +1,13 @@
--- title: Unreachable hosts
+-- title: Hosts that are not public
 -- severity: error
 -- unit: URLs
--- detects: localhost, a literal address, a name under .local, .test, .internal and the like, what
---   is no host; a warning where the first label is staging, stage, dev, test, uat or preprod. The
---   host of the sitemap itself is left out: it was reached. The same of a sitemap that an index or
---   robots.txt lists, and `undefined/...` in the place of a host.
--- meaning: Such URLs cannot be visited, or are not meant to be found.
--- advice: Publish the production sitemap, and correct what is no host.
+-- detects: The host is localhost, an IP address, a name under .local, .test, .internal or a similar
+--   domain, or not a host at all. A warning where the first label is staging, stage, dev, test, uat
+--   or preprod. The host of the sitemap itself is left out, because it was reached. The rule also
+--   applies to sitemaps that an index or robots.txt lists, and to `undefined/...` instead of a
+--   host.
+-- meaning: Search engines cannot visit such URLs, or are not meant to find them.
+-- advice: Publish the sitemap of production, and correct invalid hosts.
 -- source: https://support.google.com/webmasters/answer/7451001
 SELECT u.loc AS url, h.hidden AS detail, u.document,
        CASE WHEN h.is_staging THEN 'warning' ELSE 'error' END AS severity

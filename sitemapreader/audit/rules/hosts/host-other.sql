@@ -2,10 +2,11 @@
 -- severity: warning
 -- unit: URLs
 -- cause: host-not-public
--- detects: The host is not that of the sitemap (with or without www.), and its own robots.txt does
---   not name the sitemap.
--- meaning: Without proof of ownership search engines ignore them.
--- advice: List them in that host's sitemap, or name this one in its robots.txt.
+-- detects: The host of the URL is not that of the sitemap (with or without www.), and its own
+--   robots.txt does not name the sitemap.
+-- meaning: Search engines ignore such URLs without a proof of ownership.
+-- advice: List them in a sitemap of their host, or name this sitemap in the robots.txt of their
+--   host.
 -- source: https://www.sitemaps.org/protocol.html
 -- search-console: URL not allowed
 SELECT u.loc AS url, u.host AS detail, u.document

@@ -2,8 +2,8 @@
 -- severity: error
 -- unit: URLs
 -- cause: host-not-public
--- detects: http URLs, where more URLs are https.
--- meaning: Each of them costs a redirect, and names a URL that is not canonical.
+-- detects: http URLs are listed, but more URLs are https.
+-- meaning: Each http URL costs a redirect, and is not the canonical URL.
 -- advice: List https URLs.
 -- source: https://www.semrush.com/kb/542-site-audit-issues-list
 SELECT loc AS url, '' AS detail, document

@@ -1,10 +1,10 @@
--- title: One language twice, or one URL for two
+-- title: One language twice, or one URL for two languages
 -- severity: warning
 -- unit: URLs
 -- needs: hreflang
--- detects: A code twice in a record with different URLs, or one URL under codes of two languages.
--- meaning: Which of them is meant is left to chance.
--- advice: Write one link a language.
+-- detects: A record has one code with different URLs, or one URL with codes of two languages.
+-- meaning: Search engines choose one of them by chance.
+-- advice: Write one link for each language.
 -- source: https://developers.google.com/search/docs/specialty/international/localized-versions
 SELECT u.loc AS url, min(c.detail) AS detail, any_value(u.document) AS document,
        nullif(max(c.file), '') AS file, max(c.file_line) AS file_line

@@ -2,9 +2,9 @@
 -- severity: error
 -- unit: links
 -- needs: hreflang
--- detects: Neither x-default, nor ISO 639-1 with an ISO 15924 script and an ISO 3166-1 alpha-2
---   region behind it as needed.
--- meaning: A code that is not known is ignored: en-UK is not the English of any country.
+-- detects: The code is neither x-default nor an ISO 639-1 language, optionally with an ISO 15924
+--   script and an ISO 3166-1 alpha-2 region.
+-- meaning: Search engines ignore an unknown code: en-UK is not the English of any country.
 -- advice: Use the ISO codes: en-GB, es-MX.
 -- source: https://developers.google.com/search/docs/specialty/international/localized-versions
 SELECT u.loc AS url, concat_ws(': ', l.code, nullif(l.hint, '')) AS detail, a.document,

@@ -2,9 +2,9 @@
 -- severity: error
 -- unit: links
 -- needs: hreflang
--- detects: A names B, B is listed, and has no link to A in its sitemap, or on its page where the sitemap
---   names no version and the page was visited. B is left out if it is not listed or was not read, or if
---   only the page of A names it, and B was not visited.
+-- detects: A names B, B is listed, and B has no link to A: neither in its sitemap nor, where the
+--   sitemap names no versions and the page was visited, on its page. B is left out if it is not
+--   listed or was not read, or if only the page of A names it and B was not visited.
 -- meaning: If B does not link back to A, search engines ignore the pair.
 -- advice: Give all versions of a page the same set of links.
 -- source: https://developers.google.com/search/docs/specialty/international/localized-versions

@@ -2,7 +2,7 @@
 -- severity: warning
 -- unit: URLs
 -- needs: hreflang
--- detects: hreflang links are present, and the page's own loc is not among them.
+-- detects: The record has hreflang links, but none to its own loc.
 -- meaning: Each version must list itself and all others.
 -- advice: Add the page's own language.
 -- source: https://developers.google.com/search/docs/specialty/international/localized-versions

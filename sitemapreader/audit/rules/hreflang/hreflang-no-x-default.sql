@@ -2,9 +2,9 @@
 -- severity: info
 -- unit: sets of languages
 -- needs: hreflang
--- detects: hreflang links are present, and none is x-default, on the visited page neither; counted once for
---   each set of codes.
--- meaning: Visitors whose language is not among the versions get one by chance.
+-- detects: The record has hreflang links, but neither it nor the visited page has x-default.
+--   Counted once for each set of codes.
+-- meaning: Visitors in any other language get one of the versions by chance.
 -- advice: Name the page for all others as x-default.
 -- source: https://developers.google.com/search/docs/specialty/international/localized-versions
 SELECT arg_min(u.loc, place_of(d.rank, u.id)) AS url,

@@ -2,9 +2,9 @@
 -- severity: warning
 -- unit: links
 -- needs: hreflang, complete
--- detects: The sitemap or the visited page of A names B, B is in no sitemap, and other URLs of its host are.
---   B is left out if its page was looked at and keeps itself out of the index.
--- meaning: Its link back cannot be seen in the sitemaps; often the URL is wrong.
+-- detects: The sitemap or the visited page of A names B, and no sitemap lists B, though other URLs
+--   of its host are listed. B is left out if its page was visited and forbids indexing.
+-- meaning: The sitemaps cannot show its link back, and often the URL is wrong.
 -- advice: List each version with all its alternates.
 -- source: https://developers.google.com/search/docs/specialty/international/localized-versions
 WITH named AS (

@@ -1,7 +1,7 @@
 -- title: The index gives no dates
 -- severity: info
 -- unit: indexes
--- detects: An index has two or more children, and none with a lastmod.
+-- detects: An index has two or more children, and none has a lastmod.
 -- meaning: A crawler cannot tell which child has changed, and fetches all of them or none.
 -- advice: Give each child the date on which it was last written.
 -- source: https://www.sitemaps.org/protocol.html

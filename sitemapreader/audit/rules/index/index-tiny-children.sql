@@ -1,10 +1,10 @@
 -- title: Many nearly empty sitemaps
 -- severity: info
 -- unit: indexes
--- detects: An index has at least `tiny_children` children that were read and are no
---   feeds, with a median below `tiny_urls` URLs.
+-- detects: An index has at least `tiny_children` readable children that are not feeds, and their
+--   median is below `tiny_urls` URLs.
 -- meaning: Each of them costs a request at every visit.
--- advice: Join them: fewer requests, and the same URLs.
+-- advice: Join them, because the same URLs then need fewer requests.
 -- source: https://developers.google.com/search/docs/crawling-indexing/sitemaps/build-sitemap
 SELECT i.url, count(*) || ' children, median ' || median(child.urls)::UBIGINT || ' URLs' AS detail,
        i.id AS document

@@ -1,9 +1,9 @@
 -- title: Fields that Google removed
 -- severity: info
 -- unit: sitemaps
--- detects: caption, geo_location, title or license of images; counted once for each sitemap.
+-- detects: Images have a caption, geo_location, title or license. Counted once for each sitemap.
 -- meaning: Google has ignored them since 2022; they make sitemaps larger.
--- advice: Drop them; structured data replaces them.
+-- advice: Remove them, because structured data replaces them.
 -- source: https://developers.google.com/search/docs/crawling-indexing/sitemaps/image-sitemaps
 SELECT d.url,
        concat_ws(', ', CASE WHEN count(i.caption) > 0 THEN 'caption x ' || count(i.caption) END,

@@ -1,8 +1,8 @@
 -- title: http images on https pages
 -- severity: warning
 -- unit: images
--- detects: The image's scheme is http, the page's https.
--- meaning: Browsers block or upgrade them.
+-- detects: The image has an http URL, and the page an https URL.
+-- meaning: Browsers block such images, or request them over https.
 -- advice: Serve images over https.
 -- source: https://developers.google.com/search/docs/crawling-indexing/sitemaps/image-sitemaps
 SELECT u.loc AS url, i.loc AS detail, u.document

@@ -1,9 +1,9 @@
 -- title: Over 1,000 images for a URL
 -- severity: warning
 -- unit: URLs
--- detects: More than 1,000 `image:image` in a record.
--- meaning: The rest is ignored.
--- advice: List those that matter.
+-- detects: A record has more than 1,000 `image:image`.
+-- meaning: Search engines ignore the rest.
+-- advice: List the most important images.
 -- source: https://developers.google.com/search/docs/crawling-indexing/sitemaps/image-sitemaps
 SELECT u.loc AS url, i.images || ' images' AS detail, u.document
 FROM (SELECT url, count(*) AS images FROM image GROUP BY url HAVING count(*) > 1000) i

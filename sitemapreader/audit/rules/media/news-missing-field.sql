@@ -1,10 +1,10 @@
 -- title: Required news field is missing
 -- severity: error
 -- unit: URLs
--- detects: No name, language, publication_date or title, or a language that is not in ISO 639
---   (zh-cn and zh-tw are allowed).
--- meaning: Articles without these fields are refused.
--- advice: Write all four.
+-- detects: The record has no name, language, publication_date or title, or a language that is not
+--   in ISO 639 (zh-cn and zh-tw are allowed).
+-- meaning: Google News refuses articles without these fields.
+-- advice: Write all four fields.
 -- source: https://community.marfeel.com/t/sitemap-audits-documentation/60622
 -- search-console: Missing XML tag
 SELECT u.loc AS url,

@@ -1,9 +1,10 @@
 -- title: Required video field is missing
 -- severity: error
 -- unit: videos
--- detects: No thumbnail_loc, title or description, or neither content_loc nor player_loc.
--- meaning: Videos without these fields are refused.
--- advice: Write them.
+-- detects: The record has no thumbnail_loc, title or description, or neither content_loc nor
+--   player_loc.
+-- meaning: Search engines refuse videos without these fields.
+-- advice: Write these fields.
 -- source: https://developers.google.com/search/docs/crawling-indexing/sitemaps/video-sitemaps
 -- search-console: Missing XML tag
 SELECT u.loc AS url,

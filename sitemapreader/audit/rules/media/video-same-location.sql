@@ -1,9 +1,9 @@
--- title: Video and page are one URL
+-- title: Video and page have the same URL
 -- severity: error
 -- unit: videos
--- detects: content_loc or player_loc is the loc of the page.
--- meaning: The video cannot be fetched from there.
--- advice: Name the file or the player.
+-- detects: content_loc or player_loc is the URL of the page.
+-- meaning: Search engines cannot fetch the video from there.
+-- advice: Write the URL of the video file or of the player.
 -- source: https://support.google.com/webmasters/answer/7451001
 -- search-console: Video location and play page location are the same
 SELECT u.loc AS url,

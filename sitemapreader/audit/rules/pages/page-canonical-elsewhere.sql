@@ -2,9 +2,9 @@
 -- severity: error
 -- unit: pages
 -- needs: pages
--- detects: A canonical of the head or the Link header is another page, or two disagree. A warning where
---   only scheme, www., the final slash or case differ.
--- meaning: The other page is indexed in its place.
+-- detects: A canonical link of the head or of the Link header names another page, or two such links
+--   disagree. A warning where only scheme, www., the final slash or case differ.
+-- meaning: Search engines index the other page instead.
 -- advice: List the canonical page, or correct the canonical.
 -- source: https://developers.google.com/search/docs/crawling-indexing/consolidate-duplicate-urls
 -- search-console: Alternate page with proper canonical tag

@@ -2,10 +2,11 @@
 -- severity: error
 -- unit: pages
 -- needs: pages
--- detects: Twice, the second time after all others: redirects in a circle, to nowhere or more than the
---   limit, or 5xx or no answer where other pages of the host answer.
--- meaning: Crawlers come more slowly, and drop the page if that goes on.
--- advice: Look into the server's log for these requests.
+-- detects: Two requests fail, the second one after all other pages. The page has a redirect loop,
+--   too many redirects, a redirect to an invalid URL, status 5xx or no response, while other pages
+--   of the host respond.
+-- meaning: Crawlers come more slowly, and drop the page if it keeps failing.
+-- advice: Check the server's log for these requests.
 -- source: https://developers.google.com/search/docs/crawling-indexing/http-network-errors
 -- search-console: Server error (5xx)
 SELECT loc AS url, document,

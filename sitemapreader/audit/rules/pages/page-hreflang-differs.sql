@@ -1,11 +1,11 @@
--- title: Pages whose hreflang is not that of the sitemap
+-- title: Pages whose hreflang differs from the sitemap
 -- severity: warning
 -- unit: pages
 -- needs: pages, visits
--- detects: Page and sitemap both name versions in other languages, and pairs of code and URL differ;
---   x-default counts where both name one.
+-- detects: Page and sitemap both name versions in other languages, but their pairs of code and URL
+--   differ. x-default counts where both have one.
 -- meaning: Search engines drop versions that contradict each other.
--- advice: Make both from one source.
+-- advice: Generate both from one source.
 -- source: https://developers.google.com/search/docs/specialty/international/localized-versions
 WITH visited AS (
     SELECT loc, key, final_key, url, document, file, alternate_line FROM page

@@ -2,10 +2,11 @@
 -- severity: error
 -- unit: pages
 -- needs: folder
--- detects: The built folder has no file for the URL, or the URL is not below that of the folder. A warning where
---   .htaccess, web.config, _worker.js or staticwebapp.config.json may answer for it.
--- meaning: The page will answer 404 once the folder is deployed.
--- advice: Build the page, or take it out of the sitemap.
+-- detects: The built folder has no file for the URL, or the URL is not below the base URL of the
+--   folder. A warning where .htaccess, web.config, _worker.js or staticwebapp.config.json may serve
+--   it.
+-- meaning: The page will return 404 once the folder is deployed.
+-- advice: Build the page, or remove it from the sitemap.
 -- source: https://sitebulb.com/hints/xml-sitemaps/
 SELECT loc AS url,
        concat_ws(' ', nullif(statuses, ''),

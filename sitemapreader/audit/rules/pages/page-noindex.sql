@@ -1,11 +1,11 @@
--- title: Listed pages that keep themselves out of the index
+-- title: Listed pages that forbid indexing
 -- severity: error
 -- unit: pages
 -- needs: pages
--- detects: noindex, none or a passed unavailable_after, for all robots or an audited one, in the head or
---   in X-Robots-Tag.
--- meaning: The sitemap asks for what the page forbids.
--- advice: Take the page out of the sitemap, or remove the directive.
+-- detects: The head or X-Robots-Tag has noindex, none or a past unavailable_after, for all robots
+--   or for an audited one.
+-- meaning: The sitemap invites search engines to index a page that forbids it.
+-- advice: Remove the page from the sitemap, or remove the directive.
 -- source: https://developers.google.com/search/docs/crawling-indexing/robots-meta-tag
 -- search-console: Excluded by 'noindex' tag
 SELECT loc AS url, '' AS detail, document, nullif(file, '') AS file, noindex_line AS file_line FROM page

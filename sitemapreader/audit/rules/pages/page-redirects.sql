@@ -2,9 +2,9 @@
 -- severity: warning
 -- unit: pages
 -- needs: pages
--- detects: The page is at another URL after redirects, or a meta refresh leads to another within five
+-- detects: The page redirects to another URL, or has a meta refresh to another URL within five
 --   seconds.
--- meaning: A sitemap is to list the URLs that are indexed.
+-- meaning: A sitemap should list the URLs that search engines index.
 -- advice: List the final URL.
 -- source: https://sitebulb.com/hints/xml-sitemaps/, https://developers.google.com/search/docs/crawling-indexing/301-redirects
 -- search-console: Page with redirect

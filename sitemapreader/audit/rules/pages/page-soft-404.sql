@@ -1,12 +1,13 @@
--- title: Listed pages that say in words alone that they are not found
+-- title: Listed error pages without an error status
 -- severity: warning
 -- unit: pages
 -- needs: pages, visits, probes
--- detects: The page answers 200 with the text that a made-up path of its folder has, whatever the status of
---   that, but for their names; or both redirect to one page. Where all of a folder is alike, the text has to say so.
---   Or it is 404.html, at the top or in a language's folder, and says so or is a file of a built folder.
--- meaning: Error pages are indexed, or the page is dropped as one.
--- advice: Answer 404 where there is no page, and take the page out of the sitemap.
+-- detects: The page returns 200 with the same text (apart from names) as a made-up path of its
+--   folder, whatever the status of that path; or both redirect to one page. Where all pages of a
+--   folder are alike, the text must also say that the page is not found. Or the page is 404.html,
+--   at the top or in the folder of a language, and says so or is a file of a built folder.
+-- meaning: Search engines index error pages, or drop the page as a soft 404.
+-- advice: Return 404 where there is no page, and remove the page from the sitemap.
 -- source: https://developers.google.com/search/docs/crawling-indexing/http-network-errors, https://docs.squirrelscan.com/rules/crawl
 -- search-console: Soft 404
 SELECT loc AS url, CASE WHEN final_key <> key THEN trim(statuses || ' to ' || final_url) ELSE '' END AS detail,

@@ -3,12 +3,13 @@
 -- unit: unlisted pages
 -- needs: folder, complete
 -- cause: host-not-public, host-other
--- detects: The built folder has a page that may be indexed, and no sitemap lists it. Error pages, search.html,
---   indexes of words, numbered parts of lists (/page/2/, /2026/11/), parts of pages (without a title), refreshes,
---   noindex, other canonicals and what robots.txt disallows are left out. Archives, tags, categories and authors
---   are a note, where nothing else is unlisted.
--- meaning: Search engines find it late.
--- advice: List it, if it is to be indexed.
+-- detects: The built folder has a page that may be indexed, and no sitemap lists it. Left out are
+--   error pages, search.html, indexes of words, numbered parts of lists (/page/2/, /2026/11/),
+--   parts of pages (without a title), and pages with a refresh, noindex, another canonical or a
+--   Disallow in robots.txt. Archives, tags, categories and authors are a note if nothing else is
+--   unlisted.
+-- meaning: Search engines find the page late.
+-- advice: List the page if it is meant to be indexed.
 -- source: https://www.screamingfrog.co.uk/guides/sitemaps/
 SELECT loc AS url, file AS detail, NULL AS document, file, CASE WHEN is_archive THEN 'info' END AS severity
 FROM (

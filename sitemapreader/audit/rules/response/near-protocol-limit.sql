@@ -1,9 +1,10 @@
 -- title: Close to the limit
 -- severity: info
 -- unit: sitemaps
--- detects: Over `near_urls` URLs or `near_bytes` inflated, and not over the protocol's limits.
--- meaning: The next pages may not fit, and what comes after the limit is ignored.
--- advice: Split it before it overflows.
+-- detects: The sitemap has over `near_urls` URLs or over `near_bytes` after decompression, but does
+--   not exceed the protocol's limits.
+-- meaning: The next pages may not fit, and search engines ignore everything after the limit.
+-- advice: Split the sitemap before it exceeds the limit.
 -- source: https://www.sitemaps.org/protocol.html
 SELECT url, listed || ' URLs, ' || format('{:.1f} MiB', bytes_inflated / 1048576) AS detail,
        id AS document

@@ -2,8 +2,8 @@
 -- severity: warning
 -- unit: sitemaps
 -- needs: fetch
--- detects: XML that is served neither as */xml nor as *+xml, text not as text/plain, a gzip file
---   not as gzip, octet-stream or xml; no Content-Type at all.
+-- detects: XML is served neither as */xml nor as *+xml, text not as text/plain, or a gzip file not
+--   as gzip, octet-stream or xml; or there is no Content-Type at all.
 -- meaning: Readers that trust the header mistake the sitemap for something else; browsers show it as
 --   a page.
 -- advice: Serve application/xml, text/plain or application/gzip.

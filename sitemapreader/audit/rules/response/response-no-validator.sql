@@ -2,9 +2,10 @@
 -- severity: info
 -- unit: sitemaps
 -- needs: fetch
--- detects: An answer of a server with status 200 has neither of the two headers.
+-- detects: A response with status 200 has neither of the two headers.
 -- meaning: A crawler must fetch the whole file to learn that nothing has changed.
--- advice: Send one of them, and answer 304: crawlers ask daily.
+-- advice: Send one of them, and respond with 304 if nothing has changed, because crawlers come
+--   daily.
 -- source: https://www.rfc-editor.org/rfc/rfc9110
 SELECT url, '' AS detail, id AS document
 FROM document

@@ -2,7 +2,7 @@
 -- severity: info
 -- unit: sitemaps
 -- needs: fetch
--- detects: Neither the file nor the answer is compressed, and it takes over `large_bytes` on the
+-- detects: Neither the file nor the response is compressed, and it takes over `large_bytes` on the
 --   wire.
 -- meaning: Crawlers fetch sitemaps often; gzip makes them about ten times smaller.
 -- advice: Serve .xml.gz, or gzip as Content-Encoding.

@@ -1,10 +1,10 @@
--- title: Slow answers
+-- title: Slow responses
 -- severity: warning
 -- unit: sitemaps
 -- needs: fetch
--- detects: The answer began later than `slow_first_byte_seconds`, or took longer than
+-- detects: The response began later than `slow_first_byte_seconds`, or took longer than
 --   `slow_seconds` in all.
--- meaning: Search engines give up, and ask less often.
+-- meaning: Search engines give up, and send fewer requests.
 -- advice: Write sitemaps to files, or cache them.
 -- source: https://support.google.com/webmasters/answer/7451001
 -- search-console: Couldn't fetch

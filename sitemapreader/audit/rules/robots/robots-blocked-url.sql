@@ -4,9 +4,9 @@
 -- needs: robots
 -- detects: The rules for an audited robot, in the robots.txt of the URL's own origin, disallow the
 --   URL.
--- meaning: A sitemap asks for a visit that robots.txt forbids; such URLs are indexed without
---   content, or not at all.
--- advice: Take them out of the sitemap, or allow them.
+-- meaning: The sitemap invites a visit that robots.txt forbids, so search engines index such URLs
+--   without content, or not at all.
+-- advice: Remove the URLs from the sitemap, or allow them in robots.txt.
 -- source: https://sitebulb.com/hints/xml-sitemaps/
 -- search-console: URL restricted by robots.txt
 SELECT url, robot AS detail, document FROM robots_hit WHERE kind = 'url'

@@ -4,9 +4,9 @@
 -- needs: robots
 -- detects: The rules for an audited robot disallow the start page, other pages, and each listed URL
 --   of the origin.
--- meaning: Search engines stop visiting the site; its pages lose their texts in results, then vanish.
---   It often is the robots.txt of a staging system.
--- advice: Take the `Disallow: /` away, unless the site is not to be found.
+-- meaning: Search engines stop visiting the site. Its pages lose their texts in results, then
+--   vanish. Often it is the robots.txt of a staging system.
+-- advice: Remove `Disallow: /`, unless the site is meant to stay hidden.
 -- source: https://developers.google.com/search/docs/crawling-indexing/robots/create-robots-txt
 -- search-console: URL restricted by robots.txt
 SELECT url, robot AS detail, document FROM robots_hit WHERE kind = 'site'

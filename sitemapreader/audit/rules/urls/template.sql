@@ -1,12 +1,11 @@
 -- title: Unfilled templates
 -- severity: error
 -- unit: URLs
--- detects: A segment of the path that is the name of a parameter, as routers write it (`[slug]`,
---   `:id`, `{id}`); a warning where it is what programs write for a value that they do not have:
---   undefined, None, NaN, [object Object]. Records that were dropped because of `{{ ... }}` and
---   the like count too.
--- meaning: The program that writes the sitemap has listed its routes, or pages without a name.
--- advice: Let it list the pages of a route, and leave out those without a value.
+-- detects: A segment of the path is the name of a parameter, as routers write it (`[slug]`, `:id`,
+--   `{id}`). A warning where it is a placeholder for a missing value: undefined, None, NaN, [object
+--   Object]. Records that were dropped because of `{{ ... }}` and similar templates count too.
+-- meaning: The generator of the sitemap lists its routes, or pages without a name.
+-- advice: List the pages of each route, and leave out pages without a value.
 -- source: https://www.sitemaps.org/protocol.html
 WITH odd AS (
     SELECT loc, document, regexp_extract(

@@ -1,7 +1,7 @@
 -- title: Files that are not pages
 -- severity: warning
 -- unit: URLs
--- detects: The path ends in one of the suffixes `asset_suffixes`.
+-- detects: The path ends with one of the suffixes `asset_suffixes`.
 -- meaning: Search engines index pages; images belong in image:image.
 -- advice: List pages.
 -- source: https://www.semrush.com/kb/542-site-audit-issues-list

@@ -1,8 +1,8 @@
 -- title: Empty path segments
 -- severity: info
 -- unit: URLs
--- detects: `//` in the path.
--- meaning: They come from joined templates, and make copies.
+-- detects: The path contains `//`.
+-- meaning: Such URLs come from joined templates, and are copies of other pages.
 -- advice: Repair the template.
 -- source: https://www.rfc-editor.org/rfc/rfc3986
 SELECT loc AS url, '' AS detail, document

@@ -2,8 +2,8 @@
 -- severity: info
 -- unit: URLs
 -- cause: url-tracking-parameter, url-session-id
--- detects: At least `many_parameters` parameters, or one among `search_parameters`.
--- meaning: Such pages are views of others, in endless variations.
+-- detects: The URL has at least `many_parameters` parameters, or one of `search_parameters`.
+-- meaning: Such pages are views of other pages, in endless variations.
 -- advice: List the canonical category.
 -- source: https://developers.google.com/search/docs/crawling-indexing/sitemaps/build-sitemap
 SELECT loc AS url, '' AS detail, document

@@ -1,8 +1,10 @@
 -- title: Characters that are not percent-encoded
 -- severity: warning
 -- unit: URLs
--- detects: A character outside ASCII in path or query; a host may have them.
--- meaning: The protocol asks for URLs escaped by RFC 3986; some readers drop such URLs.
+-- detects: The path or query contains a character outside ASCII. A host may contain such
+--   characters.
+-- meaning: The protocol requires URLs that are escaped by RFC 3986, and some readers drop other
+--   URLs.
 -- advice: Percent-encode them as UTF-8.
 -- source: https://www.sitemaps.org/protocol.html
 SELECT loc AS url, '' AS detail, document

@@ -1,9 +1,9 @@
 -- title: URLs with session identifiers
 -- severity: error
 -- unit: URLs
--- detects: A parameter in query or path is one of `session_parameters`.
--- meaning: Each visit makes new URLs; crawlers drown in copies.
--- advice: List it without them.
+-- detects: A parameter of the query or path is one of `session_parameters`.
+-- meaning: Each visit makes new URLs, so crawlers fetch copies without end.
+-- advice: List the URL without these parameters.
 -- source: https://www.sitemaps.org/protocol.html
 SELECT loc AS url, regexp_extract(path || '?' || query, $session, 2) AS detail, document
 FROM unusual_url

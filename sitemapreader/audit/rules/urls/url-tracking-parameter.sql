@@ -1,9 +1,9 @@
 -- title: URLs with tracking parameters
 -- severity: warning
 -- unit: URLs
--- detects: A parameter is one of `tracking_parameters`.
--- meaning: They make copies of pages, and spoil the statistics.
--- advice: List it without them.
+-- detects: A parameter of the query is one of `tracking_parameters`.
+-- meaning: Such URLs are copies of pages, and spoil the statistics.
+-- advice: List the URL without these parameters.
 -- source: https://developers.google.com/search/docs/crawling-indexing/sitemaps/build-sitemap
 SELECT loc AS url, regexp_extract(query, $tracking, 2) AS detail, document
 FROM unusual_url

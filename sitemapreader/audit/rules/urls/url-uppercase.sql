@@ -1,8 +1,8 @@
 -- title: Upper case in the path
 -- severity: info
 -- unit: URLs
--- detects: A to Z in the path, outside of percent-encoded bytes.
--- meaning: Servers tell case apart; links in another case make copies.
+-- detects: The path contains A to Z, apart from percent-encoded bytes.
+-- meaning: Servers distinguish case, so a link in another case leads to a copy or an error.
 -- advice: Use one case throughout.
 -- source: https://www.rfc-editor.org/rfc/rfc3986
 SELECT loc AS url, '' AS detail, document
