@@ -357,7 +357,7 @@ async def test_pages_made_by_the_browser_are_no_error_pages() -> None:
         publish(server, *paths)
         with await judge(server.base) as result:
             assert hits(result) == {}
-            assert "a browser makes these pages" in reasons(result)["page-soft-404"]
+            assert "a browser renders these pages" in reasons(result)["page-soft-404"]
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.slow
 
 OUTPUTS = {
-    "--database": ("d.duckdb", "make room on its disk, or name a database on another one"),
+    "--database": ("d.duckdb", "make room on its disk, or name a database on another disk"),
     "--output": ("r.html", "cannot write to"),
     "--hits": ("h.csv", "cannot write to"),
     "--write-baseline": ("b.json", "cannot write to"),
@@ -97,6 +97,6 @@ def test_a_disk_without_room_for_what_memory_cannot_hold(
     """A temporary database that cannot spill is an OSError that names TMPDIR; its folder goes."""
     limit_memory(monkeypatch, 1)
     monkeypatch.setattr(tempfile, "tempdir", str(small_disk))
-    with pytest.raises(OSError, match="set TMPDIR to a folder on another one"):
+    with pytest.raises(OSError, match="set TMPDIR to a folder on another disk"):
         audit_sync(folder)
     assert list(small_disk.iterdir()) == []

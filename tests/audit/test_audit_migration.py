@@ -93,7 +93,7 @@ async def test_old_urls_are_to_lead_to_listed_pages() -> None:
             assert f"| `{start}b/` | 3 | 1 | 0 | 1 | 0 |" in result.format("markdown")
             assert f"{start}b/".ljust(50) + "          3          1" in result.format("text")
             html = result.format("html")
-            assert "All 13 old URLs were looked at, and 13 could be judged." in html
+            assert "All 13 old URLs were visited, and 13 could be judged." in html
             assert f'<th scope="row" class="url">{start}b/</th><td>3</td><td>1</td>' in html
 
 
@@ -178,9 +178,9 @@ async def test_old_urls_of_several_folders() -> None:
         publish(server, "")
         urls = [server.base + path for path in old]
         with await judge(server.base, 0, select=WAS) as result:
-            reason = "there are no old URLs: give the old sitemap with `was`"
+            reason = "there are no old URLs: pass the old sitemap with `was`"
             assert {each.reason for each in result.facts.not_run} == {reason}
-        with pytest.raises(ValueError, match="`pages` is 0: give another number"):
+        with pytest.raises(ValueError, match="`pages` is 0: write another number"):
             await judge(server.base, 0, select=WAS, was=urls)
         assert "/a/1" not in server.times
         with await judge(server.base, None, was=urls, select=WAS) as result:

@@ -70,7 +70,7 @@ async def test_a_site_that_answers_no_made_up_path() -> None:
         publish(server, *FINE, robots="User-agent: *\nDisallow: /fine/sitemapreader-")
         with await judge(server.base, select=["page-soft-404"]) as result:
             (left_out,) = result.facts.not_run
-        assert left_out.reason == "no made-up path was answered"
+        assert left_out.reason == "no made-up path got a response"
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ async def test_pages_that_are_made_in_the_browser(said: str) -> None:
         with await judge(server.base) as result:
             assert hits(result) == {}
             reasons = {each.rule.code: each.reason for each in result.facts.not_run}
-        why = f"every path in {server.base}app/ has one text: a browser makes these pages, or all"
+        why = f"every path in {server.base}app/ has the same text, because a browser renders these"
         assert reasons.pop(code) == f"{why} are errors"
         lost = page(text="Lost")
         server.default = lambda request: shell if "/app/" in request.path else lost
@@ -206,7 +206,7 @@ async def test_languages_that_pages_name() -> None:
         with await judge(server.base, 0, select=["hreflang"]) as result:
             assert result.findings == result.facts.passed == []
             (reason,) = {each.reason for each in result.facts.not_run}
-        assert reason.startswith("no sitemap has links to other languages: ask pages for")
+        assert reason.startswith("no sitemap has links to other languages: visit pages with")
 
 
 async def test_the_file_that_names_a_language(tmp_path: Path) -> None:

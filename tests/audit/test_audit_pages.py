@@ -120,7 +120,7 @@ async def test_a_sample_gives_rates() -> None:
             assert (finding.rate.judged, finding.rate.population) == (60, 300)
             assert finding.count == round(finding.rate.share * 60)
             html = result.format("html")
-            assert "60 of 300 pages were looked at, and 60 could be judged." in html
+            assert "60 of 300 pages were visited, and 60 could be judged." in html
             assert f"{100 * finding.rate.share:.2g}% (" in result.format("text")
         asked = sum(count for path, count in server.times.items() if path.startswith("/p/"))
         assert asked <= 67
@@ -160,7 +160,7 @@ async def test_visits_that_end_early_are_a_sample() -> None:
             assert tally.visited == tally.judged == rate.judged < 200
             assert tally.not_judged == {"time": 400 - tally.visited}
             assert (rate.share, rate.population) == (1, 400)
-            assert f"{tally.visited} of 400 pages looked at" in result.format("text")
+            assert f"{tally.visited} of 400 pages visited" in result.format("text")
 
 
 async def test_the_time_of_an_audit_ends_its_visits() -> None:
@@ -187,7 +187,7 @@ async def test_no_page_is_visited_without_being_asked() -> None:
                 assert result.facts.pages is None
                 assert "give a number" in result.facts.not_run[0].reason
         for wrong in (-1, "some", 1.5):
-            with pytest.raises(match='pages must be a number of pages or "all"'):
+            with pytest.raises(match='pages must be a number or "all"'):
                 await audit(server.base, pages=wrong)  # type: ignore[arg-type]  # a mistake
         assert "/page" not in server.times
 
@@ -364,4 +364,4 @@ async def test_a_crawl_file_is_judged_without_a_request(tmp_path: Path) -> None:
         assert not result.facts.pages.exact
         left_out = {each.rule.code: each.reason for each in result.facts.not_run}
         for code in ("page-soft-404", "page-slow", "page-hreflang-differs"):
-            assert left_out[code] == "no crawl says that: visit pages with `pages`"
+            assert left_out[code] == "a crawl does not report this: visit pages with `pages`"

@@ -571,7 +571,7 @@ def test_a_sitemap_that_is_not_there_switches_no_rule_off(trial: RuleTrial) -> N
     }.items():
         found = trial.run(code, tried)
         assert found is not None
-        assert found.doubt == "1 sitemap was not found, and may have listed some of them"
+        assert found.doubt == "1 sitemap was not found, and may list some of these URLs"
 
 
 def test_a_base_url_of_localhost_is_one_finding(tmp_path: Path) -> None:

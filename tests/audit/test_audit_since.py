@@ -73,7 +73,7 @@ async def test_an_earlier_audit_that_is_none(tmp_path: Path, content: bytes | st
         path.write_bytes(content)
     before = path.read_bytes() if path.exists() else None
     async with serve_pages() as server:
-        with pytest.raises(AuditInputError, match="no database of an audit that can be read"):
+        with pytest.raises(AuditInputError, match="not a readable audit database"):
             await audit(server.base, since_audit=path)
         assert not server.times
     assert (path.read_bytes() if path.exists() else None) == before
@@ -85,6 +85,6 @@ async def test_the_earlier_audit_is_not_overwritten(tmp_path: Path) -> None:
     site = build(tmp_path / "site", **{"sitemap.xml": list_pages("https://a.example/", "a")})
     (await judge(site, None, database=path)).close()
     before = path.read_bytes()
-    with pytest.raises(AuditInputError, match="give the new `database` another name"):
+    with pytest.raises(AuditInputError, match="the new `database`: rename one"):
         await judge(site, None, database=path, since_audit=tmp_path / "site" / ".." / path.name)
     assert path.read_bytes() == before

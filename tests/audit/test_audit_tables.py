@@ -95,9 +95,9 @@ def test_texts_of_an_audit_have_values_and_no_names_of_figures() -> None:
     """Each figure in a text is written as its value, in the words of its unit."""
     figures = AuditOptions(future_hours=1, equal_share=0.755, session_parameters=("sid",))
     filled = {code: fill_figures(rule.detects, figures) for code, rule in list_rules().items()}
-    assert filled["lastmod-future"].startswith("lastmod is later than 1 hour from now")
+    assert filled["lastmod-future"].startswith("lastmod is more than 1 hour after now")
     assert "over 76% have one lastmod" in filled["lastmod-all-equal"]
-    assert filled["url-session-id"] == "A parameter in query or path is one of sid."
+    assert filled["url-session-id"] == "A parameter of the query or path is one of sid."
     assert "utm_*, gclid" in filled["url-tracking-parameter"]
     assert " and 18 others." in filled["url-tracking-parameter"]
     assert "45,000 URLs or 45.0 MiB inflated" in filled["near-protocol-limit"]
@@ -128,7 +128,7 @@ WRONG = {
     "jp": "Japanese is ja",
     "zh-abcd": "abcd is not a script of ISO 15924",
     "zh-hant-abcd": "abcd is not a region of ISO 3166-1",
-    **dict.fromkeys(("en-gb-x", "zh-hant-tw-x"), "language, script, region, and nothing else"),
+    **dict.fromkeys(("en-gb-x", "zh-hant-tw-x"), "only language, script and region are allowed"),
     **dict.fromkeys(("english", "", "-", "deu"), ""),
 }
 """A code that is wrong -> what is said of it."""

@@ -69,9 +69,9 @@ def test_what_was_not_run_takes_one_line(folder: Path) -> None:
     assert done.returncode == 0
     *_, last = done.stdout.splitlines()
     assert last.startswith("no findings; ")
-    assert "as sitemaps were read from files: give the URL of the site; " in last
-    assert "as the folder has files for 0 of 1 URLs: it is no built site; " in last
-    assert "; 4 as there are no old URLs: give the old sitemap with --was; " in last
+    assert "because sitemaps were read from files: pass the URL of the site; " in last
+    assert "because the folder has files for 0 of 1 URLs: this does not look like" in last
+    assert "; 4 because there are no old URLs: pass the old sitemap with --was; " in last
     assert len(done.stdout.splitlines()) == 4
 
 
@@ -147,7 +147,7 @@ MISTAKES: dict[tuple[str, ...], str] = {
     ("--baseline", __file__): "write a new one with --write-baseline",
     ("--select", "url-asset,url-fragmnt"): "did you mean url-fragment",
     ("--was", "none.xml"): "'none.xml' is neither an http(s) URL nor an existing file",
-    ("--since-audit", __file__): "name one that was kept with --database",
+    ("--since-audit", __file__): "name one that --database kept",
     ("-o", "report.pdf"): "end it with",
     ("--hits", "hits.xlsx"): "end the name",
     ("--format", "text", "-o", "x.json"): "leave out --format, or add -o -",

@@ -114,7 +114,7 @@ WRONG = [
     ("audit a.example --base-url https://b.example/", "--base-url requires a folder or a file"),
     ("audit site --pages many", "--pages: 'many': write a number, 0 or all"),
     ("audit site --pages -1", "'-1': write a number, 0 or all"),
-    ("audit site --pages 0 --was sites.txt", "--was is to be visited, and --pages is 0: give"),
+    ("audit site --pages 0 --was sites.txt", "--was requires visits, but --pages is 0: write"),
     (
         "audit site --select url-",
         "there is no rule, category or prefix 'url-': did you mean url-*?",
