@@ -119,7 +119,7 @@ async def test_logins_and_headers() -> None:
 
 async def test_a_fetcher_of_ones_own() -> None:
     """It asks other hosts itself, in its `open`; a walk with a map says so."""
-    with pytest.raises(TypeError, match="needs an HttpFetcher"):
+    with pytest.raises(TypeError, match="requires an HttpFetcher"):
         async with walk(LIVE, map_hosts={LIVE: "b.example"}, fetcher=MemoryFetcher({})) as entries:
             assert [entry async for entry in entries] == []
 

@@ -205,5 +205,5 @@ async def test_a_function_that_returns_something_else_is_misuse(got: object) -> 
     """The error says what to return."""
     with pytest.raises(TypeError, match="return bytes"):
         await read(FunctionFetcher(lambda _: got))  # type: ignore[arg-type, return-value]
-    with pytest.raises(TypeError, match="takes a function"):
+    with pytest.raises(TypeError, match="requires a function"):
         FunctionFetcher(got)  # type: ignore[arg-type]

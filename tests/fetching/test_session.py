@@ -155,7 +155,7 @@ async def test_a_proxy_that_opens_no_way_to_https(status: int, code: IssueCode) 
         async with HttpFetcher(FetchOptions(proxy=place, max_attempts=1)) as fetcher:
             error = await fail(fetcher, "https://site.example/")
     assert error.code == code
-    assert f"the proxy answered {status}" in error.detail
+    assert f"the proxy responded with {status}" in error.detail
 
 
 @pytest.fixture(scope="module")

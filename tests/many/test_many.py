@@ -335,7 +335,7 @@ async def test_files_and_rows_of_a_run(tmp_path: Path) -> None:
             await run.write(output, report=report)
         assert len(output.read_text("utf-8").splitlines()) == rows + 1
         assert len(report.read_text("utf-8").splitlines()) == 6
-    with pytest.raises(ValueError, match="ends with"):
+    with pytest.raises(ValueError, match="must end with"):
         async with walk_many([], fetcher=MemoryFetcher({})) as run:
             await run.write(output, report=tmp_path / "sites.txt")
     with pytest.raises(ValueError, match="named twice"):

@@ -216,5 +216,5 @@ def test_misuse(monkeypatch: pytest.MonkeyPatch) -> None:
     """Binary data is not written to a terminal, and a compressed file is not compressed again."""
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     for words in ((None, "parquet"), ("x.parquet.gz",), ("x.gz", "parquet")):
-        with pytest.raises(ValueError, match=r"give a file|end the name with \.parquet"):
+        with pytest.raises(ValueError, match=r"name a file|end the name with \.parquet"):
             open_output(*words)

@@ -173,11 +173,11 @@ def test_plain_columns_are_written_as_they_are() -> None:
     ("format", "options", "said"),
     [
         ("pdf", {}, "choose from urls, jsonl"),
-        ("csv", {"null_terminated": True}, "is for urls, jsonl: choose one"),
-        ("urls", {"fields": ["loc", "lastmod"]}, "is for jsonl, csv"),
+        ("csv", {"null_terminated": True}, "csv: leave it out, or choose urls, jsonl"),
+        ("urls", {"fields": ["loc", "lastmod"]}, "urls: leave it out, or choose jsonl, csv"),
         ("csv", {"fields": ["loc", "headline"]}, "no field 'headline': choose from loc, lastmod"),
         ("csv", {"fields": []}, "no field is chosen"),
-        ("parquet", {"header": False}, "is for csv, tsv"),
+        ("parquet", {"header": False}, "parquet: leave it out, or choose csv, tsv"),
         ("csv", {"fields": ["loc", "loc"]}, "twice"),
     ],
 )

@@ -212,7 +212,7 @@ async def test_a_host_that_is_refused(site: Web, db: Path, refusing: int, status
         site.answers[refusing] = status
         code, _, said = await submit(site, db, *words)
         assert code == 1
-        assert f"{hosts[refusing].host}: the service answered {status}" in said
+        assert f"{hosts[refusing].host}: the service returned {status}" in said
         assert "submitted: 1 new or changed URL" in said
         assert site.accepted == [f"{hosts[1 - refusing].base}/a"]
         code, _, said = await submit(site, db, *words)
@@ -264,7 +264,7 @@ async def test_strangers_never_see_the_key(site: Web, db: Path, stranger: str) -
     ("page", "said", "status"),
     [
         (404, "http-status 404", 404),
-        (b"something else", "holds something else", 200),
+        (b"something else", "has other content", 200),
         (KEY.encode() + b" " * 100_000, "too-large", 0),
         ("http://127.0.0.2/k.txt", "blocked-address", 0),
     ],
@@ -298,7 +298,7 @@ async def test_what_was_not_acknowledged_is_sent_again(site: Web, db: Path, stat
     locs = site.publish(count=15_000)
     site.answers = [200, status]
     words = indexnow.WORDS.get(status, "run it again later: these URLs are submitted again")
-    said = f"the service answered {status}: {words}" if status else f"no answer .*: {words}"
+    said = f"the service returned {status}: {words}" if status else f"no response .*: {words}"
     with pytest.raises(IndexNowError, match=said) as raised:
         await site.submit(db)
     assert isinstance(raised.value, SitemapReaderError)

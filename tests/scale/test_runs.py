@@ -87,7 +87,7 @@ def list_files(folder: Path) -> set[str]:
 def test_a_run_that_is_not_finished_goes_on(tmp_path: Path) -> None:
     """Whoever begins meanwhile gets the same run, with the options that it began with."""
     output = str(tmp_path)
-    with pytest.raises(OutputError, match="give one"):
+    with pytest.raises(OutputError, match="name one"):
         begin_run(output)
     with pytest.raises(OutputError, match="has no run"):
         status(output)

@@ -200,7 +200,7 @@ def test_a_proxy() -> None:
     assert "CONNECT shop.example:443" in proxy.asked
     assert "Basic " + base64.b64encode(b"us:pa@ss").decode() in proxy.authorization
     assert secure.returncode == 4
-    assert "the proxy answered 403" in secure.stderr
+    assert "the proxy responded with 403" in secure.stderr
     assert "pa%40ss" not in secure.stderr
 
 

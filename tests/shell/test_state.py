@@ -164,9 +164,9 @@ def test_what_a_state_holds(site: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--changes"], "add --state"),
-        (["--state", "s.db", "--unlisted"], "add --changes and --state"),
-        (["--state", "s.db", "--revisit", "3"], "add --changes and --state"),
+        (["--changes"], "--changes requires --state"),
+        (["--state", "s.db", "--unlisted"], "requires --changes and --state"),
+        (["--state", "s.db", "--revisit", "3"], "requires --changes and --state"),
         (["--state", "s.db", "--changes", "--unlisted"], "--format jsonl"),
         (["--state", "s.db", "--format", "parquet"], "-o FILE"),
     ],

@@ -148,7 +148,7 @@ async def test_the_file_of_another_program_is_refused(db: Path, make: Any) -> No
     for _ in range(2):
         with pytest.raises(StateError, match=r"not a state of walks: name another file$"):
             await come(db)
-        with pytest.raises(StateError, match="no state of walks"):
+        with pytest.raises(StateError, match="not a state of walks"):
             State(db).sites()
     assert [path.name for path in db.parent.iterdir()] == [db.name]
     assert content(db) == kept
@@ -195,7 +195,7 @@ async def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
         State(tmp_path / "missing.db").sites()
     text = tmp_path / "text.db"
     text.write_text("no state", encoding="ascii")
-    with pytest.raises(StateError, match="no state of walks"):
+    with pytest.raises(StateError, match="not a state of walks"):
         State(text).sites()
     assert text.read_text(encoding="ascii") == "no state"
 
@@ -265,7 +265,7 @@ def test_another_program_writes_it(db: Path) -> None:
     try:
         with closing(sqlite3.connect(db, isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
-            with pytest.raises(StateError, match="another program writes it") as caught:
+            with pytest.raises(StateError, match="another program is writing it") as caught:
                 opened.hold()
             other.execute("ROLLBACK")
         assert caught.value.is_locked

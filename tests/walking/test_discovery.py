@@ -382,7 +382,7 @@ async def test_a_login(pages: Pages, arguments: Any, expected: Any, outcomes: An
         ({"site": "example.org"}, ValueError, "https://example.org/"),
         ({"site": "ftp://example.org"}, ValueError, "https://example.org/"),
         ({"site": "http://"}, ValueError, "https://example.org/"),
-        ({"site": b"https://example.org"}, TypeError, "as text"),
+        ({"site": b"https://example.org"}, TypeError, "must be a text"),
         ({"probe": "yes"}, ValueError, "auto, few, always, never"),
         ({"extra_paths": "/a.xml"}, TypeError, r"write \('/a.xml',\)"),
         ({"extra_paths": ["https://example.org/a.xml"]}, ValueError, "sitemaps="),

@@ -48,7 +48,7 @@ def test_follow_is_no_coroutine(start: Callable[..., Any], follow: object) -> No
 def test_values_of_another_type(start: Callable[..., Any], given: dict[str, object]) -> None:
     """Settings that are none raise here, not in the walk; and "no" is not taken for True."""
     (name,) = given
-    with pytest.raises(TypeError, match=f"{name} must be of type (bool|Limits|FetchOptions), not"):
+    with pytest.raises(TypeError, match=f"{name} must be of type (bool|Limits|FetchOptions), got"):
         start(SITE, **given)
 
 

@@ -204,9 +204,9 @@ async def test_never_proven_in_vain() -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ({"number": 0}, "number must be 1 or more"),
+        ({"number": 0}, "number must be at least 1"),
         ({"number": "3"}, "number must be a whole number"),
-        ({"documents": 0}, "documents must be 1 or more"),
+        ({"documents": 0}, "documents must be at least 1"),
         ({"revisit": 3}, "newest has no argument 'revisit'"),
         ({"state": "a.db"}, "newest has no argument 'state': see"),
         ({"exlude": "b"}, "did you mean exclude"),
@@ -238,7 +238,7 @@ def test_in_the_shell(tmp_path: Path) -> None:
     (tmp_path / "top.xml").write_bytes(odd)
     shown = run("newest", str(tmp_path))
     assert (
-        "a sitemap has dates in the future (1 sitemaps read; URLs left out: 2 without a date, 1 of"
+        "a sitemap has dates in the future (1 sitemaps read; URLs left out: 2 without a date, 1"
         in shown.stderr
     )
     assert run("newest", str(tmp_path), "-n", "0").returncode == 2

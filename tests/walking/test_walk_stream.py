@@ -204,9 +204,9 @@ async def test_iterating_after_leaving() -> None:
 @for_each(
     "arguments, error, words",
     [
-        ({"sitemaps": ()}, ValueError, "give a site"),
+        ({"sitemaps": ()}, ValueError, "no site was given"),
         ({"sitemaps": TOP}, TypeError, "write sitemaps=\\[url\\]"),
-        ({"sitemaps": [b"https://example.org/"]}, TypeError, "as text"),
+        ({"sitemaps": [b"https://example.org/"]}, TypeError, "must be a text"),
         ({"sitemaps": ["/top.xml"]}, ValueError, "full URL"),
         ({"site": "example.org"}, ValueError, "https://example.org/"),
         ({"since": "2026-01-01"}, TypeError, "datetime"),

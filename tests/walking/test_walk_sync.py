@@ -179,5 +179,5 @@ def test_misuse() -> None:
             late()
     with pytest.raises(ValueError, match="again"):
         entries.__enter__()
-    with pytest.raises(ValueError, match="give a site"):
+    with pytest.raises(ValueError, match="no site was given"):
         walk_sync()

@@ -147,12 +147,12 @@ def test_an_end_is_said_once(tmp_path: Path) -> None:
         (["site", "--pace", "4000"], "--pace must be above 0 and at most 3600"),
         (
             ["site", "--kinds", "removed"],
-            "--kinds is a list of some of new, changed, unlisted, gone",
+            "--kinds must be a list of new, changed, unlisted, gone",
         ),
         (["site", "-o", "changes.csv"], "changes.atom"),
         (["site", "-o", "changes.html"], "changes.atom"),
         (["site/a.xml"], "single file"),
-        ([], "there is no source"),
+        ([], "no source was given"),
     ],
 )
 def test_what_cannot_be_meant(site: Path, words: list[str], said: str) -> None:

@@ -97,9 +97,9 @@ def causes_of(explanation: Explanation) -> dict[CauseCode, Cause]:
         ("/hidden", Verdict.LISTED, CauseCode.NOINDEX, "forbids indexing (robots: noindex)"),
         ("/copy", Verdict.NOT_LISTED, CauseCode.CANONICAL, "/plain, which is listed by"),
         ("/soft", Verdict.LISTED, CauseCode.SOFT_404, "content of a page that does not exist"),
-        ("/removed", Verdict.NOT_LISTED, CauseCode.STATUS, "answers 410"),
-        ("/private/listed", Verdict.LISTED, CauseCode.ROBOTS, "robots.txt forbids the page"),
-        ("/private/page", Verdict.NOT_LISTED, CauseCode.ROBOTS, "robots.txt forbids the page"),
+        ("/removed", Verdict.NOT_LISTED, CauseCode.STATUS, "returns 410"),
+        ("/private/listed", Verdict.LISTED, CauseCode.ROBOTS, "robots.txt disallows the page"),
+        ("/private/page", Verdict.NOT_LISTED, CauseCode.ROBOTS, "robots.txt disallows the page"),
         ("/twice", Verdict.LISTED, CauseCode.LISTED_TWICE, "2 records list it with different"),
         ("/post", Verdict.NOT_LISTED, CauseCode.FEED_ONLY, "only a feed lists it"),
         ("/dead", Verdict.NOT_LISTED, CauseCode.IN_NO_SITEMAP, "records in"),
@@ -139,7 +139,7 @@ async def test_a_filter_that_holds_a_url_back_is_named(
     """The URL is listed, and the argument of the walk that drops it is said."""
     [explanation] = await why(f"{site.base}/old", max_visits=0, **filters)
     assert explanation.verdict is Verdict.LISTED
-    assert f"`{name}` holds it back" in causes_of(explanation)[CauseCode.FILTERED].message
+    assert f"`{name}` excludes it" in causes_of(explanation)[CauseCode.FILTERED].message
 
 
 @pytest.mark.parametrize(
@@ -266,7 +266,7 @@ LISTED = "https://www.example.org/trails/sea-wall"
         ((LISTED,), 0, f"{LISTED}: listed\n  listed by "),
         ((LISTED.title(),), 1, "not listed"),
         ((LISTED, "https://www.example.org/nothing"), 1, "lists it"),
-        ((LISTED, "--since", "1d"), 0, "--since holds it back"),
+        ((LISTED, "--since", "1d"), 0, "--since excludes it"),
     ],
 )
 def test_the_exit_code_is_the_answer(words: tuple[str, ...], code: int, output: str) -> None:
