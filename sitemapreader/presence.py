@@ -522,7 +522,7 @@ class _Search:
                 f"none of the {total} records in {read} sitemaps lists it",
             )
         if host_of(question.url) != host_of(self.site):
-            question.add(CauseCode.OTHER_SITE, f"its host is not that of {show_url(self.site)}")
+            question.add(CauseCode.OTHER_SITE, f"its host differs from {show_url(self.site)}")
 
 
 def _is_feed_only(match: _Match, documents: dict[str, Document]) -> bool:

@@ -65,7 +65,7 @@ Site = Annotated[
     ),
     AfterValidator(_check_site),
 ]
-Limit = Annotated[int, _about("maximum rows of the answer, from 1 to 500", ge=1, le=500)]
+Limit = Annotated[int, _about("maximum rows of the result, from 1 to 500", ge=1, le=500)]
 Offset = Annotated[
     int,
     _about(
@@ -79,7 +79,7 @@ Part = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\\^|(){}\
 Include = Annotated[
     list[Part],
     _about(
-        'parts of URLs, at least one of which a URL must contain, such as ["/blog/", '
+        'parts of URLs; a URL must contain at least one, such as ["/blog/", '
         '"/2026/*/de"]. * matches any text; '
         "regular expressions are not allowed. At most 20 of 200 characters",
         max_length=20,
@@ -122,7 +122,7 @@ class ToolAnswer(BaseModel):
     """Rows, and the fields that all tools have in common."""
 
     site: str = _about("the URL that was read")
-    rows: list[ToolRow] = _about("as many rows as fit in the answer", default=[])
+    rows: list[ToolRow] = _about("as many rows as fit in the result", default=[])
     complete: bool = _about("true if everything was read and these are the last rows", default=True)
     reason: str = _about("why it is not complete, or why there are no rows", default="")
     next_offset: int | None = _maybe("offset of the next rows, if there are any")
@@ -145,7 +145,7 @@ class ToolAnswer(BaseModel):
             size += len(json.dumps(row))
             if len(self.rows) == limit or size > _MAX_ROW_BYTES:
                 self.next_offset, self.complete = offset + len(self.rows), False
-                self.reason = "there are more rows than fit in the answer"
+                self.reason = "there are more rows than fit in the result"
                 break
             self.rows.append(dict(row))
         return self

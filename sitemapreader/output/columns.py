@@ -99,11 +99,11 @@ COLUMNS = (
     ),
     _entry("priority", "0.0 to 1.0; absent where the record has none", "always is_repetitive"),
     _entry("sitemap", "URL of the document that lists it", "always is_url is_repetitive"),
-    _entry("lastmod_text", "lastmod as written, which tells `2026` from `2026-01-01`"),
+    _entry("lastmod_text", "lastmod as written, to distinguish `2026` from `2026-01-01`"),
     _entry("title", "title of the page, where its record has one: items of feeds, news"),
     *(_entry(field.name, field.metadata["meaning"]) for field in EXTENSIONS),
     _entry("alternates", "`xhtml:link`: the page for other languages and media"),
-    _entry("extras", "elements that no table of ours knows"),
+    _entry("extras", "elements of unknown extensions"),
     _entry(
         "change",
         "`new`, `changed`, `unlisted` or `gone` since the previous walk, with `changes`; else what "
@@ -119,8 +119,8 @@ SITE_COLUMN = _entry(
     "always is_url is_repetitive",
 )
 DERIVED_COLUMNS = (
-    _entry("date", "lastmod, else the publication date of news: the one that `since` uses"),
-    _entry("language", "that the record gives itself: in its own alternates, else of its news"),
+    _entry("date", "lastmod, else the publication date of news; used by `since`"),
+    _entry("language", "language of the record: from its own alternates, else from its news"),
     _entry("date_source", "where `date` is taken from: `lastmod` or `news`"),
 )
 """Derived columns, which are written only if they are chosen."""

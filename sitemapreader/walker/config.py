@@ -308,7 +308,9 @@ class WalkConfig(Search):
             )
         if self.files and not self.trusted:
             # SECURITY: names that others wrote must not open files of this machine.
-            raise ValueError("a file cannot be combined with trusted=False, because strangers must not name files")
+            raise ValueError(
+                "a file cannot be combined with trusted=False, because strangers must not name files"
+            )
         if self.changes and self.state is None:
             raise ValueError("`changes=True` requires `state`")
         if self.sample is not None and (self.state is not None or self.max_urls is not None):

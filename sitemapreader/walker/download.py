@@ -75,7 +75,7 @@ async def open_document(
                     opener = context.client.open(url, **how)
                 response = await context.budget.within(stack.enter_async_context(opener), url)
             if not _is_text(response.url):
-                raise FetchError(IssueCode.INVALID_URL, url, "the answer's URL is no text")  # noqa: TRY301
+                raise FetchError(IssueCode.INVALID_URL, url, "the response has no text as URL")  # noqa: TRY301
             if check is not None and response.url != url:
                 await check(response.url)
             tally = context.report.tally

@@ -58,6 +58,27 @@ DIALECT = {
 """Words and turns that only this project used -> the plain word for it, by pattern."""
 OPENINGS = r"(?:Of|What|That|Those|Whether|So many|How many|How long|How often)\b"
 """Beginnings of a docstring, or of an attribute's doc, that name no thing."""
+MESSAGE_DIALECT = {
+    r"what is no": "the noun: 'other values'",
+    r"that are none": "that are not ...",
+    r"of (?:ours|yours|theirs)": "our, your; or nothing",
+    r"is none of ours": "is not of this program",
+    r"says nothing of": "a verb and its object",
+    r"left out as": "skipped, and the reason",
+    r"held? (?:it|them) back|holds it back|held back": "exclude",
+    r"news has waited": "changes have waited",
+    r"for the time being": "temporarily",
+    r"comes? again": "is repeated",
+    r"in the place of": "instead of",
+    r"outside of": "outside",
+    r"again and again": "repeatedly",
+    r"looked (?:at|through)": "visited, read",
+    r"until then": "the moment by its name",
+    r"and nothing else": "only",
+    r"(?:must be|is) [^:;,]{1,40}, not \{": "must be X, got ...",
+    r", as (?:they|it|there) (?:is|are|have|has|failed)": "because",
+}
+"""The same for messages alone, whose words are the field's."""
 MADE_OF_MESSAGES = {"audit-rules.md", "issues.md", "options.md"}
 """Pages that show messages; these are in the golden file."""
 MODULE = '''
@@ -119,6 +140,36 @@ def find_dialect(text: str) -> str | None:
         if found := re.search(rf"\b(?:{pattern})\b", text, re.IGNORECASE):
             return f"{found[0]!r} in {text!r}: write {instead}"
     return None
+
+
+def find_message_dialect(text: str) -> str | None:
+    """Return the advice for the first turn of the dialect in a message."""
+    for pattern, instead in MESSAGE_DIALECT.items():
+        if found := re.search(pattern, text, re.IGNORECASE):
+            return f"{found[0]!r} in {text!r}: write {instead}"
+    return find_dialect(text)
+
+
+def test_messages_are_in_plain_words() -> None:
+    """No message has a turn of the dialect."""
+    advice = filter(None, map(find_message_dialect, messages.list_messages()))
+    assert not [*advice]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "held back as asked: {number} URLs",
+        "`max_time` must be more than nothing",
+        "{name} must be a whole number, not {value}",
+        "hosts are not due yet, as they failed",
+        "the rest was left out as asked",
+        "wait an hour: these URLs come again",
+    ],
+)
+def test_the_dialect_of_messages_is_found(text: str) -> None:
+    """A message in the old words is found, with what to write instead."""
+    assert find_message_dialect(text) is not None
 
 
 def test_docs_are_in_plain_words() -> None:

@@ -4,7 +4,7 @@
 -- cause: url-uppercase
 -- detects: URLs that are equal apart from scheme, www., final slash, case and tracking parameters,
 --   and that differ in the case of the path.
--- meaning: Paths are case-sensitive, so these are two URLs for what is most likely one page.
+-- meaning: Paths are case-sensitive, so these are two URLs, most likely for the same page.
 -- advice: List one spelling.
 -- source: https://www.rfc-editor.org/rfc/rfc3986
 SELECT arg_min(loc, row(bare_path, place)) AS url,

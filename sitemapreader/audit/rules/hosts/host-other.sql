@@ -2,7 +2,7 @@
 -- severity: warning
 -- unit: URLs
 -- cause: host-not-public
--- detects: The host of the URL is not that of the sitemap (with or without www.), and its own
+-- detects: The host of the URL is not the sitemap's (with or without www.), and its own
 --   robots.txt does not name the sitemap.
 -- meaning: Search engines ignore such URLs without a proof of ownership.
 -- advice: List them in a sitemap of their host, or name this sitemap in the robots.txt of their

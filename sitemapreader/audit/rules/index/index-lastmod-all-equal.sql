@@ -3,7 +3,7 @@
 -- unit: indexes
 -- detects: At least `least_children` children are dated, over `equal_share` of them with one value
 --   that is within `build_minutes` of the index's Last-Modified or of its fetch.
--- meaning: The date is that of a build, not of a change, so crawlers stop believing it.
+-- meaning: The date is the time of a build, not of a change, so crawlers stop believing it.
 -- advice: Write the date of each child's last change.
 -- source: https://blogs.bing.com/webmaster/february-2023/The-Importance-of-Setting-the-lastmod-Tag-in-Your-Sitemap
 SELECT i.url,
