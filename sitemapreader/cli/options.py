@@ -335,7 +335,7 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                default=PARALLEL, **_COUNT),
     ),
     "where to look": (
-        Option("--probe", _WEB, "try the well-known paths if nothing else is found (auto, the "
+        Option("--probe", _WEB, "try the well-known paths: if nothing else is found (auto, the "
                "default), likewise but only two of them (few), always, or never",
                choices=("auto", "few", "always", "never")),
         Option("--map-host", _WEB, "fetch URLs of host A from host B, such as a staging site: "
@@ -390,8 +390,8 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                "delay_seconds",
                metavar="SECONDS", type=parse_delay),
         Option("-m --timeout", f"{_NETWORK} scale mcp",
-               "stop a document after SECONDS, also without a first byte (default: "
-               f"{_FETCH.total_seconds:g}, and {_FETCH.headers_seconds:g} for the first byte)", "",
+               "give up after SECONDS without the whole document, or without its first byte "
+               f"(default: {_FETCH.total_seconds:g} and {_FETCH.headers_seconds:g})", "",
                ("headers_seconds", "total_seconds"), **_SECONDS),
         Option("-x --proxy", f"{_NETWORK} scale", "send requests through the HTTP proxy at URL; "
                "the environment is not read",
@@ -418,10 +418,10 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                "log in to the sites named here, to no others; prompts for a missing password", "",
                ("headers",), metavar="USER[:PASSWORD]"),
         Option("--allow-network", f"{_NETWORK} scale mcp",
-               "allow a network that is not public, such as 10.0.0.0/8 (may be repeated)",
+               "allow NETWORK though it is not public, such as 10.0.0.0/8 (may be repeated)",
                "allow_networks", metavar="NETWORK", action="append"),
         Option("--allow-port", f"{_NETWORK} scale mcp",
-               "allow a port besides 80, 443 and those of the sources (may be repeated)",
+               "allow PORT besides 80, 443 and those of the sources (may be repeated)",
                "allow_ports", metavar="PORT", type=parse_count, action="append"),
     ),
     "messages": (

@@ -88,6 +88,27 @@ def test_the_short_help(*, regenerate: bool) -> None:
     assert shown == path.read_text("utf-8")
 
 
+VERBS = """
+accept add allow also check compare count draw drop end exit explain fetch follow forget give judge
+keep list log name omit print read remember report request resume run search send set show sign
+skip stop submit treat try use wait watch write
+"""
+"""First words of what options do."""
+
+
+@for_each("name", COMMANDS)
+def test_each_option_says_what_it_does_with_its_argument(name: str) -> None:
+    """The help of an option begins with a verb, and names an argument of one word."""
+    for action in COMMANDS[name].make_parser().list_actions():
+        if not action.option_strings:
+            continue  # an operand is described by a noun
+        text = re.sub(r"^(on|with) [^:,]*[:,] (at the end, )?", "", action.help or "")
+        assert text.split()[0] in VERBS.split(), (action.option_strings, text)
+        metavar = str(action.metavar or "")
+        if metavar.isupper() and metavar.isalpha():
+            assert re.search(rf"\b{metavar}\b", text), (action.option_strings, text)
+
+
 def test_help_is_cheap() -> None:
     """The help of a command imports nothing that only a walk needs."""
     script = (
