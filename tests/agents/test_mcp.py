@@ -314,7 +314,7 @@ async def test_changes(tmp_path: Path) -> None:
         assert "since_last=true" in await agent.call("changes", since_last=False)
         first = await agent.call("changes")
         assert (first["rows"], first["complete"]) == ([], True)
-        assert "all URLs are remembered" in first["reason"]
+        assert "all URLs were recorded" in first["reason"]
         assert (await agent.call("changes"))["rows"] == []
     names = {path.name for path in tmp_path.iterdir()}  # noqa: ASYNC240 (those of every version)
     assert names >= {f"site.test-b6a1ee03dbcbb280.{kind}" for kind in ("db", "jsonl")}
@@ -468,7 +468,7 @@ async def test_cancelled_calls(tmp_path: Path) -> None:
         call.cancel()
         with pytest.raises(asyncio.CancelledError):
             await call
-        assert "most rows" in await agent.call("urls", limit=0)
+        assert "maximum rows" in await agent.call("urls", limit=0)
     assert list(tmp_path.iterdir()) == []  # noqa: ASYNC240 (nothing else runs here)
 
 

@@ -139,7 +139,7 @@ def test_a_folder_of_sitemaps_is_no_built_site(tmp_path: Path) -> None:
     urls = [f"https://shop.example/p/{number}" for number in range(9)]
     with audit_sync(build_pages(tmp_path, urls, "index.html")) as result:
         assert counts(result) == {}
-        assert "no built site" in reasons(result)["page-not-found"]
+        assert "does not look like a site" in reasons(result)["page-not-found"]
 
 
 # -- versions in other languages

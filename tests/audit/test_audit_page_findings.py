@@ -91,7 +91,7 @@ async def test_pages_that_are_made_in_the_browser(said: str) -> None:
             assert hits(result) == {}
             reasons = {each.rule.code: each.reason for each in result.facts.not_run}
         why = f"every path in {server.base}app/ has the same text, because a browser renders these"
-        assert reasons.pop(code) == f"{why} are errors"
+        assert reasons.pop(code) == f"{why} pages or all are errors"
         lost = page(text="Lost")
         server.default = lambda request: shell if "/app/" in request.path else lost
         publish(server, *FINE, *start, *(f"app/{number}" for number in range(6)), "fine/sold")

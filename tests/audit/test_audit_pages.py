@@ -185,7 +185,7 @@ async def test_no_page_is_visited_without_being_asked() -> None:
         for pages in (None, 0):
             with await judge(server.base, pages) as result:
                 assert result.facts.pages is None
-                assert "give a number" in result.facts.not_run[0].reason
+                assert "pass a number" in result.facts.not_run[0].reason
         for wrong in (-1, "some", 1.5):
             with pytest.raises(match='pages must be a number or "all"'):
                 await audit(server.base, pages=wrong)  # type: ignore[arg-type]  # a mistake

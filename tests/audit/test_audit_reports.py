@@ -237,7 +237,7 @@ def test_what_is_no_report(tmp_path: Path) -> None:
     texts += [report(tmp_path, f"a{n}", finding).read_text() for n, finding in enumerate(wrong)]
     for text in texts:
         path.write_text(text)
-        with pytest.raises(ValueError, match=r"no report of an audit|another version"):
+        with pytest.raises(ValueError, match=r"not the JSON report of an audit|another version"):
             compare_audits(path, path)
     with pytest.raises(ValueError, match=r"cannot be read"):
         compare_audits(tmp_path / "none.json", path)

@@ -96,7 +96,7 @@ def test_texts_of_an_audit_have_values_and_no_names_of_figures() -> None:
     figures = AuditOptions(future_hours=1, equal_share=0.755, session_parameters=("sid",))
     filled = {code: fill_figures(rule.detects, figures) for code, rule in list_rules().items()}
     assert filled["lastmod-future"].startswith("lastmod is more than 1 hour after now")
-    assert "over 76% have one lastmod" in filled["lastmod-all-equal"]
+    assert "Over 76% of at least" in filled["lastmod-all-equal"]
     assert filled["url-session-id"] == "A parameter of the query or path is one of sid."
     assert "utm_*, gclid" in filled["url-tracking-parameter"]
     assert " and 18 others." in filled["url-tracking-parameter"]

@@ -229,4 +229,4 @@ def test_audits_are_compared(folder: Path, tmp_path: Path) -> None:
     assert "`url-fragment`" in done.stdout
     assert run("compare", after, before, "--fail-on", "info").returncode == 0
     wrong = run("compare", before, str(folder / "s.xml"))
-    assert (wrong.returncode, "is no report of an audit" in wrong.stderr) == (2, True)
+    assert (wrong.returncode, "is not the JSON report of an audit" in wrong.stderr) == (2, True)

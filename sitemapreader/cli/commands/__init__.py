@@ -87,7 +87,7 @@ compare BEFORE AFTER
 submit SITE --state FILE --key-file FILE
   report the changes of your site to search engines, with IndexNow
   sitemapreader submit example.org --state s.db --key-file key.txt
-      what is new, changed or gone since the last run; the first run submits none
+      what is new, changed or gone since the last run; none in the first run
 scale [HOSTS] -o FOLDER
   read the sitemaps of many hosts into Parquet files, on many cores
   sitemapreader scale hosts.txt -o crawl/
