@@ -421,7 +421,7 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                "allow NETWORK though it is not public, such as 10.0.0.0/8 (may be repeated)",
                "allow_networks", metavar="NETWORK", action="append"),
         Option("--allow-port", f"{_NETWORK} scale mcp",
-               "allow PORT besides 80, 443 and those of the sources (may be repeated)",
+               "allow PORT besides 80, 443 and the ports of the sources (may be repeated)",
                "allow_ports", metavar="PORT", type=parse_count, action="append"),
     ),
     "messages": (

@@ -45,7 +45,7 @@ _MOST_SHOWN = 15
 """Options in the short help, which is to fit the 24 lines of a terminal."""
 _FLAGS_WIDTH, _LINE_WIDTH = 24, 79
 _BREAK = re.compile(r"[:;](?= )|, | \(")
-"""Where the help of an option may be cut: not inside of parentheses."""
+"""Places where the help of an option may be cut, if outside parentheses."""
 _NEGATIVE = re.compile(r"-(?!0$)\d.*")
 """Values such as -7d, which are no options; but `-0` is one."""
 

@@ -309,7 +309,7 @@ class WalkConfig(Search):
         if self.files and not self.trusted:
             # SECURITY: names that others wrote must not open files of this machine.
             raise ValueError(
-                "a file cannot be combined with trusted=False, because strangers must not name files"
+                "a file cannot be combined with trusted=False, because strangers may not name files"
             )
         if self.changes and self.state is None:
             raise ValueError("`changes=True` requires `state`")

@@ -3,7 +3,7 @@
 -- unit: old URLs
 -- needs: was
 -- detects: An old URL that is not a start page redirects to one, or has a refresh to one within
---   five seconds. A start page is that of a host, or the URL of the site.
+--   five seconds. A start page is the root of a host, or the URL of the site.
 -- meaning: Search engines treat such a redirect as a missing page, and visitors do not find what
 --   they want.
 -- advice: Redirect each URL to its successor, or return 404 if there is none.
