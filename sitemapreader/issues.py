@@ -62,7 +62,7 @@ class IssueCode(StrEnum):
     ENCODING_UNSUPPORTED = ("encoding-unsupported", ERROR, "the declared encoding is not supported", "save the file as UTF-8")
     CONTENT_ENCODING = ("content-encoding", ERROR, "the body has a content coding that cannot be decoded", "serve it with gzip or without a coding. To read br, install the extra `speedups`")
     WRONG_CONTENT_ENCODING = ("wrong-content-encoding", INFO, "the body does not have the coding that its Content-Encoding header names; it was read as it is", "remove the header, or compress the body as the header says")
-    NAMESPACE = ("namespace", INFO, "the namespace is not the protocol's", "declare http://www.sitemaps.org/schemas/sitemap/0.9")
+    NAMESPACE = ("namespace", INFO, "a namespace is not the one that search engines know", "declare http://www.sitemaps.org/schemas/sitemap/0.9, and for an extension the namespace in its documentation, not one with https")
     DOCTYPE = ("doctype", INFO, "the document has a DOCTYPE", "remove the DOCTYPE, because a sitemap needs none")
     DTD_REFUSED = ("dtd-refused", ERROR, "the DOCTYPE has an internal subset, so the document was refused", "remove the `[...]` with its declarations")
     MISSING_ROOT = ("missing-root", WARNING, "the records have no root element", "wrap them in <urlset> or <sitemapindex>")
