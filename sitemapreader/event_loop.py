@@ -106,7 +106,7 @@ def without_await(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, 
             thread.end()  # cancels the work if Ctrl-C has interrupted the wait for it
 
     call.__name__ = call.__qualname__ = f"{function.__name__}_sync"
-    call.__doc__ = f"Do what `{function.__name__}` does, without `await`; in notebooks, too."
+    call.__doc__ = f"Run `{function.__name__}` without `await`; in notebooks, too."
     return call
 
 

@@ -153,14 +153,14 @@ async def why(
     Args:
         urls: one URL or several.
         site: the site whose sitemaps are read, as in `walk`; by default the site of each URL.
-        since: a filter of your walk, as in `walk`: does it hold the URL back?
-        until: the same.
-        undated: the same, for URLs without a date.
-        include: the same.
-        exclude: the same.
-        language: the same.
-        state: file of your walks: was the URL unlisted or gone?
-        fetcher: opens URLs, as in `walk`.
+        since: filter of your walk, as in `walk`, which may hold the URL back.
+        until: as `since`.
+        undated: as `since`, for URLs without a date.
+        include: as `since`.
+        exclude: as `since`.
+        language: as `since`.
+        state: file of your walks, which knows if the URL was unlisted or gone.
+        fetcher: object that opens URLs, as in `walk`.
         options: options of the network, as in `walk`.
         limits: limits of the walk, as in `walk`.
         respect_robots: False reads sitemaps that robots.txt disallows.
@@ -171,7 +171,7 @@ async def why(
         One explanation for each URL, in order.
 
     Raises:
-        TypeError, ValueError: for arguments that make no sense, and a `site` that is not a URL.
+        TypeError, ValueError: for wrong arguments, and a `site` that is not a URL.
     """
     asked = [urls] if isinstance(urls, str) else list(urls)
     given: dict[str, Any] = {"limits": limits, "options": options}

@@ -50,7 +50,7 @@ _NOT_WHOLE = (Status.FAILED, Status.PARTIAL)
 
 
 def to_dataframe(source: Source = None, **arguments: Unpack[WalkArguments]) -> pd.DataFrame:
-    """Return all URLs of a site as a DataFrame; in notebooks too.
+    """Return all URLs of a site as a DataFrame; in notebooks, too.
 
     ```python
     frame = to_dataframe("https://example.org/", since=datetime(2026, 1, 1, tzinfo=UTC))
@@ -61,15 +61,15 @@ def to_dataframe(source: Source = None, **arguments: Unpack[WalkArguments]) -> p
     Args:
         source: one of these.
 
-            - URL of a site, or of a sitemap, page or robots.txt. What turns out to be a page, or
-              is not there, is searched below.
-            - Path of a folder or a file, as `walk` takes them.
+            - URL of a site, or of a sitemap, page or robots.txt. If it is a page, or missing, the
+              search begins below it.
+            - Path of a folder or a file, as in `walk`.
             - A walk that was entered, made by `walk_sync`.
-            - Entries, or all events, as `read` gives them. The children of an index among those
-              are counted, not fetched.
+            - Entries, or all events, as `read` yields them. Children of an index are counted, not
+              fetched.
         arguments: the keyword arguments of `walk`, with a site or instead of one.
 
-    Raises TypeError for anything else, and what `walk` raises.
+    Raises TypeError for anything else, and the errors of `walk`.
 
     One row a URL, columns as in docs/columns.md: `lastmod` is aware (UTC); `images`, `videos`,
     `alternates` and `extras` hold lists of dicts and `news` a dict, or `None` where the record has

@@ -21,7 +21,7 @@ Got: TypeAlias = "bytes | Response | None"
 
 
 class FunctionFetcher:
-    """Fetch by a function, with any HTTP client.
+    """Fetcher that calls a function, with any HTTP client.
 
     ```python
     def get(url):

@@ -52,7 +52,7 @@ T = TypeVar("T")
 
 
 class HttpFetcher(MakesClients):
-    """Open URLs over HTTP, politely, within limits, and only where requests may go.
+    """Fetcher of URLs over HTTP: polite, within limits, and only where requests may go.
 
     Use it as an async context manager, or call `aclose` at the end; one fetcher belongs to one
     event loop. At most `options.per_host` responses of one host are open at once: another `open`

@@ -76,7 +76,7 @@ async def open_file(url: str, path: Path) -> AsyncIterator[FileResponse]:
 
 
 class FolderFetcher:
-    """Serve the files below a folder under their URLs on the site.
+    """Fetcher of the files below a folder, under their URLs on the site.
 
     `base_url` is the URL of the folder. By default it is the origin of the first absolute Sitemap
     line in `robots.txt`, else of the first `<loc>` in an XML file of the folder (gzipped or not),
@@ -190,7 +190,7 @@ class StoredResponse:
 
 
 class MemoryFetcher:
-    """Serve `{url: bytes | StoredResponse | exception}`; every other URL is a 404.
+    """Fetcher from `{url: bytes | StoredResponse | exception}`; every other URL is a 404.
 
     A conditional request for a stored response with an `etag` or `last-modified` (in lower case)
     gets 304 without a body if it names that version.

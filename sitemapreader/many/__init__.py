@@ -53,31 +53,31 @@ def walk_many(
         print(outcome.site, outcome.status, outcome.reason)
     ```
 
-    Without `await`, write `with walk_many_sync(...)` and `for`: the walks run in a thread of their
-    own then, which also reads `sites` and calls `on_site`.
+    Without `await`, write `with walk_many_sync(...)` and `for`: the walks then run in a thread of
+    their own, which also reads `sites` and calls `on_site`.
 
     Args:
         sites: URLs, names of hosts or objects of `SiteTask`, from any iterable or async iterable.
-            It is read only as fast as sites are walked, and never as a whole; one that is no list
-            or other collection in a thread, for it may wait. A site named twice is read once, if
-            less than five million others come between. A URL may be that of a site or of a
-            sitemap. Other texts get an outcome, too.
-        at_once: how many sites are read at the same time. Sites of one registrable domain wait for
-            each other.
-        site_seconds: how long one site may take, without that for which you hold it up (but by
-            blocking the event loop: `walk_many_sync` has one of its own); URLs that were read until
-            then are kept. `None` leaves it to `limits`.
-        on_site: called with the `SiteOutcome` of each site when it is known; they are not kept in
-            `SiteRun.outcomes` then. It must not block. An exception that it raises ends the run,
-            which raises it.
+            It is read only as fast as sites are walked, and never as a whole. If it is not a list
+            or another collection, it is read in a thread, because it may wait. A site named twice
+            is read once, if fewer than five million others come between. A URL may lead to a site
+            or to a sitemap. Other texts get an outcome, too.
+        at_once: number of sites that are read at the same time. Sites of one registrable domain
+            wait for each other.
+        site_seconds: time limit of one site, without the time for which you hold it up (unless you
+            block the event loop: `walk_many_sync` has one of its own). The URLs read until then are
+            kept. `None` leaves it to `limits`.
+        on_site: function that gets the `SiteOutcome` of each site when it is known. Outcomes are
+            then not kept in `SiteRun.outcomes`. It must not block. An exception that it raises ends
+            the run, which raises it.
         arguments: all other arguments of `walk`, for each site; a `state` is one file for all, and
-            `max_urls` is for each site, `revisit` for all together: a site of which nothing is due
-            is not asked (`not-due`). But the sites are not `trusted` unless you say so: only
-            public addresses and the ports 80 and 443 are connected to;
+            `max_urls` is for each site. `revisit` is for all together: a site without a due
+            document gets no request (`not-due`). The sites are not `trusted` unless you say so:
+            connections go only to public addresses and the ports 80 and 443, and
             `FetchOptions.allow_networks` and `allow_ports` open more.
 
     One fetcher serves all sites. A bug that ends the walk over one site does not end the others.
-    Raises what `walk` raises.
+    Raises the errors of `walk`.
     """
     refuse_unknown("walk_many", arguments.keys() - SharedArguments.__annotations__.keys())
     if isinstance(sites, str | bytes):
@@ -119,20 +119,19 @@ def watch(
 
     Args:
         sites: URLs, names of hosts or objects of `SiteTask`, as of `walk_many`; no single files.
-        state: what remembers them; written by this watch alone while it lasts.
-        pace: requests an hour for each site, on average over all: those in which more news is
-            expected get more. What was not spent is saved for an hour at most.
-        tick_seconds: how long to wait between two rounds.
-        kinds: which changes are delivered: "new", "gone", "unlisted", "changed". Without "gone"
-            no page is asked; else they are an eighth of all requests at most.
-        initial: whether all URLs of a site are delivered when it is read for the first time.
-        arguments: those of `walk_many`, without `changes`, `unlisted`, `gone` and `revisit`;
-            `max_time` is for how long to watch, and `on_site` is called for each site of each
-            round.
+        state: memory of the sites; only this watch writes it while it lasts.
+        pace: requests an hour for each site, on average over all: sites with more expected news get
+            more. Unused requests are saved for an hour at most.
+        tick_seconds: seconds between two rounds.
+        kinds: kinds of changes to deliver: "new", "gone", "unlisted", "changed". Without "gone" no
+            page is requested; else pages are an eighth of all requests at most.
+        initial: True to deliver all URLs of a site when it is read for the first time.
+        arguments: the arguments of `walk_many`, except `changes`, `unlisted`, `gone` and `revisit`.
+            `max_time` is the time to watch, and `on_site` is called for each site of each round.
 
-    Each round is a run of `walk_many` with `revisit`: a failure is no reason to wait, and what
-    failed is due again later. Asking for more acknowledges what was delivered before. Raises what
-    `walk_many` raises; StateError when it is entered and another run writes the state.
+    Each round is a run of `walk_many` with `revisit`: a failure does not delay others, and
+    its document is due again later. The request for the next entry acknowledges the earlier ones.
+    Raises the errors of `walk_many`, and StateError if another run writes the state.
     """
     for name, value, most in (
         ("pace", pace, MOST_AN_HOUR),

@@ -150,7 +150,7 @@ _LISTED_TRIED = 1_000
 
 
 class PageFolder:
-    """The files of a built site by the URLs that they answer.
+    """The files of a built site by their URLs.
 
     Args:
         folder: the output of a generator.

@@ -78,14 +78,14 @@ def read(
     """Return the events of one sitemap, in document order.
 
     Args:
-        source: the document: a text, whose declaration of an encoding is not heeded; or,
-            compressed or not, bytes, a binary file, or an iterable of bytes.
-        url: the address of the document; relative URLs are resolved against it.
+        source: the document, as a text (its declaration of an encoding is ignored), or as bytes, a
+            binary file, or an iterable of bytes, compressed or not.
+        url: address of the document; relative URLs are resolved against it.
         since: skip UrlEntries whose date (lastmod, else the publication date of news) lies wholly
             before. UrlEntries without a date stay, and so does every SitemapEntry, since its URLs
             may be newer.
-        limits: how much is read.
-        charset: of bytes, as in `SitemapReader`.
+        limits: limits of reading.
+        charset: charset of the bytes, as in `SitemapReader`.
         extra_formats: as in `SitemapReader`.
 
     Raises:

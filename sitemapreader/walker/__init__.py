@@ -165,29 +165,30 @@ async def discover(site: str, **arguments: Unpack[SearchArguments]) -> Discovery
     """Find the sitemaps of a site; read only the beginning of each.
 
     Args:
-        site: its URL; one with a path, such as `https://example.org/blog/`, may be a sitemap or a
-            feed, and is else searched below that path first, then at the root.
-        fetcher: opens URLs; it is not closed. Without one, an HttpFetcher is made.
-        options: how the network is used; as in `walk`.
-        limits: how much is read; as in `walk`.
-        probe: whether the well-known paths are tried: "auto", if no sitemap that the site names
-            answers; "few", then only `/sitemap.xml` and `/sitemap_index.xml`, for long lists of
-            sites of which many have no sitemap; "always"; or "never".
+        site: URL of the site. A URL with a path, such as `https://example.org/blog/`, may be a
+            sitemap or a feed; else the search begins below that path, and then at the root.
+        fetcher: object that opens URLs; it is not closed. By default an HttpFetcher is made.
+        options: options of fetching, as in `walk`.
+        limits: limits of reading, as in `walk`.
+        probe: when to try the well-known paths: "auto", if no sitemap that the site names responds;
+            "few", then only `/sitemap.xml` and `/sitemap_index.xml`, for long lists of sites that
+            often have no sitemap; "always"; or "never".
         extra_paths: paths to try before the well-known ones.
         feeds: also accept the feeds that the start page links to.
-        map_hosts: hosts, and those that are asked in their place, as in `walk`.
+        map_hosts: hosts, and the hosts that are requested in their place, as in `walk`.
         respect_robots: do not try paths that robots.txt disallows, and none at all if robots.txt
-            cannot be fetched (RFC 9309, section 2.3.1.4). What the site names is always tried.
-        extra_formats: what else counts as a sitemap: "html", pages that the site names as its
+            cannot be fetched (RFC 9309, section 2.3.1.4). Sitemaps that the site names are always
+            tried.
+        extra_formats: further formats of sitemaps: "html", pages that the site names as its
             sitemaps.
-        trusted: whether you trust the site that you name, as in `walk`.
+        trusted: True if you trust the site that you name, as in `walk`.
 
     Returns:
-        The sitemaps, the robots.txt, and a report of what was fetched and what was wrong.
+        The sitemaps, the robots.txt, and a report of the documents and their faults.
 
     Raises:
         TypeError: an argument has the wrong type.
-        ValueError: an argument has a value that cannot be meant.
+        ValueError: an argument has an invalid value.
     """
     refuse_unknown("discover", arguments.keys() - SearchArguments.__annotations__.keys())
     config = make_config(check_url("site", site), reads=False, **arguments)

@@ -142,7 +142,7 @@ class UnlistedUrl:
 
 @attrs.frozen
 class GonePage:
-    """A page that is gone: its URL is missing, and it answered so in two walks.
+    """A page that is gone: its URL is missing, and it responded so in two walks.
 
     Attributes:
         loc: the URL.

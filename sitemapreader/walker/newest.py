@@ -157,15 +157,16 @@ async def newest(
     ```
 
     Args:
-        site: its URL, as `walk` takes it.
-        number: how many URLs.
-        documents: how many sitemaps are read at most.
-        arguments: those of `walk`, but for `order`, `max_urls`, `sample`, and what needs a state.
+        site: URL of the site, as in `walk`.
+        number: number of URLs.
+        documents: maximum of sitemaps to read.
+        arguments: the arguments of `walk`, except `order`, `max_urls`, `sample`, and the ones that
+            need a state.
 
     One sitemap is read at a time, in the order of the dates in their index: the newest first, and
-    of those without a date the last one. It ends when none that is left can have a newer URL; the
-    dates are taken as they are written, a day to its end in the farthest zone. Raises what `walk`
-    raises.
+    of the undated ones the last. The search ends when no other sitemap can have a newer URL. Dates
+    are compared as they are written, and a day lasts to its end in the last zone of the world.
+    Raises the errors of `walk`.
     """
     refuse_unknown("newest", arguments.keys() - (WalkArguments.__annotations__.keys() - {*_OWN}))
     for name, value in (("number", number), ("documents", documents)):
