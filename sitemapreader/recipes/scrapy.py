@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import logging
 import re
+import sys
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from itertools import chain
 from time import monotonic
@@ -40,6 +41,7 @@ from sitemapreader.fetch import charset_of
 with name_extra("sitemapreader.recipes.scrapy needs", "scrapy"):
     from scrapy import Request, Spider
     from scrapy.http import Response  # noqa: TC002 (Scrapy resolves the annotations of callbacks)
+    from scrapy.settings import Settings
     from scrapy.spidermiddlewares.httperror import HttpError
     from scrapy.utils.asyncio import run_in_thread, sleep
 
@@ -94,14 +96,20 @@ class SitemapReaderSpider(Spider):
             page's URL counts, and a page without one is not requested.
         sitemap_follow: regular expressions; a sitemap in an index is requested if one is found.
         sitemap_alternate_links: request the alternates of a page too.
-        sitemap_limits: how much of a document is read.
+        sitemap_limits: how much of a document is read; by default as many bytes as Scrapy's
+            setting `DOWNLOAD_MAXSIZE` allows (or `download_maxsize` of the spider), before
+            decompression and after it. What is larger than `DOWNLOAD_WARNSIZE` is logged.
+
+    In a unit test no crawler is needed: call `request.callback(response)` for a request of `start`
+    with a `Response` of your own, and iterate what it returns. There are no stats then, and the
+    limits are the defaults of Scrapy.
     """
 
     sitemap_urls: Sequence[str] = ()
     sitemap_rules: Sequence[tuple[str | re.Pattern[str], str | Callback]] = (("", "parse"),)
     sitemap_follow: Sequence[str | re.Pattern[str]] = ("",)
     sitemap_alternate_links: bool = False
-    sitemap_limits: Limits = Limits()
+    sitemap_limits: Limits | None = None
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -110,6 +118,19 @@ class SitemapReaderSpider(Spider):
             for pattern, name in self.sitemap_rules
         ]
         self._follow = [re.compile(pattern) for pattern in self.sitemap_follow]
+
+    def _find_size(self, name: str) -> int:
+        """Return one of Scrapy's settings of a size, which the spider may override; 0 for none."""
+        crawler = getattr(self, "crawler", None)
+        settings = Settings() if crawler is None else crawler.settings
+        return int(getattr(self, name.lower(), settings.getint(name)))
+
+    def _find_limits(self) -> Limits:
+        """Return how much of a document is read."""
+        if self.sitemap_limits is not None:
+            return self.sitemap_limits
+        most = self._find_size("DOWNLOAD_MAXSIZE") or sys.maxsize
+        return Limits(raw_bytes=most, inflated_bytes=most)
 
     def sitemap_filter(self, entries: Iterable[Entry]) -> Iterable[Entry]:
         """Return the entries of one document that are wanted; override it as you need.
@@ -174,16 +195,18 @@ class SitemapReaderSpider(Spider):
     async def _parse_sitemap(self, response: Response) -> AsyncIterator[Request]:
         kind = (response.headers.get("Content-Type") or b"").decode("latin-1")
         charset = charset_of({"content-type": kind})
-        reader = SitemapReader(response.url, limits=self.sitemap_limits, charset=charset)
+        reader = SitemapReader(response.url, limits=self._find_limits(), charset=charset)
         steps = reader.feed_steps(response.body)
         first: list[Event] = []
         while not reader.stats.delivered and (events := next(steps, None)) is not None:
             first += events
-        rest: Iterable[Iterable[Event]] = reader.close_steps(
-            cut=not _CUT.isdisjoint(response.flags)
-        )
-        if not first:  # it may be a feed beyond repair, which waits for a child process
-            rest = await run_in_thread(list, rest)
+        last_steps = reader.close_steps(cut=not _CUT.isdisjoint(response.flags))
+        rest: Iterable[Iterable[Event]] = last_steps
+        while not reader.stats.delivered and (events := next(last_steps, None)) is not None:
+            first += events
+            if reader.beyond_repair:  # the next step waits for a child process
+                rest = await run_in_thread(list, last_steps)
+                break
         pause = monotonic() + _INTERVAL_SECONDS
         try:
             for entry in self.sitemap_filter(self._entries(chain([first], steps, rest))):
@@ -194,6 +217,10 @@ class SitemapReaderSpider(Spider):
                     pause = monotonic() + _INTERVAL_SECONDS
         finally:
             stats = reader.stats
+            size, warn_size = stats.inflated_bytes, self._find_size("DOWNLOAD_WARNSIZE")
+            if 0 < warn_size < size:
+                message = "%s has %d bytes, which is larger than DOWNLOAD_WARNSIZE (%d)"
+                self.logger.warning(message, response.url, size, warn_size)
             self._count(stats.counts)
             self._inc("documents")
             self._inc("records", stats.records)
@@ -232,4 +259,6 @@ class SitemapReaderSpider(Spider):
             self._inc(f"issues/{code}", number)
 
     def _inc(self, name: str, number: int = 1) -> None:
-        self.crawler.stats.inc_value(f"sitemapreader/{name}", number)
+        crawler = getattr(self, "crawler", None)  # a spider in a unit test has none
+        if crawler is not None:
+            crawler.stats.inc_value(f"sitemapreader/{name}", number)
