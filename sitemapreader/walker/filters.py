@@ -158,7 +158,7 @@ def _has_many_hosts(locs: list[str]) -> bool:
 
 # -- the way of the entries to the consumer
 
-_HARD_ENTRIES = 10
+_HARD_ENTRIES = 5
 """Entries on hosts beyond ASCII that are filtered in one step."""
 
 

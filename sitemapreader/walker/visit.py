@@ -72,6 +72,10 @@ class WalkParts:
     entry_filter: EntryFilter
 
 
+_SMALL_STEPS = 4
+"""Steps in which the end of a small document is read."""
+
+
 class Visit:
     """The visit to one sitemap of a walk.
 
@@ -381,12 +385,14 @@ class Visit:
     async def _finish_reading(self, reader: SitemapReader) -> None:
         """Deliver the entries that the reader still holds."""
         steps = reader.close_steps(cut=self._fault is not None)
+        number = 0
         while (events := await next_step(reader, steps, self._context)) is not None:
+            number += 1
             if self._fault is not None and isinstance(events, list):
                 events = [each for each in events if _code_of(each) not in _CONSEQUENCES]
             if not await self._handle_events(events):
                 return
-            if events:  # else small documents would overtake one another
+            if events or number > _SMALL_STEPS:  # else small documents would overtake one another
                 await self._context.loop_share.yield_if_due()
         if self._suspects and self._config.follow is not None:
             await self._offer_suspects(self._config.follow)

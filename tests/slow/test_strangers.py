@@ -1,0 +1,55 @@
+"""What strangers write and send costs time in proportion, and holds the event loop for moments."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from strangers import SIZES, STRANGERS, Costs, Stranger, measure_costs
+from timing import slowness
+
+from sitemapreader.urls import load_suffixes
+
+pytestmark = pytest.mark.slow
+MAX_GROWTH = 12.0
+"""Four times the size: 4 if time is linear, 16 if it is square."""
+LEAST_MS = 25.0
+"""Less than this is cheap: what each walk needs is most of it."""
+MAX_HELD_MS = 50.0
+ONE_RECORD = {
+    f"sitemap: {name}"
+    for name in ("hosts as paths", "images", "alternates", "media", "groups of media")
+}
+"""Sites whose steps are too long as yet: all fields of one record are read in one step."""
+MAX_RECORD_MS = 500.0
+ROUNDS = 4
+
+
+def judge(name: str, costs: list[Costs], slow: float = 1.0) -> list[str]:
+    """List what is past its bound, on a machine that is `slow` times slower than it might be."""
+    most = MAX_RECORD_MS if name in ONE_RECORD else MAX_HELD_MS
+    small, large = (max(each.milliseconds, LEAST_MS * slow) for each in costs)
+    held = max(each.held for each in costs)
+    checks = {
+        f"growth {large / small}": large / small < MAX_GROWTH,
+        f"held for {held} ms": held < most * slow,
+    }
+    return [text for text, is_met in checks.items() if not is_met]
+
+
+def test_there_are_many() -> None:
+    """Each place in which a stranger's text is read has a flood, and each flood is told apart."""
+    assert len({each.name for each in STRANGERS}) == len(STRANGERS) >= 40
+
+
+@pytest.mark.parametrize("stranger", STRANGERS, ids=lambda stranger: stranger.name)
+async def test_a_site_holds_the_loop_for_moments(stranger: Stranger) -> None:
+    """Four times the flood takes four times as long, and no step of the event loop 50 ms."""
+    await asyncio.to_thread(load_suffixes)
+    least = [await measure_costs(stranger, size) for size in SIZES]
+    for _ in range(ROUNDS):  # what else runs on the machine only adds to a time
+        if not judge(stranger.name, least) or not judge(stranger.name, least, slowness()):
+            break
+        again = [await measure_costs(stranger, size) for size in SIZES]
+        least = [Costs(*map(min, one, other)) for one, other in zip(least, again, strict=True)]
+    assert not judge(stranger.name, least) or judge(stranger.name, least, slowness()) == []
