@@ -385,7 +385,7 @@ def make_config(
     path = _find_path(site)
     if path is not None and path.is_dir():
         if fetcher is not None:
-            raise TypeError("a folder is read by a fetcher of its own: leave out fetcher=")
+            raise TypeError("fetcher= cannot be combined with a folder, which has its own fetcher")
         fetcher = FolderFetcher(path)
         url = fetcher.base_url
     elif path is not None:

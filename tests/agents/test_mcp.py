@@ -330,7 +330,7 @@ async def test_changes(tmp_path: Path) -> None:
     ]
     for arguments, rows, following in calls:
         async with agent_of(tmp_path, pages) as agent:
-            assert "limit: most rows" in await agent.call("changes", limit=0)
+            assert "limit: maximum rows" in await agent.call("changes", limit=0)
             answer = await agent.call("changes", **arguments)
         assert [(row["change"], row["url"]) for row in answer["rows"]] == rows
         assert (answer.get("next_offset"), answer["complete"]) == (following, following is None)

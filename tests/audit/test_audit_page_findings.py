@@ -97,7 +97,7 @@ async def test_pages_that_are_made_in_the_browser(said: str) -> None:
         publish(server, *FINE, *start, *(f"app/{number}" for number in range(6)), "fine/sold")
         with await judge(server.base) as result:
             assert hits(result) == {code: [("fine/sold", "")]}
-            assert finding_of(result, code).doubt == f"{why} are errors"
+            assert finding_of(result, code).doubt == f"{why} pages or all are errors"
 
 
 SAID = (

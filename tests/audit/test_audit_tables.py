@@ -100,11 +100,11 @@ def test_texts_of_an_audit_have_values_and_no_names_of_figures() -> None:
     assert filled["url-session-id"] == "A parameter of the query or path is one of sid."
     assert "utm_*, gclid" in filled["url-tracking-parameter"]
     assert " and 18 others." in filled["url-tracking-parameter"]
-    assert "45,000 URLs or 45.0 MiB inflated" in filled["near-protocol-limit"]
+    assert "over 45,000 URLs or over 45.0 MiB after" in filled["near-protocol-limit"]
     names = set(attrs.fields_dict(AuditOptions)) | {"url_key"}
     assert not any(f"`{name}`" in text for text in filled.values() for name in names)
     explained = explain_rule(list_rules()["lastmod-future"])
-    assert "later than 24 hours (`future_hours`)" in " ".join(explained.split())
+    assert "more than 24 hours (`future_hours`) after now" in " ".join(explained.split())
 
 
 def test_every_rule_is_explained_whole() -> None:

@@ -199,7 +199,8 @@ def test_what_a_date_does_not_hold_back(lastmods: list[str], undated: int, futur
     ).decode()
     done = run("-", "--since", "2026-01-01", input=page)
     assert (done.returncode, len(done.stdout.split())) == (0, len(lastmods))
-    said = f"kept {undated} URLs without a date (--undated drop excludes them) and {future}"
+    urls = "URL" if undated == 1 else "URLs"
+    said = f"kept {undated} {urls} without a date (--undated drop excludes them) and {future}"
     assert done.stderr.splitlines()[1:] == [f"sitemapreader: {said} with a date in the future"]
     assert "kept " not in run("-", input=page).stderr
 

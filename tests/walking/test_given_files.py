@@ -83,7 +83,7 @@ async def test_a_folder_is_a_site(tmp_path: Path) -> None:
     (tmp_path / "map.xml").write_bytes(urlset(PAGE))
     for given in (tmp_path, tmp_path.as_uri()):
         assert (await walk_locs(given))[0] == [PAGE]
-    with pytest.raises(TypeError, match="leave out fetcher="):
+    with pytest.raises(TypeError, match="fetcher= cannot be combined"):
         walk(tmp_path, fetcher=MemoryFetcher({}))
 
 
