@@ -109,6 +109,9 @@ class Client:
         if (fetcher := find_hook(self._fetcher, Trusts)) is not None:
             fetcher.trust(url)
 
+    def end_trust(self) -> None:
+        """End the trust of this walk: requests outside of it have no part in it any more."""
+
     def set_crawl_delay(self, host_url: str, seconds: float) -> None:
         """Wait `seconds` between two requests to the host of a URL."""
         if (fetcher := find_hook(self._fetcher, SetsCrawlDelay)) is not None:
@@ -232,6 +235,11 @@ class Trust:
         self.others.add(walk)
         walk.is_selective = self.is_selective = True
         return walk
+
+    def end(self) -> None:
+        """End the trust of a walk."""
+        for trust in self.others:
+            trust.others.discard(self)
 
     def add(self, text: str) -> None:
         """Trust the host and the port of a URL; its origin is sent the userinfo."""

@@ -205,6 +205,10 @@ class WalkClient(Client, MakesClients):
         """Trust the place of a URL as `HttpFetcher.trust` does, for this walk."""
         self._trust.add(self._hosts.find(url) or url)
 
+    def end_trust(self) -> None:
+        """End the trust of this walk: the fetcher has no part in it any more."""
+        self._trust.end()
+
     def set_crawl_delay(self, host_url: str, seconds: float) -> None:
         """Keep the Crawl-delay of the requested host, for all walks."""
         self._http.set_crawl_delay(self._hosts.find(host_url) or host_url, seconds)

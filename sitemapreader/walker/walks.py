@@ -238,6 +238,7 @@ class Walk(TaskStream[Batch]):
                 responses=self._memory,
                 files=config.files,
             )
+            stack.callback(context.client.end_trust)
             named = {*config.named, *config.logins} - config.files if config.trusted else ()
             for url in named:
                 context.client.trust(url)
