@@ -3,7 +3,7 @@
 #
 # Versions:  web-bot-auth 0.1.3 and http-message-signatures 1.0.6 (npm).
 # Expected:  RFC 9421, 2.1.2: the component "signature-agent";key="sig1" is one member of a header
-#            that is a dictionary. Newer drafts of Web Bot Auth have agents sign the header so.
+#            that is a dictionary. draft-ietf-webbotauth-httpsig-protocol-00 has agents sign so.
 # Seen:      http-message-signatures verifies its own request. web-bot-auth takes the whole
 #            header for the member, and says "invalid signature". Both accept the older form,
 #            where the header is a string and the component has no key.
