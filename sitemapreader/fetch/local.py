@@ -107,7 +107,11 @@ class FolderFetcher:
             FetchError: HTTP_STATUS 404, there is no such file.
         """
         del headers
-        async with open_file(url.partition("#")[0], self.find_file(url)) as response:
+        try:
+            path = self.find_file(url)
+        except OSError as error:  # a name that is too long, for example
+            raise _missing(url, error.strerror or str(error)) from error
+        async with open_file(url.partition("#")[0], path) as response:
             yield response
 
     def find_file(self, url: str) -> Path:
