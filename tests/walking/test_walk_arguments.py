@@ -44,7 +44,7 @@ def test_what_blocks_has_the_same_signature(
     """`discover_sync` takes what `discover` takes, with a name and words of its own."""
     assert inspect.signature(blocking) == inspect.signature(function)
     assert blocking.__name__ == f"{function.__name__}_sync"
-    assert f"what `{function.__name__}` does, without" in (blocking.__doc__ or "")
+    assert f"Run `{function.__name__}` without" in (blocking.__doc__ or "")
 
 
 @pytest.mark.parametrize("name", ["walk", "walk_sync", "to_dataframe", "read_batches"])
