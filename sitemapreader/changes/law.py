@@ -132,10 +132,11 @@ _NAMED_BEFORE = f"""
     INSERT OR IGNORE INTO reachable WITH RECURSIVE named AS (SELECT url, is_wanted FROM reachable
         UNION SELECT url_key(json_extract(value, '$[0]')), is_wanted FROM named
         CROSS JOIN document ON document.site = :site AND document.url = named.url AND NOT {_IS_READ}
-            AND NOT (evidence = 'absent' AND ifnull({IS_GIVEN_UP}, FALSE))
+            AND NOT (evidence IN ('part', 'absent') AND ifnull({IS_GIVEN_UP}, FALSE))
         CROSS JOIN json_each(child_list))
     SELECT url, is_wanted FROM named"""
-"""SQL: the earlier children of indexes that the run has not read count as named."""
+"""SQL: the earlier children of indexes that the run has not read count as named, for as long as
+the patience with an index lasts."""
 _IS_LOST = "site = :site AND lost_run IS NOT NULL AND NOT window"
 
 

@@ -109,6 +109,65 @@ async def test_a_list_that_is_never_quite_right_loses_pages_all_the_same(
     assert all(diary.waits(DIED, diary.told["fir"]))
 
 
+# -- an index that is always cut
+
+
+def cut_in_a_record(body: bytes) -> bytes:
+    return body[: body.index(b"old-1.xml")]
+
+
+def cut_after_a_record(body: bytes) -> bytes:
+    return body[: body.rindex(b"<sitemap>", 0, body.index(b"old-1.xml"))]
+
+
+def cut_when_packed(body: bytes) -> bytes:
+    return gzip.compress(cut_after_a_record(body), mtime=0)[:-8]
+
+
+@pytest.mark.parametrize("cut", [cut_in_a_record, cut_after_a_record, cut_when_packed])
+@pytest.mark.parametrize("are_dead", [True, False])
+async def test_children_that_a_cut_index_no_longer_names_are_lost_after_a_week(
+    diary: Diary, cut: Callable[[bytes], bytes], are_dead: bool
+) -> None:
+    """A cut index may name more, for a week; for good, it names what can be read of it."""
+    urls = [f"{SITE}{name}.xml" for name in ("new", "old-1", "old-2")]
+    bodies = [lists("hall", "park"), lists("fair"), lists("ball")]
+
+    def serve(day: int) -> dict[str, Any]:
+        whole = index(*urls)
+        top = whole if day < DIED else cut(whole)
+        children = dict(zip(urls, bodies, strict=True))
+        if are_dead and day >= DIED:
+            del children[urls[1]], children[urls[2]]
+        live = ["hall", "park"] if are_dead else ["hall", "park", "fair", "ball"]
+        return {ROBOTS: named("top.xml"), TOP: top, **children, **alive(live)}
+
+    await diary.live(16, serve)
+    assert diary.unlisted.keys() == {"fair", "ball"}
+    assert diary.gone.keys() == ({"fair", "ball"} if are_dead else set())
+    assert min(diary.told.values()) >= DIED + 7
+    assert max([*diary.unlisted.values(), *diary.gone.values()]) <= DIED + 10
+
+
+@pytest.mark.parametrize("cut", [cut_in_a_record, cut_after_a_record, cut_when_packed])
+async def test_an_index_that_is_cut_for_six_days_loses_nothing(
+    diary: Diary, cut: Callable[[bytes], bytes]
+) -> None:
+    """Children that a cut index does not name are named as before until it is whole."""
+    urls = [f"{SITE}{name}.xml" for name in ("new", "old-1", "old-2")]
+    bodies = [lists("hall", "park"), lists("fair"), lists("ball")]
+    children = dict(zip(urls, bodies, strict=True))
+
+    def serve(day: int) -> dict[str, Any]:
+        whole = index(*urls)
+        top = cut(whole) if DIED <= day < DIED + 6 else whole
+        return {ROBOTS: named("top.xml"), TOP: top, **children}
+
+    await diary.live(16, serve)
+    assert diary.told == {}
+    assert set(diary.new.values()) == {1}
+
+
 # -- a full list with some news in it
 
 
