@@ -49,7 +49,7 @@ _CUT_SHORT = (
 """Issues that leave open whether there is a sitemap."""
 _FIGURES = (
     *("undated", "future", "sampled_from", "bytes_raw", "resumed"),
-    *("unlisted", "waiting", "left", "gone"),
+    *("unlisted", "waiting", "left", "gone", "returned"),
 )
 """The attributes of a report that are numbers, besides `entries`."""
 

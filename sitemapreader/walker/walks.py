@@ -238,7 +238,7 @@ class Walk(TaskStream[Batch]):
                 responses=self._memory,
                 files=config.files,
             )
-            stack.callback(context.client.end_trust)
+            self._lent.callback(context.client.end_trust)  # the consumer may still fetch
             named = {*config.named, *config.logins} - config.files if config.trusted else ()
             for url in named:
                 context.client.trust(url)
@@ -247,7 +247,7 @@ class Walk(TaskStream[Batch]):
                 await context.report_issue(issue)
             await self._walk(context)
             if config.changes:  # pages are asked later
-                self._lent = stack.pop_all()
+                self._lent.push_async_exit(stack.pop_all())
 
     async def _walk(self, context: WalkContext) -> None:
         memory, report = self._memory, self.report

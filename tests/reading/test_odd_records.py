@@ -353,7 +353,7 @@ def test_bytes_are_read_by_a_charset(charset: str) -> None:
 
 def test_a_text_has_no_charset() -> None:
     """Misuse is told at once."""
-    with pytest.raises(TypeError, match="leave it out"):
+    with pytest.raises(TypeError, match="charset cannot be combined with a text"):
         read("<urlset/>", charset="utf-8")
 
 
