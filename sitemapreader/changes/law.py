@@ -76,6 +76,10 @@ PATIENCE = timedelta(days=7)
 """Time to wait for a document that cannot be read: one broken sitemap would otherwise hide
 all that is unlisted on its site for ever."""
 _PATIENCE_RUNS = 7
+_DEAD_AFTER = timedelta(days=10)
+"""Time after which a site that names no readable sitemap counts as one without sitemaps. It is
+longer than the patience, because a host that was down for a week may come back with another page
+for a day."""
 _KNOWN_FOR = nanoseconds(timedelta(days=90))
 """Time that a URL is kept after it left a window, or became unlisted."""
 _SHRUNK_FROM = 20
@@ -292,7 +296,8 @@ def reconcile(db: sqlite3.Connection, run: Run, end: WalkEnd) -> Findings | None
         " AND digest IS NULL AND ifnull(http_status, 0) NOT IN (404, 410)"
         f" AND NOT ifnull({IS_GIVEN_UP}, FALSE)"
     )
-    values["drops"] = end.knows_all and not db.execute(unknown, values).fetchone()
+    knows_all = end.knows_all or (end.names_none and _is_dead(db, values))
+    values["drops"] = knows_all and not db.execute(unknown, values).fetchone()
     _execute(db, "unname.sql", values)
     # In a round, what was not asked was left for another time.
     unwanted = "(SELECT url FROM reachable WHERE NOT is_wanted)"
@@ -328,6 +333,17 @@ def reconcile(db: sqlite3.Connection, run: Run, end: WalkEnd) -> Findings | None
         values,
     ).fetchone()
     return Findings(unlisted, waiting, left, shrunk, missed)
+
+
+def _is_dead(db: sqlite3.Connection, values: Mapping[str, Any]) -> bool:
+    """Return whether no document that a site has named could be read for `_DEAD_AFTER`."""
+    long = values["now"] - nanoseconds(_DEAD_AFTER)
+    sql = (
+        f"SELECT min(missed >= {_PATIENCE_RUNS} AND ifnull(missing_run <= {long}, FALSE))"
+        " FROM document WHERE site = :site AND is_named"
+    )
+    (is_dead,) = db.execute(sql, values).fetchone()
+    return bool(is_dead)
 
 
 def _look(db: sqlite3.Connection, run: Run, values: Mapping[str, Any], *, knows_all: bool) -> int:

@@ -85,12 +85,15 @@ class WalkEnd:
         listed: key of the URL of each sitemap that was found -> whether it was wanted.
         knows_all: whether the site has no other sitemaps than these and those below them.
         is_cut: whether a limit ended it before all were asked.
+        names_none: True if everything that could name a sitemap was read, and names none that
+            can be read.
     """
 
     complete: bool
     listed: Mapping[str, bool]
     knows_all: bool
     is_cut: bool
+    names_none: bool = False
 
 
 @attrs.frozen

@@ -39,7 +39,6 @@ _HIDES_SITEMAPS = frozenset(
         IssueCode.HOST_DOWN,
         IssueCode.HOST_REFUSES,
         IssueCode.LOGIN_REQUIRED,
-        IssueCode.NO_SITEMAP,
         IssueCode.ROBOTS_NOT_TEXT,
         IssueCode.ROBOTS_TOO_LARGE,
         IssueCode.ROBOTS_UNREACHABLE,
@@ -155,6 +154,13 @@ class WalkRunner:
 
     def knows_all(self) -> bool:
         """Return whether the frontier has all sitemaps that no index lists."""
+        return self._was_searched() and not self.context.report.counts[IssueCode.NO_SITEMAP]
+
+    def names_none(self) -> bool:
+        """Return whether all that could name a sitemap was read, and no sitemap was found."""
+        return self._was_searched() and self.context.report.counts[IssueCode.NO_SITEMAP] > 0
+
+    def _was_searched(self) -> bool:
         report = self.context.report
         # Where the caller names the sitemaps, robots.txt has only its rules.
         is_told = set() if self._config.site else {IssueCode.ROBOTS_UNREACHABLE}

@@ -266,6 +266,7 @@ class Walk(TaskStream[Batch]):
             listed=runner.frontier.listed(),
             knows_all=runner.knows_all(),
             is_cut=context.budget.exhausted is not None,
+            names_none=runner.names_none(),
         )
         if (found := await memory.finish(end)) is not None:
             report.unlisted, report.waiting, report.left = found.unlisted, found.waiting, found.left

@@ -168,6 +168,43 @@ async def test_an_index_that_is_cut_for_six_days_loses_nothing(
     assert set(diary.new.values()) == {1}
 
 
+# -- a site whose only index is dead
+
+
+@pytest.mark.parametrize("end", ["404", "page", "unnamed"])
+async def test_pages_of_a_site_without_any_sitemap_left_are_told(diary: Diary, end: str) -> None:
+    """The only index is 404 or a page for good, or nothing names it: its pages are told."""
+    urls = [f"{SITE}{name}.xml" for name in ("a", "b")]
+    tops = {"page": {TOP: b"<!doctype html><title>Hello</title>"}}
+
+    def serve(day: int) -> dict[str, Any]:
+        if day < DIED:
+            children = dict(zip(urls, [lists("elm", "oak"), lists("fir")], strict=True))
+            return {ROBOTS: named("top.xml"), TOP: index(*urls), **children}
+        robots = b"User-agent: *" if end == "unnamed" else named("top.xml")
+        return {ROBOTS: robots, **tops.get(end, {})}
+
+    await diary.live(DIED + 15, serve)
+    assert diary.unlisted.keys() == {"elm", "oak", "fir"}
+    assert max(diary.unlisted.values()) <= DIED + 14
+
+
+async def test_a_site_that_is_down_for_a_week_and_a_day_loses_nothing(diary: Diary) -> None:
+    """After seven days of 503 a page in the place of everything proves nothing for a day."""
+    whole = {ROBOTS: named("top.xml"), TOP: index(f"{SITE}a.xml"), f"{SITE}a.xml": lists("elm")}
+
+    def serve(day: int) -> dict[str, Any]:
+        if DIED <= day < DIED + 7:
+            return {url: status(503, url) for url in whole}
+        if day == DIED + 7:
+            return {TOP: b"<!doctype html><title>Coming soon</title>"}
+        return whole
+
+    await diary.live(DIED + 12, serve)
+    assert diary.told == {}
+    assert set(diary.new.values()) == {1}
+
+
 # -- a full list with some news in it
 
 
