@@ -24,10 +24,22 @@ TRUE = {
             *("de", "de/about"),
         ]
     },
-    # the sitemap lists /docs: its canonical has a slash, and it is not in the folder /docs/
-    "astro-starlight": {"page-canonical-elsewhere": ["docs"], "out-of-scope": [""]},
-    # each language has its sitemap, and nothing names the second one
-    "docusaurus-languages": {"sitemap-unnamed": ["de/sitemap.xml"]},
+    # the sitemap lists /docs: its canonical has a slash, and it is not in the folder /docs/; the
+    # German start page links to /docs/
+    "astro-starlight": {
+        "page-canonical-elsewhere": ["docs"],
+        "out-of-scope": [""],
+        "hreflang-target-not-listed": ["docs/de/"],
+    },
+    # each language has its sitemap, and nothing names the second one, whose pages the first links
+    "docusaurus-languages": {
+        "sitemap-unnamed": ["de/sitemap.xml"],
+        "hreflang-target-not-listed": [
+            *("", "about", "blog", "blog/2026/01/01/p1", "blog/2026/02/01/p2", "blog/archive"),
+            *("blog/tags", "blog/tags/gear", "docs/guide/", "docs/guide/stoves"),
+            *("docs/guide/tents", "docs/intro", "docs/tags", "docs/tags/gear"),
+        ],
+    },
 }
 """Build -> its faults, each looked at: code -> paths."""
 

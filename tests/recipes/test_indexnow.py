@@ -441,7 +441,7 @@ async def test_kills(site: Web, tmp_path: Path) -> None:
         total, site.on_request = total or killer.events, None
         assert (await submit(site, db, code=SMALL_REQUESTS))[0] == 0
         assert not check_deliveries(site, locs[:2_000]) or number
-    assert total == 9
+    assert total >= 9  # the pages of URLs that are gone are requested besides
 
 
 async def test_what_is_gone_and_was_refused_comes_again(
