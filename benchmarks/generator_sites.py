@@ -64,7 +64,7 @@ class Generator:
         pages: paths below the base that are published and to be listed.
         files: path -> content of a file.
         later: the same for the second state; an empty content removes the file.
-        added, changed, removed: pages of which the second state says so.
+        added, changed, removed: pages that differ in the second state.
         dated_by_build: pages whose date is that of the build, so that the clock decides whether
             they have changed.
         true: rules of the audit that hit rightly -> the reason.

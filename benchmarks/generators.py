@@ -1,4 +1,4 @@
-"""What real publishing software builds: is it read, judged and followed as it is meant?
+"""Builds of real publishing software: is each read, judged and followed as it is meant?
 
     python benchmarks/generators.py [NAME ...] [--cache FOLDER] [--json FILE]
 

@@ -41,7 +41,7 @@ class LineReader:
     UTF-16 is known by its mark, or by the NUL in its first character: PowerShell's `>` writes it.
 
     Args:
-        max_chars: a longer line is cut to so many characters.
+        max_chars: the length to which a longer line is cut.
         errors: what is done with bytes that do not decode, as in `bytes.decode`.
     """
 

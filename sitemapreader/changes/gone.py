@@ -87,8 +87,8 @@ class PageChecker:
     async def check(self, allowance: UrlAllowance) -> AsyncGenerator[None, None]:
         """Check pages that are due; yield at first and between them.
 
-        Where not all may be asked, those come first that were dead once, then those that are
-        unlisted: most others have only moved.
+        Pages that were dead once come first, then the ones that are unlisted, because most others
+        have only moved.
         """
         yield
         file, run = self._writer.file, self._writer.run

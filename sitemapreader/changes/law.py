@@ -1,6 +1,6 @@
 """The law of removal: when a URL is unlisted, and which evidence proves it.
 
-The life of one URL, of which `page` and `url` in the state keep the position:
+The life of one URL. The tables `page` and `url` of the state keep its position:
 
 ```
              a reading lacks it           confirmed
