@@ -330,8 +330,8 @@ class _Question:
                 about = f", and its lastmod is {date.isoformat()}" if date else ""
                 self.add(CauseCode.FILTERED, f"`{name}` excludes it{about}")
 
-    def targets_listed(self, code: CauseCode, url: str, message: str) -> None:
-        """Add a cause about another URL, and say whether that one is listed."""
+    def add_target(self, code: CauseCode, url: str, message: str) -> None:
+        """Add a cause that names another URL, and say whether that URL is listed."""
         match = next((m for m in self.matches if url_key(m.entry.loc) == url_key(url)), None)
         listed = f", which is listed by {match.place}" if match else ", which is not listed either"
         self.add(code, f"{message} {show_url(url)}{listed}", url=url)
@@ -352,7 +352,7 @@ class _Question:
         elif url_key(visit.final_url) != url_key(self.url):
             statuses = ", ".join(str(redirect.status) for redirect in visit.redirects)
             message = f"the page redirects ({statuses}) to"
-            self.targets_listed(CauseCode.REDIRECTS, visit.final_url, message)
+            self.add_target(CauseCode.REDIRECTS, visit.final_url, message)
         if visit.not_judged is None and visit.status is not None and visit.status >= 400:
             self.add(CauseCode.STATUS, f"the page returns {visit.status}")
         self._judge_facts(visit)
@@ -368,7 +368,7 @@ class _Question:
         canonical = _canonical_of(visit)
         if canonical:
             message = "the page names another canonical URL,"
-            self.targets_listed(CauseCode.CANONICAL, canonical, message)
+            self.add_target(CauseCode.CANONICAL, canonical, message)
 
 
 def _canonical_of(visit: PageVisit) -> str:
@@ -625,7 +625,7 @@ def _recall(questions: list[_Question], state: State) -> None:
             )
 
 
-def iterate_lines(explanation: Explanation) -> Iterator[str]:
+def iterate_explanation(explanation: Explanation) -> Iterator[str]:
     """Yield the lines that explain one URL to a person."""
     yield f"{show_url(explanation.url)}: {explanation.verdict}"
     for cause in explanation.causes:

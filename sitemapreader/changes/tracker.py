@@ -306,8 +306,8 @@ class DocumentTracker:
     async def record(self, passed: Rows, kept: Rows, sent: int) -> None:
         """Save the entries of the last `select` when they are acknowledged.
 
-        `passed` are those that passed the filters; `unique` has `kept` some of them, of which the
-        first `sent` were delivered.
+        `passed` has the entries that passed the filters, and `kept` the ones that `unique` left of
+        them. The first `sent` of `kept` were delivered.
         """
         compared = self._compared
         self._withheld |= sent < self._selected

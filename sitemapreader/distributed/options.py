@@ -50,7 +50,7 @@ class ScaleOptions:
     def to_json(self) -> dict[str, Any]:
         """Return the fields that differ from the defaults, as JSON for `from_json`.
 
-        Of an identity that is the path of the key file: each worker reads its own file.
+        An identity is written as the path of its key file, and each worker reads its own file.
         """
         return attrs.asdict(
             self, filter=lambda field, value: field.init and value not in (field.default, {})

@@ -34,8 +34,8 @@ class FunctionFetcher:
     several threads at once, as many as `FetchOptions.concurrency` says. If it has a parameter
     `headers`, it gets those of a walk: with them a server may answer 304, unchanged.
 
-    What the function raises comes to the caller of the walk, but for `FetchError` and `OSError`
-    (`ConnectionError`, `TimeoutError`): they are failures of the document.
+    `FetchError` and `OSError` (`ConnectionError`, `TimeoutError`) are failures of the document. Any
+    other exception of the function reaches the caller of the walk.
 
     Raises:
         TypeError: `get` is no function.

@@ -291,8 +291,8 @@ class DocumentMemory(Protocol):
     async def record(self, passed: Rows, kept: Rows, sent: int) -> None:
         """Remember the entries of the last `select` once they are acknowledged.
 
-        `passed` are those that passed the filters; `unique` has `kept` some of them, of which the
-        first `sent` were delivered.
+        `passed` has the entries that passed the filters, and `kept` the ones that `unique` left of
+        them. The first `sent` of `kept` were delivered.
         """
         ...
 

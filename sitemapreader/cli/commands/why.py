@@ -19,7 +19,7 @@ from sitemapreader.many.sources import (
     find_source,
     open_pieces,
 )
-from sitemapreader.presence import Verdict, iterate_lines, why
+from sitemapreader.presence import Verdict, iterate_explanation, why
 from sitemapreader.urls import has_web_scheme
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ async def _read_lists(paths: list[str]) -> list[str]:
 
 
 def _format_text(explanation: Explanation) -> str:
-    return "".join(f"{name_options(line)}\n" for line in iterate_lines(explanation))
+    return "".join(f"{name_options(line)}\n" for line in iterate_explanation(explanation))
 
 
 def _format_json(explanation: Explanation) -> str:
