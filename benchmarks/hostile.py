@@ -30,8 +30,8 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "support"))
 from probe import Probe
 
 from sitemapreader import walk
+from sitemapreader._types.options import ROBOTS_MAX_BYTES
 from sitemapreader.fetch import MemoryFetcher, StoredResponse
-from sitemapreader.options import ROBOTS_MAX_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

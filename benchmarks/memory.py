@@ -25,7 +25,7 @@ from parts import make_urlset
 from tables import print_machine, print_table, write_json
 
 from sitemapreader import UrlEntry, read, walk
-from sitemapreader.options import MIB, Limits
+from sitemapreader._types.options import MIB, Limits
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Mapping

@@ -24,9 +24,9 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "scale"))
 import scale_web
 from scale_runs import WebServer, check_first_day, serve_web
 
+from sitemapreader._types.options import FetchOptions
 from sitemapreader.distributed import run as run_scale
 from sitemapreader.distributed.cluster import open_client
-from sitemapreader.options import FetchOptions
 
 LATENCY_SECONDS = 0.02
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sitemapreader import UrlEntry
-    from sitemapreader.outcomes import Document
+    from sitemapreader._types.outcomes import Document
 
 OPTIONS = FetchOptions(max_attempts=2, retry_wait_seconds=0.05, idle_seconds=0.5, per_host=6)
 MAX_GROWTH_MB = 3.0

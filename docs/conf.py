@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import sitemapreader
-from sitemapreader import FetchOptions, Limits, options
+from sitemapreader import FetchOptions, Limits
+from sitemapreader._types import options
+from sitemapreader._types.outcomes import show_bytes
 from sitemapreader.audit.rules import load_rules, sort_rules
-from sitemapreader.outcomes import show_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -160,7 +161,7 @@ PUBLIC = {
     """,
     "Reading one document": "read SitemapReader Event parse_robots Robots usage_of",
     "Values": """
-        UrlEntry SitemapEntry Image Video News Alternate models.Price models.Restriction Extra
+        UrlEntry SitemapEntry Image Video News Alternate _types.models.Price _types.models.Restriction Extra
         Format Via Change DateSource
     """,
     "Report, Issues and errors": """
@@ -177,13 +178,13 @@ PUBLIC = {
         output.arrow
     """,
     "For extensions": """
-        urls.NORMAL_URL urls.has_web_scheme urls.host_of urls.origin_of urls.parse_url urls.path_of
-        urls.site_of urls.trim urls.url_key bytes.lines.iterate_lines dates.as_since
-        dates.parse_lastmod event_loop.LoopThread event_loop.end_task event_loop.repeat_in_thread
-        event_loop.run_in_thread event_loop.without_await errors.advise_extra errors.name_extra
-        errors.suggest
-        issues.excerpt issues.show_url outcomes.show_bytes many.name_site options.MAX_URL_CHARS
-        __version__ options.ROBOTS_MAX_BYTES
+        _types.urls.NORMAL_URL _types.urls.has_web_scheme _types.urls.host_of _types.urls.origin_of _types.urls.parse_url _types.urls.path_of
+        _types.urls.site_of _types.urls.trim _types.urls.url_key _bytes.lines.iterate_lines _types.dates.as_since
+        _types.dates.parse_lastmod _event_loop.LoopThread _event_loop.end_task _event_loop.repeat_in_thread
+        _event_loop.run_in_thread _event_loop.without_await _types.errors.advise_extra _types.errors.name_extra
+        _types.errors.suggest
+        _types.issues.excerpt _types.issues.show_url _types.outcomes.show_bytes _many.name_site _types.options.MAX_URL_CHARS
+        __version__ _types.options.ROBOTS_MAX_BYTES
     """,
 }
 """Heading -> the names below it, in `sitemapreader`: modules stand for all that they export."""

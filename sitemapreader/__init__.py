@@ -35,12 +35,8 @@ from typing import TYPE_CHECKING, Any
 from sitemapreader._version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from sitemapreader.changes import State
-    from sitemapreader.errors import FetchError, SitemapReaderError, StateError
-    from sitemapreader.fetch.http import HttpFetcher
-    from sitemapreader.identity import Identity
-    from sitemapreader.issues import Issue, IssueCode, Severity
-    from sitemapreader.many import (
+    from sitemapreader._identity import Identity
+    from sitemapreader._many import (
         SiteRun,
         SiteTask,
         Watch,
@@ -48,7 +44,14 @@ if TYPE_CHECKING:
         walk_many_sync,
         watch,
     )
-    from sitemapreader.models import (
+    from sitemapreader._presence import Explanation, why, why_sync
+    from sitemapreader._read import SitemapReader, read
+    from sitemapreader._read.robots import Robots, parse_robots
+    from sitemapreader._read.usage import usage_of
+    from sitemapreader._tables import IncompleteWarning, read_batches, to_dataframe
+    from sitemapreader._types.errors import FetchError, SitemapReaderError, StateError
+    from sitemapreader._types.issues import Issue, IssueCode, Severity
+    from sitemapreader._types.models import (
         Alternate,
         Change,
         DateSource,
@@ -62,15 +65,9 @@ if TYPE_CHECKING:
         Via,
         Video,
     )
-    from sitemapreader.options import FetchOptions, Limits
-    from sitemapreader.outcomes import Document, Role, SiteOutcome, SiteStatus, Status
-    from sitemapreader.output import open_output
-    from sitemapreader.presence import Explanation, why, why_sync
-    from sitemapreader.readers import SitemapReader, read
-    from sitemapreader.readers.robots import Robots, parse_robots
-    from sitemapreader.readers.usage import usage_of
-    from sitemapreader.tables import IncompleteWarning, read_batches, to_dataframe
-    from sitemapreader.walker import (
+    from sitemapreader._types.options import FetchOptions, Limits
+    from sitemapreader._types.outcomes import Document, Role, SiteOutcome, SiteStatus, Status
+    from sitemapreader._walk import (
         Discovery,
         Walk,
         WalkArguments,
@@ -79,8 +76,11 @@ if TYPE_CHECKING:
         walk,
         walk_sync,
     )
-    from sitemapreader.walker.newest import Newest, newest, newest_sync
-    from sitemapreader.walker.report import Report
+    from sitemapreader._walk.newest import Newest, newest, newest_sync
+    from sitemapreader._walk.report import Report
+    from sitemapreader.changes import State
+    from sitemapreader.fetch.http import HttpFetcher
+    from sitemapreader.output import open_output
 
 
 __all__ = [
@@ -146,25 +146,25 @@ __all__ = [
 # Loaded on first use: `--help` imports nothing, reading a file no asyncio, walking a folder no
 # aiohttp.
 _EXPORTS_BY_MODULE = {
-    "errors": "FetchError SitemapReaderError StateError",
+    "_types.errors": "FetchError SitemapReaderError StateError",
     "fetch.http": "HttpFetcher",
-    "tables": "IncompleteWarning read_batches to_dataframe",
-    "many": "SiteRun SiteTask Watch walk_many walk_many_sync watch",
-    "identity": "Identity",
-    "issues": "Issue IssueCode Severity",
-    "models": "Alternate Change DateSource Event Extra Format Image News SitemapEntry UrlEntry Via "
+    "_tables": "IncompleteWarning read_batches to_dataframe",
+    "_many": "SiteRun SiteTask Watch walk_many walk_many_sync watch",
+    "_identity": "Identity",
+    "_types.issues": "Issue IssueCode Severity",
+    "_types.models": "Alternate Change DateSource Event Extra Format Image News SitemapEntry UrlEntry Via "
     "Video",
-    "options": "FetchOptions Limits",
+    "_types.options": "FetchOptions Limits",
     "output": "open_output",
-    "presence": "Explanation why why_sync",
-    "readers": "SitemapReader read",
-    "readers.robots": "Robots parse_robots",
-    "readers.usage": "usage_of",
-    "outcomes": "Document Role SiteOutcome SiteStatus Status",
-    "walker.report": "Report",
+    "_presence": "Explanation why why_sync",
+    "_read": "SitemapReader read",
+    "_read.robots": "Robots parse_robots",
+    "_read.usage": "usage_of",
+    "_types.outcomes": "Document Role SiteOutcome SiteStatus Status",
+    "_walk.report": "Report",
     "changes": "State",
-    "walker": "Discovery Walk WalkArguments discover discover_sync walk walk_sync",
-    "walker.newest": "Newest newest newest_sync",
+    "_walk": "Discovery Walk WalkArguments discover discover_sync walk walk_sync",
+    "_walk.newest": "Newest newest newest_sync",
 }
 _EXPORTS = {name: module for module, names in _EXPORTS_BY_MODULE.items() for name in names.split()}
 """Public name -> the module that it is loaded from when it is first used."""

@@ -2,7 +2,7 @@
 
 import sys
 
-from sitemapreader.cli import main
+from sitemapreader._cli import main
 
 if __name__ == "__main__":
     sys.exit(main())

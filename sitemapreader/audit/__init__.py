@@ -14,9 +14,9 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from sitemapreader._types.errors import name_extra
 from sitemapreader.audit.compare import Trend, compare_audits
 from sitemapreader.audit.models import AuditOptions, Row
-from sitemapreader.errors import name_extra
 
 if TYPE_CHECKING:
     from sitemapreader.audit.api import audit, audit_sync

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack, cast
 import attrs
 
 from sitemapreader import __version__
+from sitemapreader._event_loop import without_await
+from sitemapreader._types.options import FetchOptions, Limits
 from sitemapreader.audit.database import AuditDatabase
 from sitemapreader.audit.loading import (
     WalkLoader,
@@ -34,21 +36,19 @@ from sitemapreader.audit.sources import (
     open_walk,
 )
 from sitemapreader.audit.visits import SiteVisits, describe_pages
-from sitemapreader.event_loop import without_await
 from sitemapreader.fetch import FolderFetcher
-from sitemapreader.options import FetchOptions, Limits
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from sitemapreader._many.sources import SiteTask
+    from sitemapreader._types.issues import Severity
+    from sitemapreader._walk.config import WalkArguments
+    from sitemapreader._walk.report import Report
     from sitemapreader.fetch import Fetcher
-    from sitemapreader.issues import Severity
-    from sitemapreader.many.sources import SiteTask
     from sitemapreader.pages import PageVisit
-    from sitemapreader.walker.config import WalkArguments
-    from sitemapreader.walker.report import Report
 
 
 @attrs.define

@@ -18,17 +18,17 @@ from urllib.parse import urlsplit
 
 import duckdb
 
+from sitemapreader._event_loop import run_in_thread
+from sitemapreader._types.issues import IssueCode, excerpt
+from sitemapreader._types.urls import NORMAL_URL, parse_url, url_key
 from sitemapreader.audit.models import AuditInputError, Row
-from sitemapreader.event_loop import run_in_thread
-from sitemapreader.issues import IssueCode, excerpt
-from sitemapreader.urls import NORMAL_URL, parse_url, url_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     import pyarrow as pa
 
-    from sitemapreader.readers.robots import Robots
+    from sitemapreader._read.robots import Robots
 
 T = TypeVar("T")
 

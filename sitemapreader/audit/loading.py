@@ -14,22 +14,22 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sitemapreader._types.dates import parse_lastmod
+from sitemapreader._types.errors import FetchError
+from sitemapreader._types.issues import IssueCode
+from sitemapreader._types.outcomes import Document, Role, Status
+from sitemapreader._types.urls import origin_of, url_key
 from sitemapreader.audit.database import AuditDatabase, fill_values, read_queries
 from sitemapreader.audit.rules import ABOUT_US
-from sitemapreader.dates import parse_lastmod
-from sitemapreader.errors import FetchError
-from sitemapreader.issues import IssueCode
-from sitemapreader.outcomes import Document, Role, Status
 from sitemapreader.pages import PageRobots
-from sitemapreader.urls import origin_of, url_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from sitemapreader._read.robots import Robots
+    from sitemapreader._walk.report import Report
+    from sitemapreader._walk.walks import Walk
     from sitemapreader.fetch import Fetcher
-    from sitemapreader.readers.robots import Robots
-    from sitemapreader.walker.report import Report
-    from sitemapreader.walker.walks import Walk
 
 _QUERIES, _PREPARING, _ROBOTS = (read_queries(name) for name in ("loading", "preparing", "robots"))
 _EXTENSIONS = ("images", "videos", "news", "alternates")

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import attrs
 
-from sitemapreader.dates import as_since
-from sitemapreader.issues import Severity
+from sitemapreader._types.dates import as_since
+from sitemapreader._types.issues import Severity
 
 if TYPE_CHECKING:
     import os

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 import attrs
 
+from sitemapreader._types.issues import Severity
 from sitemapreader.audit.database import AuditDatabase, read_queries
 from sitemapreader.audit.models import SCHEMA, Row, read_json
 from sitemapreader.audit.report import find_audit_format, find_hits_suffix
-from sitemapreader.issues import Severity
 from sitemapreader.output import open_output, write_file
 from sitemapreader.output.columns import Column
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     import duckdb
 
-    from sitemapreader.walker.report import Report
+    from sitemapreader._walk.report import Report
 
 _ROWS_AT_ONCE = 20_000
 

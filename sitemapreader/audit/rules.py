@@ -13,6 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from sitemapreader._types.errors import suggest
+from sitemapreader._types.issues import IssueCode
+from sitemapreader._types.outcomes import show_bytes
 from sitemapreader.audit.models import (
     SEVERITIES,
     AuditInputError,
@@ -24,15 +27,12 @@ from sitemapreader.audit.models import (
     split_words,
 )
 from sitemapreader.audit.report import count_units
-from sitemapreader.errors import suggest
-from sitemapreader.issues import IssueCode
-from sitemapreader.outcomes import show_bytes
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Mapping, Sequence
 
-    from sitemapreader.issues import Severity
+    from sitemapreader._types.issues import Severity
 
 _CODE = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
 _HEADER_LINE = re.compile(r"--(?: (?P<key>[a-z][a-z-]*):(?=\s|$))?\s*(?P<text>.*)")

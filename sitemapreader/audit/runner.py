@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import duckdb
 
+from sitemapreader._types.issues import IssueCode
 from sitemapreader.audit.database import DISK_ERRORS, AuditDatabase, fill_values, read_queries
 from sitemapreader.audit.models import (
     FOREMOST,
@@ -19,12 +20,11 @@ from sitemapreader.audit.models import (
     estimate_rate,
 )
 from sitemapreader.audit.rules import ABOUT_US, RulePlan
-from sitemapreader.issues import IssueCode
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
-    from sitemapreader.walker.report import Report
+    from sitemapreader._walk.report import Report
 
 _QUERIES, _PAGES, _FACTS = (read_queries(name) for name in ("runner", "pages", "facts"))
 _SAMPLED = {"pages": False, "old URLs": True}

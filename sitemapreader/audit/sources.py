@@ -19,24 +19,24 @@ from xml.sax.saxutils import escape
 import duckdb
 import pyarrow as pa
 
+from sitemapreader._bytes.lines import iterate_lines
+from sitemapreader._many.sources import SiteTask
+from sitemapreader._read import read
+from sitemapreader._types.errors import FetchError
+from sitemapreader._types.issues import excerpt, show_url
+from sitemapreader._types.urls import has_web_scheme, origin_of, parse_url, path_of, trim
+from sitemapreader._walk import walk
 from sitemapreader.audit.database import DISK_ERRORS, AuditDatabase, read_queries
 from sitemapreader.audit.models import AuditInputError, Row
-from sitemapreader.bytes.lines import iterate_lines
-from sitemapreader.errors import FetchError
 from sitemapreader.fetch import FolderFetcher
-from sitemapreader.issues import excerpt, show_url
-from sitemapreader.many.sources import SiteTask
 from sitemapreader.output.arrow import make_array
 from sitemapreader.pages import PageFolder
-from sitemapreader.readers import read
-from sitemapreader.urls import has_web_scheme, origin_of, parse_url, path_of, trim
-from sitemapreader.walker import walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from sitemapreader.walker.config import WalkArguments
-    from sitemapreader.walker.walks import Walk
+    from sitemapreader._walk.config import WalkArguments
+    from sitemapreader._walk.walks import Walk
 
 _ROWS_AT_ONCE = 20_000
 _PIECE_BYTES = 1024 * 1024

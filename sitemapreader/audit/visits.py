@@ -10,10 +10,12 @@ from urllib.parse import urlsplit
 
 import attrs
 
+from sitemapreader._read import read
+from sitemapreader._types.models import UrlEntry
+from sitemapreader._types.urls import origin_of, url_key
 from sitemapreader.audit.database import AuditDatabase, read_queries, write_literal
 from sitemapreader.audit.models import Need, Row, estimate_rate
 from sitemapreader.fetch.local import FolderFetcher
-from sitemapreader.models import UrlEntry
 from sitemapreader.pages import (
     HTML_TYPES,
     PageFacts,
@@ -22,15 +24,13 @@ from sitemapreader.pages import (
     page_type_of,
     visit_pages,
 )
-from sitemapreader.readers import read
-from sitemapreader.urls import origin_of, url_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from sitemapreader._types.options import FetchOptions
     from sitemapreader.audit.models import AuditOptions
     from sitemapreader.fetch import Fetcher
-    from sitemapreader.options import FetchOptions
 
 _QUERIES, _DRAWING = read_queries("pages"), read_queries("sample")
 _ROWS_AT_ONCE = 500

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
 
+from sitemapreader._types.urls import url_key
+from sitemapreader._walk.memory import GonePage, UnlistedUrl
 from sitemapreader.changes.database import open_reader
 from sitemapreader.changes.law import find_waited
 from sitemapreader.changes.rows import (
@@ -26,15 +28,13 @@ from sitemapreader.changes.rows import (
     read_clock,
 )
 from sitemapreader.changes.schedule import PlannedDocument, plan_documents
-from sitemapreader.urls import url_key
-from sitemapreader.walker.memory import GonePage, UnlistedUrl
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from sitemapreader.walker.context import Batch
-    from sitemapreader.walker.memory import RemovalKind, WalkMemory, WalkSettings
-    from sitemapreader.walker.stream import Channel
+    from sitemapreader._walk.context import Batch
+    from sitemapreader._walk.memory import RemovalKind, WalkMemory, WalkSettings
+    from sitemapreader._walk.stream import Channel
 
 __all__ = [
     "DocumentState",

@@ -19,9 +19,9 @@ from functools import cache, partial
 from importlib.resources import files
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
-from sitemapreader.errors import StateError
-from sitemapreader.event_loop import run_in_thread
-from sitemapreader.urls import url_key
+from sitemapreader._event_loop import run_in_thread
+from sitemapreader._types.errors import StateError
+from sitemapreader._types.urls import url_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

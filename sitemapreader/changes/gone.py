@@ -25,16 +25,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
 
-from sitemapreader.errors import FetchError
-from sitemapreader.issues import IssueCode
+from sitemapreader._types.errors import FetchError
+from sitemapreader._types.issues import IssueCode
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Collection, Iterator, Sequence
 
+    from sitemapreader._walk.context import UrlAllowance, WalkContext
+    from sitemapreader._walk.robots_rules import RobotsRules
     from sitemapreader.changes.database import Connection
     from sitemapreader.changes.state_writer import StateWriter
-    from sitemapreader.walker.context import UrlAllowance, WalkContext
-    from sitemapreader.walker.robots_rules import RobotsRules
 
 T = TypeVar("T")
 

@@ -57,20 +57,20 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+from sitemapreader._types.issues import IssueCode, list_errors
+from sitemapreader._types.models import Format
+from sitemapreader._types.outcomes import ALREADY_READ, SAME_BODY, Status
+from sitemapreader._walk.memory import Findings
 from sitemapreader.changes.database import read_script
 from sitemapreader.changes.rows import Run, nanoseconds
-from sitemapreader.issues import IssueCode, list_errors
-from sitemapreader.models import Format
-from sitemapreader.outcomes import ALREADY_READ, SAME_BODY, Status
-from sitemapreader.walker.memory import Findings
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Mapping
 
+    from sitemapreader._types.outcomes import Document
+    from sitemapreader._walk.memory import WalkEnd
     from sitemapreader.changes.rows import DocumentRow
-    from sitemapreader.outcomes import Document
-    from sitemapreader.walker.memory import WalkEnd
 
 PATIENCE = timedelta(days=7)
 """Time to wait for a document that cannot be read: one broken sitemap would otherwise hide

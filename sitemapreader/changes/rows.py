@@ -14,20 +14,20 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from sitemapreader._types.dates import parse_lastmod
+from sitemapreader._types.issues import excerpt
+from sitemapreader._types.models import PARTS, Extra, Format, Video
+from sitemapreader._types.urls import url_key
+from sitemapreader._walk.memory import GonePage, UnlistedUrl
 from sitemapreader.changes.database import DamageError
-from sitemapreader.dates import parse_lastmod
-from sitemapreader.issues import excerpt
-from sitemapreader.models import PARTS, Extra, Format, Video
-from sitemapreader.urls import url_key
-from sitemapreader.walker.memory import GonePage, UnlistedUrl
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from sitemapreader.models import UrlEntry
-    from sitemapreader.walker.memory import RemovalKind
+    from sitemapreader._types.models import UrlEntry
+    from sitemapreader._walk.memory import RemovalKind
 
 
 def nanoseconds(length: timedelta) -> int:

@@ -12,9 +12,9 @@ from sitemapreader.changes.tracker import DocumentTracker
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
-    from sitemapreader.walker.context import UrlAllowance, WalkContext
-    from sitemapreader.walker.memory import DocumentMemory, ListedSitemap
-    from sitemapreader.walker.robots_rules import RobotsRules
+    from sitemapreader._walk.context import UrlAllowance, WalkContext
+    from sitemapreader._walk.memory import DocumentMemory, ListedSitemap
+    from sitemapreader._walk.robots_rules import RobotsRules
 
 
 class StateMemory(StateWriter):

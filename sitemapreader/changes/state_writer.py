@@ -15,30 +15,30 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from sitemapreader._types.errors import FetchError
+from sitemapreader._types.issues import IssueCode
+from sitemapreader._types.urls import url_key
+from sitemapreader._walk.memory import Resumption
 from sitemapreader.changes import law, schedule
 from sitemapreader.changes.database import StateFile
 from sitemapreader.changes.rows import REMOVALS, Run, name_of_sitemaps, nanoseconds
-from sitemapreader.errors import FetchError
 from sitemapreader.fetch.local import StoredResponse
-from sitemapreader.issues import IssueCode
-from sitemapreader.urls import url_key
-from sitemapreader.walker.memory import Resumption
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
     from pathlib import Path
 
-    from sitemapreader.changes.database import Connection
-    from sitemapreader.changes.rows import Rules
-    from sitemapreader.walker.context import Batch
-    from sitemapreader.walker.memory import (
+    from sitemapreader._walk.context import Batch
+    from sitemapreader._walk.memory import (
         Findings,
         RemovalKind,
         Removals,
         WalkEnd,
         WalkSettings,
     )
-    from sitemapreader.walker.stream import Channel
+    from sitemapreader._walk.stream import Channel
+    from sitemapreader.changes.database import Connection
+    from sitemapreader.changes.rows import Rules
 
 _RESUMABLE_SECONDS = 24 * 3600
 """Older interrupted walks are not resumed."""

@@ -13,6 +13,21 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from sitemapreader._types.dates import is_since, parse_lastmod
+from sitemapreader._types.issues import without_userinfo
+from sitemapreader._types.models import Change, SitemapEntry, UrlEntry, Via
+from sitemapreader._types.outcomes import (
+    FINISHED_BEFORE,
+    NOT_DUE,
+    SAME_LASTMOD,
+    BodyDigest,
+    Document,
+    Status,
+)
+from sitemapreader._types.rows import get_column, select_rows
+from sitemapreader._types.urls import folder_of, url_key
+from sitemapreader._walk.download import PriorVersion
+from sitemapreader._walk.memory import PreviousReading
 from sitemapreader.changes.law import Evidence, date_outcome, weigh
 from sitemapreader.changes.rows import (
     as_moment,
@@ -29,7 +44,6 @@ from sitemapreader.changes.rows import (
     update_document,
 )
 from sitemapreader.changes.schedule import Asking, is_ready
-from sitemapreader.dates import is_since, parse_lastmod
 from sitemapreader.fetch.local import StoredResponse
 from sitemapreader.fetch.validators import (
     choose_validators,
@@ -37,28 +51,14 @@ from sitemapreader.fetch.validators import (
     make_validators,
     read_age,
 )
-from sitemapreader.issues import without_userinfo
-from sitemapreader.models import Change, SitemapEntry, UrlEntry, Via
-from sitemapreader.outcomes import (
-    FINISHED_BEFORE,
-    NOT_DUE,
-    SAME_LASTMOD,
-    BodyDigest,
-    Document,
-    Status,
-)
-from sitemapreader.rows import get_column, select_rows
-from sitemapreader.urls import folder_of, url_key
-from sitemapreader.walker.download import PriorVersion
-from sitemapreader.walker.memory import PreviousReading
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from sitemapreader._types.rows import Rows
+    from sitemapreader._walk.memory import ListedSitemap
     from sitemapreader.changes.database import Connection
     from sitemapreader.changes.state_writer import StateWriter
-    from sitemapreader.rows import Rows
-    from sitemapreader.walker.memory import ListedSitemap
 
 _READ = frozenset({Status.COMPLETE, Status.PARTIAL})
 _FINISHED = _READ | {Status.UNCHANGED}

@@ -16,7 +16,7 @@ by a commit that is created only once. Dask is the engine of `run`; others need 
 
 from __future__ import annotations
 
-from sitemapreader.errors import name_extra
+from sitemapreader._types.errors import name_extra
 
 with name_extra("sitemapreader.distributed needs", "distributed"):
     from sitemapreader.distributed.cluster import run

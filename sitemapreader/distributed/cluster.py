@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from sitemapreader._event_loop import repeat_in_thread
+from sitemapreader._types.errors import name_extra
 from sitemapreader.distributed.options import ScaleOptions
 from sitemapreader.distributed.partition import AT_ONCE, run_partition
 from sitemapreader.distributed.planning import ScaleRun, begin_run
 from sitemapreader.distributed.runs import Totals, find_missing, finish, status
 from sitemapreader.distributed.storage import Storage
-from sitemapreader.errors import name_extra
-from sitemapreader.event_loop import repeat_in_thread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -10,8 +10,8 @@ from typing import Any
 import attrs
 from attrs.validators import ge, le, optional
 
-from sitemapreader.identity import Identity
-from sitemapreader.options import FetchOptions, Limits
+from sitemapreader._identity import Identity
+from sitemapreader._types.options import FetchOptions, Limits
 
 
 def _check_fetch(_: object, field: attrs.Attribute[FetchOptions], value: FetchOptions) -> None:

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import fsspec
 
-from sitemapreader.bytes.lines import iterate_lines
+from sitemapreader._bytes.lines import iterate_lines
+from sitemapreader._many import name_site
+from sitemapreader._types.options import MAX_URL_CHARS
+from sitemapreader._types.urls import has_web_scheme, host_of, site_of, trim, url_key
 from sitemapreader.distributed.options import ScaleOptions
 from sitemapreader.distributed.storage import RUN, SUCCESS, OutputError, Storage
-from sitemapreader.many import name_site
-from sitemapreader.options import MAX_URL_CHARS
-from sitemapreader.urls import has_web_scheme, host_of, site_of, trim, url_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import fsspec
 from fsspec.implementations.local import LocalFileSystem
 
-from sitemapreader.errors import SitemapReaderError
+from sitemapreader._types.errors import SitemapReaderError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

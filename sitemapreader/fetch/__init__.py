@@ -6,7 +6,7 @@ bytes, an archive. Nothing is parsed here.
 
 from __future__ import annotations
 
-from sitemapreader.bytes.charset import charset_of
+from sitemapreader._bytes.charset import charset_of
 from sitemapreader.fetch.answers import read_body
 from sitemapreader.fetch.client import Fetcher, MakesClients, Response
 from sitemapreader.fetch.functions import FunctionFetcher

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, TypeVar
 
 import attrs
 
-from sitemapreader.bytes.codings import DecompressionError, Decompressor, read_codings
-from sitemapreader.errors import FetchError
+from sitemapreader._bytes.codings import DecompressionError, Decompressor, read_codings
+from sitemapreader._types.errors import FetchError
+from sitemapreader._types.issues import IssueCode, make_issue
+from sitemapreader._types.options import FetchOptions, Limits
 from sitemapreader.fetch.refusals import RETRY_AFTER_STATUSES
-from sitemapreader.issues import IssueCode, make_issue
-from sitemapreader.options import FetchOptions, Limits
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterable

@@ -11,7 +11,9 @@ from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING, Protocol, TypedDict, Unpack, runtime_checkable
 from weakref import WeakSet
 
-from sitemapreader.errors import FetchError
+from sitemapreader._types.errors import FetchError
+from sitemapreader._types.issues import IssueCode
+from sitemapreader._types.options import FetchOptions, Limits
 from sitemapreader.fetch.addresses import is_public, literal_address, read_address
 from sitemapreader.fetch.hooks import (
     HasName,
@@ -22,8 +24,6 @@ from sitemapreader.fetch.hooks import (
 )
 from sitemapreader.fetch.refusals import is_success, make_refusal
 from sitemapreader.fetch.urls import WEB_PORTS, is_conditional, parse_request_url
-from sitemapreader.issues import IssueCode
-from sitemapreader.options import FetchOptions, Limits
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Mapping

@@ -7,9 +7,9 @@ import inspect
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, TypeAlias
 
-from sitemapreader.errors import FetchError
+from sitemapreader._types.errors import FetchError
+from sitemapreader._types.issues import IssueCode
 from sitemapreader.fetch.local import StoredResponse
-from sitemapreader.issues import IssueCode
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Mapping

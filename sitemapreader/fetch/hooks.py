@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
-from sitemapreader.options import FetchOptions, Limits
+from sitemapreader._types.options import FetchOptions, Limits
 
 if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager

@@ -25,16 +25,16 @@ from weakref import WeakSet
 
 import attrs
 
-from sitemapreader.errors import LOGIN_STATUSES, FetchError
-from sitemapreader.issues import IssueCode, show_url
-from sitemapreader.log import LOGGER
-from sitemapreader.options import ROBOTS_MAX_CRAWL_DELAY_SECONDS
-from sitemapreader.urls import host_of, origin_of
+from sitemapreader._log import LOGGER
+from sitemapreader._types.errors import LOGIN_STATUSES, FetchError
+from sitemapreader._types.issues import IssueCode, show_url
+from sitemapreader._types.options import ROBOTS_MAX_CRAWL_DELAY_SECONDS
+from sitemapreader._types.urls import host_of, origin_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from sitemapreader.options import FetchOptions
+    from sitemapreader._types.options import FetchOptions
 
 _PAUSE = "%s: no request for %.0f s: %s"
 LENT_AFTER_SECONDS = 0.2

@@ -18,7 +18,11 @@ from typing import TYPE_CHECKING, Self, TypeVar, Unpack
 
 import attrs
 
-from sitemapreader.errors import FetchError
+from sitemapreader._log import LOGGER
+from sitemapreader._types.errors import FetchError
+from sitemapreader._types.issues import IssueCode, make_issue, show_url
+from sitemapreader._types.options import ROBOTS_MAX_CRAWL_DELAY_SECONDS, FetchOptions, Limits
+from sitemapreader._types.urls import host_of
 from sitemapreader.fetch.answers import DeadlineClock, HttpResponse, may_pass
 from sitemapreader.fetch.client import Client, MakesClients, Trust
 from sitemapreader.fetch.hosts import HOST_CODES, Hosts, Slot
@@ -33,10 +37,6 @@ from sitemapreader.fetch.urls import (
     make_headers,
     parse_request_url,
 )
-from sitemapreader.issues import IssueCode, make_issue, show_url
-from sitemapreader.log import LOGGER
-from sitemapreader.options import ROBOTS_MAX_CRAWL_DELAY_SECONDS, FetchOptions, Limits
-from sitemapreader.urls import host_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Mapping

@@ -15,11 +15,11 @@ from urllib.parse import unquote_to_bytes
 
 import attrs
 
-from sitemapreader.bytes.codings import decode_start
-from sitemapreader.errors import FetchError
-from sitemapreader.issues import IssueCode
-from sitemapreader.options import ROBOTS_MAX_BYTES
-from sitemapreader.urls import origin_of, parse_url
+from sitemapreader._bytes.codings import decode_start
+from sitemapreader._types.errors import FetchError
+from sitemapreader._types.issues import IssueCode
+from sitemapreader._types.options import ROBOTS_MAX_BYTES
+from sitemapreader._types.urls import origin_of, parse_url
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping

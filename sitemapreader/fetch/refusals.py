@@ -6,14 +6,14 @@ import re
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from sitemapreader.dates import parse_http_date
-from sitemapreader.errors import LOGIN_STATUSES, FetchError
-from sitemapreader.issues import IssueCode, excerpt
+from sitemapreader._types.dates import parse_http_date
+from sitemapreader._types.errors import LOGIN_STATUSES, FetchError
+from sitemapreader._types.issues import IssueCode, excerpt
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sitemapreader.options import FetchOptions
+    from sitemapreader._types.options import FetchOptions
 
 _PROTECTIONS = (
     # Sent with refusals only, so that the status does not matter. Documented: "Detect a challenge

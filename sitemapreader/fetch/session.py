@@ -13,7 +13,8 @@ import aiohttp
 import attrs
 from aiohttp.http_exceptions import HttpProcessingError
 
-from sitemapreader.errors import LOGIN_STATUSES, FetchError
+from sitemapreader._types.errors import LOGIN_STATUSES, FetchError
+from sitemapreader._types.issues import IssueCode
 from sitemapreader.fetch.connections import (
     MAX_FIELD_BYTES,
     MAX_FIELDS,
@@ -24,7 +25,6 @@ from sitemapreader.fetch.connections import (
     Route,
 )
 from sitemapreader.fetch.urls import read_headers
-from sitemapreader.issues import IssueCode
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from multidict import CIMultiDict
     from yarl import URL
 
+    from sitemapreader._types.options import FetchOptions
     from sitemapreader.fetch.client import Trust
     from sitemapreader.fetch.urls import RequestUrl
-    from sitemapreader.options import FetchOptions
 
 
 class _UnansweredError(aiohttp.ClientError):

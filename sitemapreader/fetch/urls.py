@@ -11,12 +11,10 @@ from typing import TYPE_CHECKING, TypeAlias, cast
 
 import attrs
 
-from sitemapreader.errors import FetchError, Redirect
-from sitemapreader.fetch.addresses import read_address
-from sitemapreader.fetch.cookies import ChainCookies
-from sitemapreader.issues import Issue, IssueCode, make_issue
-from sitemapreader.options import MAX_URL_CHARS, FetchOptions
-from sitemapreader.urls import (
+from sitemapreader._types.errors import FetchError, Redirect
+from sitemapreader._types.issues import Issue, IssueCode, make_issue
+from sitemapreader._types.options import MAX_URL_CHARS, FetchOptions
+from sitemapreader._types.urls import (
     find_url,
     has_web_scheme,
     move_to_origin,
@@ -25,6 +23,8 @@ from sitemapreader.urls import (
     url_warnings,
     write_target,
 )
+from sitemapreader.fetch.addresses import read_address
+from sitemapreader.fetch.cookies import ChainCookies
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable

@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from sitemapreader.dates import parse_http_date, parse_last_modified
+from sitemapreader._types.dates import parse_http_date, parse_last_modified
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

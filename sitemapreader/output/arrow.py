@@ -14,18 +14,18 @@ from itertools import accumulate, chain
 from types import NoneType
 from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 
-from sitemapreader.dates import FIRST_YEAR
-from sitemapreader.errors import name_extra
-from sitemapreader.output.columns import COLUMNS, SCHEMA_VERSION, SITE_COLUMN, Column
-from sitemapreader.output.sink import Encoder
-from sitemapreader.output.text import to_json
-from sitemapreader.rows import (
+from sitemapreader._types.dates import FIRST_YEAR
+from sitemapreader._types.errors import name_extra
+from sitemapreader._types.rows import (
     BATCH_ROWS,
     EntryColumns,
     OutputRows,
     SiteRows,
     join_output,
 )
+from sitemapreader.output.columns import COLUMNS, SCHEMA_VERSION, SITE_COLUMN, Column
+from sitemapreader.output.sink import Encoder
+from sitemapreader.output.text import to_json
 
 with name_extra("Parquet and Arrow need", "arrow"):
     import pyarrow as pa

@@ -9,9 +9,9 @@ from html import escape
 from pathlib import Path
 from uuid import NAMESPACE_URL, uuid4, uuid5
 
+from sitemapreader._types.rows import OutputRows, get_column
 from sitemapreader.output.sink import Encoder
 from sitemapreader.output.text import escape_texts, escape_urls
-from sitemapreader.rows import OutputRows, get_column
 
 MAX_ENTRIES = 200
 """Changes that the feed has; the oldest leave it."""

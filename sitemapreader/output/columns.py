@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 import attrs
 
-from sitemapreader.errors import suggest
-from sitemapreader.models import EXTENSIONS, UrlEntry
-from sitemapreader.outcomes import SiteOutcome
+from sitemapreader._types.errors import suggest
+from sitemapreader._types.models import EXTENSIONS, UrlEntry
+from sitemapreader._types.outcomes import SiteOutcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from sitemapreader.rows import OutputRows
+    from sitemapreader._types.rows import OutputRows
 __all__ = ["OUTCOME_COLUMNS", "Column"]
 
 SCHEMA_VERSION = 1

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
-    from sitemapreader.models import UrlEntry
-    from sitemapreader.rows import OutputRows, SiteRows
+    from sitemapreader._types.models import UrlEntry
+    from sitemapreader._types.rows import OutputRows, SiteRows
 
 _PART = ".part"
 _NAME_BYTES = 255 - len(_PART)
@@ -284,8 +284,8 @@ def write_all(descriptor: int, data: bytes) -> None:
 
 def _list_entries(given: object) -> OutputRows:
     """Return one entry or several as a list; raise TypeError for other values."""
-    from sitemapreader.models import UrlEntry  # noqa: PLC0415 (importing has to be fast)
-    from sitemapreader.rows import EntryColumns, SiteRows  # noqa: PLC0415 (the same)
+    from sitemapreader._types.models import UrlEntry  # noqa: PLC0415 (importing has to be fast)
+    from sitemapreader._types.rows import EntryColumns, SiteRows  # noqa: PLC0415 (the same)
 
     if isinstance(given, EntryColumns | SiteRows):
         return given

@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from sitemapreader.models import Alternate
+from sitemapreader._types.models import Alternate
+from sitemapreader._types.rows import OutputRows, get_column
+from sitemapreader._types.urls import INVISIBLE
 from sitemapreader.output.columns import ABSENT, Column, has_nothing
 from sitemapreader.output.sink import Encoder
-from sitemapreader.rows import OutputRows, get_column
-from sitemapreader.urls import INVISIBLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

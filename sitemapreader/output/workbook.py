@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from sitemapreader.errors import name_extra
+from sitemapreader._types.errors import name_extra
 from sitemapreader.output.columns import ABSENT
 from sitemapreader.output.sink import Encoder
 from sitemapreader.output.text import escape_texts, escape_urls, to_json
@@ -16,8 +16,8 @@ from sitemapreader.output.text import escape_texts, escape_urls, to_json
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from sitemapreader._types.rows import OutputRows
     from sitemapreader.output.columns import Column
-    from sitemapreader.rows import OutputRows
 
 MAX_ROWS = 1_048_576
 """Rows of a sheet in Excel; further ones go on in another sheet."""

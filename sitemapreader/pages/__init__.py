@@ -4,7 +4,7 @@
 files of a built site; both give a `PageVisit`.
 """
 
-from sitemapreader.errors import Redirect
+from sitemapreader._types.errors import Redirect
 from sitemapreader.pages.facts import HTML_TYPES, PageFacts, page_type_of, read_page
 from sitemapreader.pages.folder import PageFolder
 from sitemapreader.pages.visit import (

@@ -13,9 +13,8 @@ from urllib.parse import unquote, urlsplit
 
 import attrs
 
-from sitemapreader.bytes.charset import charset_of, media_type_of
-from sitemapreader.dates import parse_lastmod
-from sitemapreader.readers.html import (
+from sitemapreader._bytes.charset import charset_of, media_type_of
+from sitemapreader._read.html import (
     MAX_PAGE_BYTES,
     Token,
     decode_page,
@@ -24,8 +23,9 @@ from sitemapreader.readers.html import (
     resolve_link,
     scan_page,
 )
-from sitemapreader.readers.record import is_feed_link
-from sitemapreader.urls import find_base, url_key
+from sitemapreader._read.record import is_feed_link
+from sitemapreader._types.dates import parse_lastmod
+from sitemapreader._types.urls import find_base, url_key
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -15,15 +15,15 @@ from urllib.parse import quote_from_bytes, unquote_to_bytes
 
 import attrs
 
-from sitemapreader.errors import Redirect
+from sitemapreader._read import read
+from sitemapreader._read.html import MAX_PAGE_BYTES
+from sitemapreader._types.errors import Redirect
+from sitemapreader._types.models import UrlEntry
+from sitemapreader._types.urls import origin_of, parse_url, resolve
 from sitemapreader.fetch.local import FolderFetcher
 from sitemapreader.fetch.urls import read_headers
-from sitemapreader.models import UrlEntry
 from sitemapreader.pages.facts import read_page
 from sitemapreader.pages.visit import MAX_REDIRECTS, PageVisit
-from sitemapreader.readers import read
-from sitemapreader.readers.html import MAX_PAGE_BYTES
-from sitemapreader.urls import origin_of, parse_url, resolve
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -15,18 +15,18 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from sitemapreader.errors import FetchError, Redirect
-from sitemapreader.event_loop import run_aside
+from sitemapreader._event_loop import run_aside
+from sitemapreader._read.html import MAX_PAGE_BYTES
+from sitemapreader._read.robots import Robots, parse_robots
+from sitemapreader._types.errors import FetchError, Redirect
+from sitemapreader._types.issues import IssueCode
+from sitemapreader._types.options import ROBOTS_MAX_BYTES, FetchOptions
+from sitemapreader._types.urls import has_web_scheme, origin_of
 from sitemapreader.fetch.answers import read_body
 from sitemapreader.fetch.client import Client, Fetcher, Response, make_client
 from sitemapreader.fetch.hosts import HostBreaker
 from sitemapreader.fetch.refusals import find_protection
-from sitemapreader.issues import IssueCode
-from sitemapreader.options import ROBOTS_MAX_BYTES, FetchOptions
 from sitemapreader.pages.facts import HTML_TYPES, TEXT_TYPES, PageFacts, page_type_of, read_page
-from sitemapreader.readers.html import MAX_PAGE_BYTES
-from sitemapreader.readers.robots import Robots, parse_robots
-from sitemapreader.urls import has_web_scheme, origin_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Collection, Iterable, Mapping

@@ -27,8 +27,8 @@ import aiohttp
 import attrs
 
 from sitemapreader import FetchError, FetchOptions, HttpFetcher, SitemapReaderError, State, walk
+from sitemapreader._types.urls import host_of, origin_of, site_of, trim, url_key
 from sitemapreader.fetch import read_body
-from sitemapreader.urls import host_of, origin_of, site_of, trim, url_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -35,7 +35,7 @@ from sitemapreader import (
     Via,
     parse_robots,
 )
-from sitemapreader.errors import name_extra
+from sitemapreader._types.errors import name_extra
 from sitemapreader.fetch import charset_of
 
 with name_extra("sitemapreader.recipes.scrapy needs", "scrapy"):

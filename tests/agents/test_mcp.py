@@ -82,7 +82,7 @@ async def connect(folder: Path, base: str) -> AsyncIterator[Agent]:
     from mcp import Client  # noqa: PLC0415
     from mcp.server.mcpserver import MCPServer  # noqa: PLC0415
 
-    from sitemapreader.mcp import serve as serve_tools  # noqa: PLC0415
+    from sitemapreader._mcp import serve as serve_tools  # noqa: PLC0415
 
     connects: set[str] = set()
     started: asyncio.Future[MCPServer] = asyncio.get_running_loop().create_future()

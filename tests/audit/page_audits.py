@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from aiohttp import web
 from walking import urlset
 
+from sitemapreader._types.options import FetchOptions
 from sitemapreader.audit import AuditOptions, audit
-from sitemapreader.options import FetchOptions
 
 if TYPE_CHECKING:
     from pathlib import Path

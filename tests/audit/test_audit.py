@@ -19,11 +19,11 @@ from audits import check_sarif
 from each_case import for_each
 
 from sitemapreader import FetchOptions, IssueCode, Severity
+from sitemapreader._types.errors import FetchError
 from sitemapreader.audit import Audit, AuditOptions, audit, audit_sync
 from sitemapreader.audit.database import AuditDatabase
 from sitemapreader.audit.models import AuditInputError
 from sitemapreader.audit.sources import load_known
-from sitemapreader.errors import FetchError
 from sitemapreader.fetch import MemoryFetcher, StoredResponse
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ OUTPUTS = {
 }
 LIMITED = """
 import resource, sys
-from sitemapreader.cli import main
+from sitemapreader._cli import main
 resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, 30_000))
 sys.exit(main(sys.argv[1:]))
 """

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sitemapreader._types.urls import url_key
 from sitemapreader.audit.database import AuditDatabase
-from sitemapreader.urls import url_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

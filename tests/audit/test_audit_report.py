@@ -24,11 +24,11 @@ from audits import (
 )
 from each_case import for_each
 
+from sitemapreader._types.outcomes import show_bytes
 from sitemapreader.audit import Row
 from sitemapreader.audit import report as figures
 from sitemapreader.audit.models import FOREMOST, Category
 from sitemapreader.audit.report.templates import format_audit
-from sitemapreader.outcomes import show_bytes
 
 NUMBERS: list[tuple[str, str]] = [
     *((figures.show_share(*pair), text) for pair, text in {

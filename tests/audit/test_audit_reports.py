@@ -11,10 +11,10 @@ import pytest
 from audits import render
 from commands import run
 
+from sitemapreader._types.issues import Severity
 from sitemapreader.audit import Row, Trend, audit_sync, compare_audits
 from sitemapreader.audit.report import FORMATS, SUFFIXES
 from sitemapreader.audit.report.templates import format_audit
-from sitemapreader.issues import Severity
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -28,6 +28,7 @@ from auditing import (
 from each_case import for_each
 
 from sitemapreader import FetchOptions
+from sitemapreader._many.sources import SiteKind, SiteTask
 from sitemapreader.audit import AuditOptions, audit_sync
 from sitemapreader.audit.api import AuditRun
 from sitemapreader.audit.database import AuditDatabase
@@ -35,7 +36,6 @@ from sitemapreader.audit.rules import load_rules, plan_rules
 from sitemapreader.audit.sources import load_known
 from sitemapreader.audit.visits import SiteVisits
 from sitemapreader.fetch import StoredResponse
-from sitemapreader.many.sources import SiteKind, SiteTask
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,6 +11,7 @@ import pytest
 from each_case import for_each
 
 from sitemapreader import IssueCode
+from sitemapreader._cli.options import AUDIT_FORMATS
 from sitemapreader.audit.database import AuditDatabase, is_language_switch, judge_hreflang
 from sitemapreader.audit.models import AuditInputError, AuditOptions, Category, Need
 from sitemapreader.audit.report import FORMATS
@@ -24,7 +25,6 @@ from sitemapreader.audit.rules import (
     load_rules,
     match_codes,
 )
-from sitemapreader.cli.options import AUDIT_FORMATS
 
 
 def test_the_docs_count_the_rules() -> None:

@@ -12,9 +12,9 @@ from each_case import for_each
 
 import sitemapreader
 from sitemapreader import FetchError, IssueCode, SiteRun, walk_many
+from sitemapreader._types.urls import origin_of
 from sitemapreader.fetch import MemoryFetcher, StoredResponse, charset_of, read_body
 from sitemapreader.pages import page_type_of
-from sitemapreader.urls import origin_of
 
 API = (
     # values

@@ -15,13 +15,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from walking import at_once, index, read_site, urlset
 
+from sitemapreader._types.issues import IssueCode
+from sitemapreader._types.options import FetchOptions
+from sitemapreader._walk import walk
 from sitemapreader.audit import audit
 from sitemapreader.fetch.http import HttpFetcher
 from sitemapreader.fetch.urls import parse_request_url
-from sitemapreader.issues import IssueCode
-from sitemapreader.options import FetchOptions
 from sitemapreader.pages import visit_pages
-from sitemapreader.walker import walk
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Mapping

@@ -10,11 +10,11 @@ import pytest
 from faults import ANSWERS, DOCUMENT, GZIPPED, HALF, PIECES, ROUTES, FaultServer
 from timing import retried
 
-from sitemapreader.errors import FetchError
+from sitemapreader._types.errors import FetchError
+from sitemapreader._types.issues import IssueCode
+from sitemapreader._types.options import FetchOptions, Limits
 from sitemapreader.fetch import read_body
 from sitemapreader.fetch.http import HttpFetcher
-from sitemapreader.issues import IssueCode
-from sitemapreader.options import FetchOptions, Limits
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

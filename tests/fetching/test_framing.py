@@ -10,9 +10,9 @@ import attrs
 import pytest
 
 from sitemapreader import walk
+from sitemapreader._types.issues import IssueCode
+from sitemapreader._types.options import FetchOptions, Limits
 from sitemapreader.fetch import HttpFetcher
-from sitemapreader.issues import IssueCode
-from sitemapreader.options import FetchOptions, Limits
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -29,8 +29,8 @@ from signatures import AGENT, KEYID, PEM, SEED, Verifier, write_key
 from yarl import URL
 
 from sitemapreader import FetchError, FetchOptions, HttpFetcher, Identity, walk, walk_many
+from sitemapreader._identity import SignatureForm, SignatureParameters
 from sitemapreader.audit import audit
-from sitemapreader.identity import SignatureForm, SignatureParameters
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import pytest
 from walking import urlset
 
-from sitemapreader.errors import FetchError
+from sitemapreader._types.errors import FetchError
+from sitemapreader._types.issues import IssueCode
 from sitemapreader.fetch import Fetcher, Response
 from sitemapreader.fetch.local import (
     CHUNK_BYTES,
@@ -21,7 +22,6 @@ from sitemapreader.fetch.local import (
     StoredResponse,
     read_file,
 )
-from sitemapreader.issues import IssueCode
 
 if TYPE_CHECKING:
     from pathlib import Path

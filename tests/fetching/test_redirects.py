@@ -11,12 +11,12 @@ from faults import DOCUMENT, REDIRECT_BODY_BYTES, FaultServer
 from serving import Answer, Site, serve_site
 from walking import index, moved, read_site, urlset, walk_all
 
-from sitemapreader.errors import FetchError
+from sitemapreader._types.errors import FetchError
+from sitemapreader._types.issues import IssueCode
+from sitemapreader._types.options import FetchOptions
+from sitemapreader._walk import discover
 from sitemapreader.fetch.http import HttpFetcher
 from sitemapreader.fetch.urls import RedirectChain, parse_request_url
-from sitemapreader.issues import IssueCode
-from sitemapreader.options import FetchOptions
-from sitemapreader.walker import discover
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping

@@ -6,8 +6,8 @@ import pytest
 from serving import Answer, serve_site
 from walking import read_site
 
-from sitemapreader.options import FetchOptions
-from sitemapreader.walker.search import WELL_KNOWN_PATHS
+from sitemapreader._types.options import FetchOptions
+from sitemapreader._walk.search import WELL_KNOWN_PATHS
 
 HTML = {"Content-Type": "text/html"}
 CHALLENGE = b"""<!DOCTYPE html><html lang="en-US"><head><title>Just a moment...</title></head>

@@ -13,12 +13,12 @@ from each_case import for_each
 from faults import DOCUMENT, FaultServer
 from timing import retried
 
-from sitemapreader.errors import FetchError
+from sitemapreader._types.errors import FetchError
+from sitemapreader._types.issues import IssueCode
+from sitemapreader._types.options import FetchOptions
+from sitemapreader._walk import walk
 from sitemapreader.fetch.http import HttpFetcher
 from sitemapreader.fetch.refusals import parse_retry_after
-from sitemapreader.issues import IssueCode
-from sitemapreader.options import FetchOptions
-from sitemapreader.walker import walk
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -14,11 +14,11 @@ from faults import DOCUMENT, ROUTES, FaultServer, Request, Step, always, answere
 from serving import Answer, Site, serve_site
 from walking import urlset
 
-from sitemapreader.errors import FetchError
+from sitemapreader._types.errors import FetchError
+from sitemapreader._types.issues import IssueCode
+from sitemapreader._types.options import FetchOptions
+from sitemapreader._walk import discover, walk
 from sitemapreader.fetch.http import HttpFetcher
-from sitemapreader.issues import IssueCode
-from sitemapreader.options import FetchOptions
-from sitemapreader.walker import discover, walk
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -7,9 +7,9 @@ from serving import serve_pages
 from walking import urlset
 
 from sitemapreader import walk
-from sitemapreader.errors import FetchError
+from sitemapreader._types.errors import FetchError
+from sitemapreader._types.issues import IssueCode
 from sitemapreader.fetch import HttpFetcher
-from sitemapreader.issues import IssueCode
 
 
 async def opens(fetcher: HttpFetcher, url: str) -> bool:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sitemapreader import FetchError, FetchOptions, Limits, walk
+from sitemapreader._types.issues import IssueCode
 from sitemapreader.fetch import HttpFetcher, read_body
-from sitemapreader.issues import IssueCode
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Iterator

@@ -14,11 +14,11 @@ from golden import SITE
 from planted import FIGURES, plant_clean_site, plant_site
 
 from sitemapreader import walk_sync
+from sitemapreader._types.issues import Severity
 from sitemapreader.audit import Audit, AuditOptions, Row, audit_sync
 from sitemapreader.audit.report import SUFFIXES
 from sitemapreader.audit.report.templates import format_audit
 from sitemapreader.fetch import FolderFetcher
-from sitemapreader.issues import Severity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

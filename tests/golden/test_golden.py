@@ -13,14 +13,14 @@ import pytest
 from each_case import for_each
 from reading import without_patterns
 
-from sitemapreader.issues import Issue, IssueCode
-from sitemapreader.models import Alternate, SitemapEntry, UrlEntry
+from sitemapreader._types.issues import Issue, IssueCode
+from sitemapreader._types.models import Alternate, SitemapEntry, UrlEntry
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from sitemapreader.models import Event
+    from sitemapreader._types.models import Event
 
 DOCUMENTS = golden.documents()
 each_document = for_each("document", DOCUMENTS, ids=golden.name_of)

@@ -10,10 +10,10 @@ import package
 from each_case import for_each
 
 from sitemapreader import UrlEntry, urls
+from sitemapreader._types.options import MAX_URL_CHARS
+from sitemapreader._walk.config import WalkConfig
+from sitemapreader._walk.filters import EntryFilter
 from sitemapreader.changes.rows import hash_record
-from sitemapreader.options import MAX_URL_CHARS
-from sitemapreader.walker.config import WalkConfig
-from sitemapreader.walker.filters import EntryFilter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -27,21 +27,21 @@ SHORT_KEYS = {
     "fetch.addresses._parse_address": "texts of up to 45 characters",
     "fetch.addresses.is_public": "addresses",
     "output.arrow.make_schema": "columns of ours, those of 16 outputs",
-    "urls._load": "has no key",
-    "urls._parse": "only URLs of ordinary length, see `parse_url`",
-    "readers.html.write_opening": "names of elements that we look for",
-    "walker.stream.view_records": "one of a walk, one of a run",
+    "_types.urls._load": "has no key",
+    "_types.urls._parse": "only URLs of ordinary length, see `parse_url`",
+    "_read.html.write_opening": "names of elements that we look for",
+    "_walk.stream.view_records": "one of a walk, one of a run",
     "changes.database.read_script": "names of our files",
     "changes.rows._hash_plain": "dates of up to 64 characters",
-    "readers.xml.prolog._read_common": "heads of documents of up to 2,000 characters",
-    "readers.xml.patterns._learn_words": "namespaces of 4,096 characters in all",
-    "readers.xml.tree._write_start_tag": "namespaces of 4,096 characters in all",
-    "readers.xml.batches._write_markup_pattern": "names of our records",
-    "readers.xml.batches._start_patterns": "prologs of such heads, and 500 names of 300 characters",
-    "readers.xml.markup.write_tag_pattern": "the same",
-    "readers.xml.grammar.write_record_pattern": "prefixes of up to 500 characters in all",
-    "readers.xml.grammar.write_alike_pattern": "a prefix of up to 500 characters",
-    "readers.xml.grammar.write_clean_pattern": "the same, and keys of our table",
+    "_read.xml.prolog._read_common": "heads of documents of up to 2,000 characters",
+    "_read.xml.patterns._learn_words": "namespaces of 4,096 characters in all",
+    "_read.xml.tree._write_start_tag": "namespaces of 4,096 characters in all",
+    "_read.xml.batches._write_markup_pattern": "names of our records",
+    "_read.xml.batches._start_patterns": "prologs of such heads, and 500 names of 300 characters",
+    "_read.xml.markup.write_tag_pattern": "the same",
+    "_read.xml.grammar.write_record_pattern": "prefixes of up to 500 characters in all",
+    "_read.xml.grammar.write_alike_pattern": "a prefix of up to 500 characters",
+    "_read.xml.grammar.write_clean_pattern": "the same, and keys of our table",
 }
 """Every cache of the package, and why what is kept in it is short."""
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from strategies import characters
 from timing import is_below, least_seconds
 
-from sitemapreader.dates import as_since, is_since, parse_column, parse_lastmod, parse_since
+from sitemapreader._types.dates import as_since, is_since, parse_column, parse_lastmod, parse_since
 
 
 def at(*parts: int, hours: float = 0) -> datetime:

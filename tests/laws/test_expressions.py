@@ -16,18 +16,18 @@ from expressions import Expression, leave_out_alike, list_expressions, write_tex
 from package import PACKAGE
 from timing import is_linear, least_seconds
 
-from sitemapreader.fetch.refusals import _PROTECTIONS
-from sitemapreader.models import Format
-from sitemapreader.pages.folder import _compile
-from sitemapreader.readers.html import write_opening
-from sitemapreader.readers.vocabulary import EXTENSIONS, XHTML, parse_count, parse_priority
-from sitemapreader.readers.xml.batches import _write_markup_pattern
-from sitemapreader.readers.xml.grammar import (
+from sitemapreader._read.html import write_opening
+from sitemapreader._read.vocabulary import EXTENSIONS, XHTML, parse_count, parse_priority
+from sitemapreader._read.xml.batches import _write_markup_pattern
+from sitemapreader._read.xml.grammar import (
     write_alike_pattern,
     write_clean_pattern,
     write_record_pattern,
 )
-from sitemapreader.readers.xml.markup import write_tag_pattern
+from sitemapreader._read.xml.markup import write_tag_pattern
+from sitemapreader._types.models import Format
+from sitemapreader.fetch.refusals import _PROTECTIONS
+from sitemapreader.pages.folder import _compile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -45,8 +45,8 @@ RECORDS = frozenset({"url", "sitemap"})
 OF_THE_USER = {
     f"sitemapreader.{place}": ("", list)
     for place in (
-        "cli.types:parse_pattern",
-        "walker.config:_pattern",
+        "_cli.types:parse_pattern",
+        "_walk.config:_pattern",
         "recipes.scrapy:SitemapReaderSpider.__init__",
     )
 }
@@ -66,46 +66,46 @@ MADE: dict[str, tuple[str, Callable[[], Patterns]]] = {
         "fullmatch",
         lambda: [*map(_compile, ("/a/*", "/:a/b/:c", "/*/a", "/:a"))],
     ),
-    "sitemapreader.readers.html:write_opening": (
+    "sitemapreader._read.html:write_opening": (
         "search finditer",
         lambda: [
             write_opening("a", "area", "base"),
             write_opening("link", "base"),
         ],
     ),
-    "sitemapreader.readers.vocabulary:_read_number": (
+    "sitemapreader._read.vocabulary:_read_number": (
         "fullmatch",
         lambda: [re.compile(text, re.ASCII) for text in _list_numbers()],
     ),
-    "sitemapreader.readers.xml.batches:_write_markup_pattern": (
+    "sitemapreader._read.xml.batches:_write_markup_pattern": (
         "search",
         lambda: [_write_markup_pattern(RECORDS)],
     ),
     # what ends a comment, say, and the name of a record, as in `write_tag_pattern`
-    "sitemapreader.readers.xml.batches:XmlReader._shorten": (
+    "sitemapreader._read.xml.batches:XmlReader._shorten": (
         "search",
         lambda: [
             re.compile("-->"),
             re.compile(r"</(?:[\w.\xb7-]++:)?(?ai:url)(?:\s*+>|(?=\s))"),
         ],
     ),
-    "sitemapreader.readers.xml.grammar:write_record_pattern": (
+    "sitemapreader._read.xml.grammar:write_record_pattern": (
         "match findall finditer",
         lambda: [
             write_record_pattern(Format.URLSET, "", ("image", "video"), ("x",)),
             write_record_pattern(Format.INDEX, "s:", (), ()),
         ],
     ),
-    "sitemapreader.readers.xml.grammar:write_alike_pattern": (
+    "sitemapreader._read.xml.grammar:write_alike_pattern": (
         "findall",
         lambda: [write_alike_pattern(Format.URLSET, "", (0, 1, 2, 3))],
     ),
     # searched only where each section ends before the next one begins (`_are_clean`)
-    "sitemapreader.readers.xml.grammar:write_clean_pattern": (
+    "sitemapreader._read.xml.grammar:write_clean_pattern": (
         "match",
         lambda: [write_clean_pattern(key, "x") for key in (XHTML, *EXTENSIONS)],
     ),
-    "sitemapreader.readers.xml.markup:write_tag_pattern": (
+    "sitemapreader._read.xml.markup:write_tag_pattern": (
         "search match finditer",
         lambda: [write_tag_pattern(RECORDS)],
     ),
@@ -155,7 +155,7 @@ def test_every_expression_is_found() -> None:
     """No expression is left out: one that a function writes has an example here."""
     assert UNKNOWN == []
     assert len(FOUND) > 200
-    assert {"sitemapreader.readers.html:_ATTRIBUTE", "sitemapreader.dates:_W3C"} <= {
+    assert {"sitemapreader._read.html:_ATTRIBUTE", "sitemapreader._types.dates:_W3C"} <= {
         each.place for each in FOUND
     }
 

@@ -9,7 +9,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from strategies import characters
 
-from sitemapreader.errors import FetchError
+from sitemapreader._types.errors import FetchError
+from sitemapreader._types.issues import IssueCode
+from sitemapreader._types.options import MAX_URL_CHARS, FetchOptions
+from sitemapreader._types.urls import url_key
 from sitemapreader.fetch.refusals import parse_retry_after
 from sitemapreader.fetch.urls import (
     RedirectChain,
@@ -17,9 +20,6 @@ from sitemapreader.fetch.urls import (
     parse_request_url,
     read_headers,
 )
-from sitemapreader.issues import IssueCode
-from sitemapreader.options import MAX_URL_CHARS, FetchOptions
-from sitemapreader.urls import url_key
 
 # pieces of URLs, which random text alone would never put together
 PIECES = st.sampled_from(

@@ -55,7 +55,7 @@ def passes_on(handler: ast.ExceptHandler) -> bool:
     )
 
 
-BARRIERS = {"many.run": 1, "distributed.planning": 1}
+BARRIERS = {"_many.run": 1, "distributed.planning": 1}
 """Where a bug ends one site of many (its traceback is logged, its outcome is "error"), and where a
 decompressor that fsspec has chosen raises an error of its own."""
 

@@ -18,8 +18,8 @@ list(read(b"<urlset><url><loc>https://a.example/</loc></url></urlset>", "https:/
 """
 COMMANDS = """
 from contextlib import suppress
-from sitemapreader.cli import main
-from sitemapreader.cli.commands import COMMANDS
+from sitemapreader._cli import main
+from sitemapreader._cli.commands import COMMANDS
 for name, command in COMMANDS.items():
     if name not in ("audit", "compare", "scale"):  # they are made of what their extra brings
         command.load()
@@ -37,7 +37,7 @@ with audit_sync("s.xml", urls=["https://a.example/"]) as result:
 PARQUET = """
 from datetime import UTC, datetime
 from sitemapreader import Image, News, UrlEntry, open_output
-from sitemapreader.rows import EntryColumns
+from sitemapreader._types.rows import EntryColumns
 day, locs = datetime(2026, 1, 1, tzinfo=UTC), [f"https://a.example/{n}" for n in range(3)]
 texts = ["2026-01-01", "2026-01-01T00:00:00Z", None]
 entry = UrlEntry("https://a.example/", day, "daily", 0.5)

@@ -18,11 +18,11 @@ from hypothesis import strategies as st
 from reading import read_with, without_feedparser
 from scale import SCALE
 
-from sitemapreader.bytes import codings as inflate_module
-from sitemapreader.bytes.codings import DecompressionError, Decompressor
-from sitemapreader.issues import MAX_ISSUES_PER_DOCUMENT, Issue, IssueCode
-from sitemapreader.options import Limits
-from sitemapreader.readers.feedparser import run_feedparser
+from sitemapreader._bytes import codings as inflate_module
+from sitemapreader._bytes.codings import DecompressionError, Decompressor
+from sitemapreader._read.feedparser import run_feedparser
+from sitemapreader._types.issues import MAX_ISSUES_PER_DOCUMENT, Issue, IssueCode
+from sitemapreader._types.options import Limits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,26 +11,20 @@ import pytest
 from each_case import for_each
 
 LAYERS = (
-    {"_version", "log", "models", "identity", "issues", "errors", "event_loop", "options"},
-    {
-        "dates",
-        "urls",
-        "rows",
-        "outcomes",
-    },
+    {"_version", "_log", "_types", "_identity", "_event_loop"},
     {"output"},
-    {"bytes"},
-    {"readers"},
+    {"_bytes"},
+    {"_read"},
     {"fetch"},
     {"pages"},
-    {"walker", "changes"},
-    {"many"},
-    {"tables"},
-    {"audit", "distributed", "presence"},
-    {"mcp"},
+    {"_walk", "changes"},
+    {"_many"},
+    {"_tables"},
+    {"audit", "distributed", "_presence"},
+    {"_mcp"},
     {""},
     {"recipes"},
-    {"cli", "__main__"},
+    {"_cli", "__main__"},
 )
 """From the bottom upwards; a module imports from its own layer and those before it."""
 
@@ -40,29 +34,29 @@ CONFINED = {
         "pages",
         "audit",
         "distributed",
-        "event_loop",
+        "_event_loop",
         "fetch",
         "changes",
-        "walker",
-        "many",
-        "mcp",
-        "cli",
+        "_walk",
+        "_many",
+        "_mcp",
+        "_cli",
         "recipes",
     },
     "dask": {"distributed"},
     "distributed": {"distributed"},
     "duckdb": {"audit"},
-    "feedparser": {"readers"},
+    "feedparser": {"_read"},
     "fsspec": {"distributed"},
     "jinja2": {"audit"},
-    "mcp": {"mcp"},
-    "protego": {"readers"},
+    "mcp": {"_mcp"},
+    "protego": {"_read"},
     "scrapy": {"recipes"},
     "sqlite3": {"changes"},
-    "argparse": {"cli"},
-    "pyarrow": {"audit", "distributed", "many", "output", "tables", "walker"},
+    "argparse": {"_cli"},
+    "pyarrow": {"audit", "distributed", "_many", "output", "_tables", "_walk"},
     "xlsxwriter": {"output"},
-    "pandas": {"audit", "tables", "walker"},
+    "pandas": {"audit", "_tables", "_walk"},
 }
 """Foreign modules, and the only rooms that import them."""
 
@@ -70,7 +64,7 @@ NOT_FOR_READERS = {"socket", "ssl", "http", "urllib.request", "tempfile", "shuti
 OPENERS = {"open", "open_code", "open_text", "FileIO"} | {
     *("read_text", "read_bytes", "write_text", "write_bytes"),
 }
-OTHER_PROCESS = {"readers.feedparser"}
+OTHER_PROCESS = {"_read.feedparser"}
 """A script that is run: it starts itself as a child process with limits, and reads there."""
 HEIGHT = {room: height for height, rooms in enumerate(LAYERS) for room in rooms}
 MODULES = list(package.paths())
@@ -81,7 +75,7 @@ def room_of(module: str) -> str:
 
 
 def is_reader(module: str) -> bool:
-    return room_of(module) == "readers" and module not in OTHER_PROCESS
+    return room_of(module) == "_read" and module not in OTHER_PROCESS
 
 
 def used_modules(name: str) -> set[str]:

@@ -8,8 +8,8 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from strategies import characters
 
-from sitemapreader import urls
-from sitemapreader.urls import (
+from sitemapreader._types import urls
+from sitemapreader._types.urls import (
     PLAIN_URL,
     Hosts,
     are_clean_urls,
@@ -25,7 +25,7 @@ from sitemapreader.urls import (
     url_key,
     url_warnings,
 )
-from sitemapreader.walker.filters import _find_outside
+from sitemapreader._walk.filters import _find_outside
 
 DOCUMENT = "https://www.example.org/maps/sitemap.xml"
 

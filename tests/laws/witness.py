@@ -15,8 +15,8 @@ from html.entities import html5
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin
 
-from sitemapreader.bytes.codings import DecompressionError, Decompressor
-from sitemapreader.options import Limits
+from sitemapreader._bytes.codings import DecompressionError, Decompressor
+from sitemapreader._types.options import Limits
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -28,16 +28,16 @@ from sitemapreader import (
     walk_many,
     walk_many_sync,
 )
+from sitemapreader._many.sources import find_source
+from sitemapreader._types.issues import IssueCode
 from sitemapreader.fetch import MemoryFetcher
-from sitemapreader.issues import IssueCode
-from sitemapreader.many.sources import find_source
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
     from pathlib import Path
     from typing import Unpack
 
-    from sitemapreader.walker.config import SharedArguments
+    from sitemapreader._walk.config import SharedArguments
 
 URLS = 20
 
@@ -420,8 +420,8 @@ async def test_many_names_of_a_slow_domain_hold_up_nobody() -> None:
 
 @pytest.fixture
 def small_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sitemapreader.many.run._MOST_PARKED", 50)
-    monkeypatch.setattr("sitemapreader.many.run._MOST_SEEN", 3)
+    monkeypatch.setattr("sitemapreader._many.run._MOST_PARKED", 50)
+    monkeypatch.setattr("sitemapreader._many.run._MOST_SEEN", 3)
 
 
 @pytest.mark.usefixtures("small_bounds")

@@ -13,7 +13,7 @@ from defusedxml import ElementTree
 from walking import urlset
 
 from sitemapreader import UrlEntry, open_output
-from sitemapreader.models import Change
+from sitemapreader._types.models import Change
 from sitemapreader.output import atom
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ import pytest
 from commands import run
 from each_case import for_each
 
-from sitemapreader.cli.options import COUNT_KINDS
-from sitemapreader.models import Alternate, News, UrlEntry
+from sitemapreader._cli.options import COUNT_KINDS
+from sitemapreader._types.models import Alternate, News, UrlEntry
+from sitemapreader._types.rows import EntryColumns
 from sitemapreader.output.counts import OTHERS, CountBy, UrlCounts
-from sitemapreader.rows import EntryColumns
 
 if TYPE_CHECKING:
     from pathlib import Path

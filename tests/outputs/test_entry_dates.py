@@ -18,7 +18,7 @@ from sitemapreader import (
     UrlEntry,
     read,
 )
-from sitemapreader.dates import is_recent
+from sitemapreader._types.dates import is_recent
 
 SITEMAP = "https://example.org/news.xml"
 PAGE = "https://example.org/"

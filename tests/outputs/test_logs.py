@@ -13,7 +13,7 @@ from serving import listen, serve
 from walking import index, urlset
 
 from sitemapreader import Document, Issue, IssueCode, Status, walk
-from sitemapreader.walker.report import Report
+from sitemapreader._walk.report import Report
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

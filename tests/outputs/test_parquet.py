@@ -25,8 +25,8 @@ from sitemapreader import (
     open_output,
     walk_sync,
 )
+from sitemapreader._types.models import Price, Restriction
 from sitemapreader.fetch import FolderFetcher
-from sitemapreader.models import Price, Restriction
 from sitemapreader.output.columns import COLUMNS, SCHEMA_VERSION
 
 pytest.importorskip("pyarrow", reason="no pyarrow: pip install .[arrow]")

@@ -17,17 +17,17 @@ from hypothesis import strategies as st
 from strategies import characters
 
 from sitemapreader import SitemapReader, UrlEntry, open_output, walk, walk_many
-from sitemapreader.dates import parse_lastmod
-from sitemapreader.fetch import MemoryFetcher
-from sitemapreader.output import FORMATS
-from sitemapreader.output.arrow import make_batch
-from sitemapreader.output.columns import COLUMNS, DERIVED_COLUMNS
-from sitemapreader.rows import (
+from sitemapreader._types.dates import parse_lastmod
+from sitemapreader._types.rows import (
     EntryColumns,
     get_column,
     join_rows,
     select_rows,
 )
+from sitemapreader.fetch import MemoryFetcher
+from sitemapreader.output import FORMATS
+from sitemapreader.output.arrow import make_batch
+from sitemapreader.output.columns import COLUMNS, DERIVED_COLUMNS
 
 import pyarrow.parquet as pq  # isort: skip (needs an extra, as the line above says)
 
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from sitemapreader.walker import Walk
-    from sitemapreader.walker.report import Report
+    from sitemapreader._walk import Walk
+    from sitemapreader._walk.report import Report
 
 SITE = "https://site.example/"
 NS = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
@@ -152,7 +152,7 @@ async def test_no_entry_is_made_for_a_plain_row(monkeypatch: pytest.MonkeyPatch)
     def refuse(*_: object) -> UrlEntry:
         raise AssertionError("an entry was made")
 
-    monkeypatch.setattr("sitemapreader.rows.UrlEntry", refuse)
+    monkeypatch.setattr("sitemapreader._types.rows.UrlEntry", refuse)
     rows, _ = await read_columns(make_walk(PLAIN, exclude=[re.compile("/b/7$")], unique=True))
     assert len(rows) == 9_499
     with pytest.raises(AssertionError, match="an entry was made"):

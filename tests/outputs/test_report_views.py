@@ -12,9 +12,9 @@ from commands import run
 from walking import ROBOTS, SITE, Pages, index, moved, status, urlset, walk_all
 
 from sitemapreader import Document, Issue, IssueCode, Report, Status, walk_sync
+from sitemapreader._types.issues import make_issue
+from sitemapreader._types.models import Via
 from sitemapreader.fetch import FolderFetcher, MemoryFetcher
-from sitemapreader.issues import make_issue
-from sitemapreader.models import Via
 
 if TYPE_CHECKING:
     from pathlib import Path

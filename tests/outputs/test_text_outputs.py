@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sitemapreader import Change, Image, News, UrlEntry, Video
-from sitemapreader.models import Extra
+from sitemapreader._types.models import Extra
 from sitemapreader.output import FORMATS, open_output
 from sitemapreader.output.columns import COLUMNS, choose_columns
 from sitemapreader.output.text import (

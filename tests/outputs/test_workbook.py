@@ -11,8 +11,8 @@ import pytest
 from commands import run
 
 from sitemapreader import Alternate, News, UrlEntry, open_output
+from sitemapreader._types.rows import SiteRows
 from sitemapreader.output import workbook
-from sitemapreader.rows import SiteRows
 
 if TYPE_CHECKING:
     from pathlib import Path

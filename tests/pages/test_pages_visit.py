@@ -14,11 +14,11 @@ import pytest
 from aiohttp import web
 from serving import answer, serve_pages
 
-from sitemapreader.errors import FetchError, Redirect
+from sitemapreader._types.errors import FetchError, Redirect
+from sitemapreader._types.issues import IssueCode
+from sitemapreader._types.options import FetchOptions
 from sitemapreader.fetch.http import HttpFetcher
 from sitemapreader.fetch.local import MemoryFetcher
-from sitemapreader.issues import IssueCode
-from sitemapreader.options import FetchOptions
 from sitemapreader.pages import (
     NotJudged,
     PageRobots,

@@ -8,14 +8,14 @@ import pytest
 from reading import FEED, issues, locs, read, urlset
 from timing import is_linear
 
-from sitemapreader.issues import IssueCode
-from sitemapreader.models import UrlEntry
-from sitemapreader.readers.html import find_hints, parse_links
+from sitemapreader._read.html import find_hints, parse_links
+from sitemapreader._types.issues import IssueCode
+from sitemapreader._types.models import UrlEntry
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from sitemapreader.models import Event
+    from sitemapreader._types.models import Event
 
 PAGE = "https://example.org/"
 MEDIA = b'<rss xmlns:media="http://search.yahoo.com/mrss/"><channel><item><link>https://a.b/</link>'

@@ -16,7 +16,7 @@ from walking import index, read_site
 from walking import urlset as list_urls
 
 from sitemapreader import SitemapReader, UrlEntry
-from sitemapreader.bytes.codings import decode_start, read_codings
+from sitemapreader._bytes.codings import decode_start, read_codings
 
 COUNT = 1_000
 ENTRY = b"<url><loc>https://a.example/%d</loc></url>\n"

@@ -25,7 +25,7 @@ from sitemapreader.output.text import to_json
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from sitemapreader.models import Event
+    from sitemapreader._types.models import Event
 
 LAWS = [
     law

@@ -7,10 +7,10 @@ from typing import cast
 
 from each_case import for_each
 
-from sitemapreader.issues import IssueCode
-from sitemapreader.models import UrlEntry
-from sitemapreader.readers import SitemapReader, read
-from sitemapreader.readers.robots import parse_robots
+from sitemapreader._read import SitemapReader, read
+from sitemapreader._read.robots import parse_robots
+from sitemapreader._types.issues import IssueCode
+from sitemapreader._types.models import UrlEntry
 
 RUSSIAN = "https://example.org/путь"
 

@@ -15,21 +15,21 @@ from each_case import for_each
 from walking import SITE, index
 
 from sitemapreader import SitemapReader, UrlEntry, walk, walk_sync
-from sitemapreader.fetch import MemoryFetcher
-from sitemapreader.issues import Issue, IssueCode
-from sitemapreader.models import Event
-from sitemapreader.options import Limits
-from sitemapreader.readers import feedparser as fallback
-from sitemapreader.readers.feedparser import (
+from sitemapreader._read import feedparser as fallback
+from sitemapreader._read.feedparser import (
     FeedparserAnswer,
     run_feedparser,
 )
+from sitemapreader._types.issues import Issue, IssueCode
+from sitemapreader._types.models import Event
+from sitemapreader._types.options import Limits
+from sitemapreader.fetch import MemoryFetcher
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from sitemapreader.walker.report import Report
+    from sitemapreader._walk.report import Report
 
 HEAD = b"<channel><title>T</title>"
 ITEM = b"<item><link>https://example.org/1</link></item>"
@@ -275,8 +275,8 @@ def test_an_interrupted_program_leaves_no_process(tmp_path: Path) -> None:
     worker.write_text("import time; time.sleep(600)")
     script = (
         "import pathlib, subprocess, sys\n"
-        "from sitemapreader.cli import main\n"
-        "from sitemapreader.readers import feedparser\n"
+        "from sitemapreader._cli import main\n"
+        "from sitemapreader._read import feedparser\n"
         "class Noted(subprocess.Popen):\n"
         "    def __init__(self, *a, **k):\n"
         "        super().__init__(*a, **k)\n"

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from package import TESTS
 from timing import is_linear
 
-from sitemapreader.models import SitemapEntry, Via
-from sitemapreader.readers.html import MAX_HINTS, find_hints
+from sitemapreader._read.html import MAX_HINTS, find_hints
+from sitemapreader._types.models import SitemapEntry, Via
 
 PAGE = "https://example.org/blog/"
 

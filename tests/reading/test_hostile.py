@@ -19,10 +19,10 @@ from each_case import for_each
 from reading import check_ways, issues, read, read_with, urlset
 from timing import is_below, is_within
 
-from sitemapreader.issues import IssueCode
-from sitemapreader.models import Format
-from sitemapreader.options import Limits
-from sitemapreader.readers import SitemapReader
+from sitemapreader._read import SitemapReader
+from sitemapreader._types.issues import IssueCode
+from sitemapreader._types.models import Format
+from sitemapreader._types.options import Limits
 
 MAX_PEAK_MB = 20.0
 MAX_SECONDS = 4.0

@@ -17,7 +17,7 @@ from reading import read_with
 from timing import is_below
 
 from sitemapreader import Issue, IssueCode, SitemapReader, UrlEntry, read
-from sitemapreader.urls import load_suffixes, resolve
+from sitemapreader._types.urls import load_suffixes, resolve
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,7 +7,7 @@ import re
 import package
 from each_case import for_each
 
-from sitemapreader.issues import MAX_EXCERPT, IssueCode, Severity, excerpt, make_issue
+from sitemapreader._types.issues import MAX_EXCERPT, IssueCode, Severity, excerpt, make_issue
 
 DETAILS = package.ROOT / "docs" / "issues.md"
 

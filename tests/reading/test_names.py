@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from sitemapreader.models import Format
-from sitemapreader.readers.vocabulary import (
+from sitemapreader._read.vocabulary import (
     EXTENSIONS,
     NAMESPACES,
     OWN,
     Names,
     namespace_key,
 )
+from sitemapreader._types.models import Format
 
 
 def test_no_row_hides_another() -> None:

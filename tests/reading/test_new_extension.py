@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 TRY = '''
 import json
 from sitemapreader import read
-from sitemapreader.models import UrlEntry
+from sitemapreader._types.models import UrlEntry
 from sitemapreader.output.columns import COLUMNS
-from sitemapreader.rows import get_column
+from sitemapreader._types.rows import get_column
 from sitemapreader.changes.rows import hash_record
 
 def entries(price, number=1):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from sitemapreader import SitemapReader, read
-from sitemapreader.issues import Issue, IssueCode, make_issue
-from sitemapreader.models import Event, Format, SitemapEntry, UrlEntry
+from sitemapreader._types.issues import Issue, IssueCode, make_issue
+from sitemapreader._types.models import Event, Format, SitemapEntry, UrlEntry
 
 PROTOCOL = "http://www.sitemaps.org/schemas/sitemap/0.9"
 GOOGLE = "http://www.google.com/schemas/sitemap-"

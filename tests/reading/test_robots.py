@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from package import TESTS
 from timing import is_below, is_within, least_seconds
 
-from sitemapreader.issues import IssueCode
-from sitemapreader.options import MAX_URL_CHARS, ROBOTS_MAX_BYTES
-from sitemapreader.readers.robots import Robots, parse_robots
+from sitemapreader._read.robots import Robots, parse_robots
+from sitemapreader._types.issues import IssueCode
+from sitemapreader._types.options import MAX_URL_CHARS, ROBOTS_MAX_BYTES
 
 SITE = "https://example.org"
 URL = f"{SITE}/robots.txt"

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING
 import pytest
 from each_case import for_each
 
-from sitemapreader.bytes import codings as gunzip
-from sitemapreader.bytes.codings import DecompressionError, Decompressor
-from sitemapreader.options import Limits
+from sitemapreader._bytes import codings as gunzip
+from sitemapreader._bytes.codings import DecompressionError, Decompressor
+from sitemapreader._types.options import Limits
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
     from types import ModuleType
 
-    from sitemapreader.issues import IssueCode
+    from sitemapreader._types.issues import IssueCode
 
 CHUNKS = (100, 32_768)
 WalkSummary = tuple[list[bytes], list["IssueCode"], object]
@@ -85,7 +85,7 @@ def test_sitemaps_are_read_without_zlib_ng(tmp_path: Path) -> None:
     path.write_bytes(gzip.compress(SMALL))
     script = (
         "import sys; sys.modules['zlib_ng'] = None\n"
-        "from sitemapreader.cli import main; sys.exit(main(sys.argv[1:]))"
+        "from sitemapreader._cli import main; sys.exit(main(sys.argv[1:]))"
     )
     command = [sys.executable, "-c", script, "-q", str(path)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)

@@ -11,14 +11,14 @@ from reading import URLSET, read, read_by_tree
 from timing import is_linear
 
 from sitemapreader import Issue, SitemapReader, UrlEntry
-from sitemapreader.options import Limits
-from sitemapreader.readers.stats import ReadStats
-from sitemapreader.readers.text import split_line
-from sitemapreader.readers.xml.batches import XmlReader
-from sitemapreader.readers.xml.prolog import read_prolog
+from sitemapreader._read.stats import ReadStats
+from sitemapreader._read.text import split_line
+from sitemapreader._read.xml.batches import XmlReader
+from sitemapreader._read.xml.prolog import read_prolog
+from sitemapreader._types.options import Limits
 
 if TYPE_CHECKING:
-    from sitemapreader.models import Event
+    from sitemapreader._types.models import Event
 
 
 A = "https://a.example/1"

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sitemapreader import Issue, IssueCode, UrlEntry, parse_robots, read
+from sitemapreader._bytes.lines import LineReader, iterate_lines
 from sitemapreader.audit.database import AuditDatabase
 from sitemapreader.audit.sources import load_known
-from sitemapreader.bytes.lines import LineReader, iterate_lines
 from sitemapreader.distributed import begin_run
 from sitemapreader.distributed.planning import read_partition_hosts
 from sitemapreader.distributed.storage import Storage

@@ -9,7 +9,7 @@ import attrs
 import pytest
 from reading import URLSET, check_ways, read
 
-from sitemapreader.models import Alternate, Extra, Image, News, UrlEntry, Video
+from sitemapreader._types.models import Alternate, Extra, Image, News, UrlEntry, Video
 
 PARTS = (
     "<image:image><image:loc>https://i.example/?a&amp;b</image:loc>"

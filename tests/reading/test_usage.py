@@ -9,7 +9,7 @@ import http_sf
 import pytest
 
 from sitemapreader import parse_robots, usage_of
-from sitemapreader.readers.usage import parse_signals, parse_usage
+from sitemapreader._read.usage import parse_signals, parse_usage
 
 SITE = "https://a.example"
 AGENT = "NewsBot/1.0"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from sitemapreader import SitemapReader, parse_robots
-from sitemapreader.issues import Issue, IssueCode
-from sitemapreader.models import UrlEntry
+from sitemapreader._types.issues import Issue, IssueCode
+from sitemapreader._types.models import UrlEntry
 
 HOST = "https://www.example.org/"
 CHUNKS = (1, 4_099, 10_000_000)

@@ -12,7 +12,7 @@ from each_case import for_each
 from reading import check_ways, urlset
 from scale import SCALE
 
-from sitemapreader.models import UrlEntry
+from sitemapreader._types.models import UrlEntry
 
 IMAGES = (
     "<image:image><image:loc>https://i.example/%d.jpg</image:loc></image:image>",
@@ -134,8 +134,8 @@ def test_one_odd_thing_anywhere(name: str, odd: bytes) -> None:
 
 CODE = """
 from unittest import mock
-from sitemapreader.readers import SitemapReader
-from sitemapreader.readers.xml.patterns import PatternReader as Pattern
+from sitemapreader._read import SitemapReader
+from sitemapreader._read.xml.patterns import PatternReader as Pattern
 
 find = Pattern._find_columns
 for count in (2, 3_000):

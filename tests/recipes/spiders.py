@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from scrapy.http import Response
 
-    from sitemapreader.models import UrlEntry
+    from sitemapreader._types.models import UrlEntry
     from sitemapreader.recipes.scrapy import Entry
 
 BASE, FOLDER = sys.argv[1:3]

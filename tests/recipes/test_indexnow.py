@@ -390,7 +390,7 @@ def test_what_cannot_be_meant(
 
 SMALL_REQUESTS = """
 import sys
-from sitemapreader.cli import main
+from sitemapreader._cli import main
 from sitemapreader.recipes import indexnow
 indexnow.MAX_URLS = 900
 sys.exit(main(sys.argv[1:]))

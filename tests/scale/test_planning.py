@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from sitemapreader._many.sources import name_site
 from sitemapreader.distributed.planning import begin_run, read_partition_hosts
 from sitemapreader.distributed.storage import OutputError, Storage
-from sitemapreader.many.sources import name_site
 
 if TYPE_CHECKING:
     from pathlib import Path

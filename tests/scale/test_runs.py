@@ -16,6 +16,7 @@ import pytest
 from each_case import for_each
 
 from sitemapreader import FetchOptions, Limits, SiteOutcome, SiteStatus
+from sitemapreader._types.issues import IssueCode
 from sitemapreader.distributed import partition as partitions
 from sitemapreader.distributed.options import ScaleOptions
 from sitemapreader.distributed.partition import (
@@ -43,7 +44,6 @@ from sitemapreader.distributed.runs import (
     status,
 )
 from sitemapreader.distributed.storage import OutputError, Storage
-from sitemapreader.issues import IssueCode
 
 if TYPE_CHECKING:
     from typing import Any

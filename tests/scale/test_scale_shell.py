@@ -13,12 +13,12 @@ import scale_web
 from commands import run
 from scale_runs import WebServer, check_first_day, serve_web
 
-from sitemapreader.cli.commands.scale import describe_totals, show_progress
-from sitemapreader.cli.parser import PARTIAL
+from sitemapreader._cli.commands.scale import describe_totals, show_progress
+from sitemapreader._cli.parser import PARTIAL
+from sitemapreader._types.issues import IssueCode
 from sitemapreader.distributed import Totals, begin_run, find_missing, run_partition
 from sitemapreader.distributed.planning import load_run
 from sitemapreader.distributed.storage import Storage
-from sitemapreader.issues import IssueCode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -178,7 +178,7 @@ def test_a_missing_extra_is_named(tmp_path: Path, library: str) -> None:
         "try:\n  from sitemapreader.distributed import run\n"
         f"  run(['example.org'], {words[-1]!r})\n"
         "except ImportError as error: print(error, file=sys.stderr)\n"
-        f"from sitemapreader.cli import main; sys.exit(main({words!r}))"
+        f"from sitemapreader._cli import main; sys.exit(main({words!r}))"
     )
     done = subprocess.run(
         [sys.executable, "-c", code],

@@ -185,7 +185,7 @@ def test_a_sitemap_comes_through_a_pipe(folder: Path) -> None:
 
 def test_a_missing_extra_is_named(folder: Path) -> None:
     """Without DuckDB the command says which extra brings it; the words of a rule need none."""
-    block = "import sys; sys.modules['duckdb'] = None; from sitemapreader.cli import main; "
+    block = "import sys; sys.modules['duckdb'] = None; from sitemapreader._cli import main; "
     for words, code in ((["audit", str(folder)], 2), (["audit", "--explain", "url-asset"], 0)):
         done = subprocess.run(
             [sys.executable, "-c", f"{block}sys.exit(main({words!r}))"],

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from sitemapreader import Severity
+from sitemapreader._cli.commands.audit import SETTINGS, read_settings
+from sitemapreader._cli.parser import UsageError
 from sitemapreader.audit import AuditOptions
-from sitemapreader.cli.commands.audit import SETTINGS, read_settings
-from sitemapreader.cli.parser import UsageError
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 from commands import run
 
-from sitemapreader.cli.commands import COMMANDS
-from sitemapreader.cli.options import SHELLS
+from sitemapreader._cli.commands import COMMANDS
+from sitemapreader._cli.options import SHELLS
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -174,7 +174,7 @@ def test_an_audit_that_is_stopped(endless: str) -> None:
 
 SIGNALLED_BESIDE = """
 import os, signal, sys, threading, time
-from sitemapreader.cli import main
+from sitemapreader._cli import main
 
 def send():
     while not callable(signal.getsignal(signal.SIGTERM)):
@@ -211,7 +211,7 @@ class Interrupter:
             os.kill(os.getpid(), signal.SIGINT)
 
 sys.meta_path.insert(0, Interrupter())
-from sitemapreader.cli import main
+from sitemapreader._cli import main
 sys.exit(main({words!r}))
 """
 """The command, which Ctrl-C reaches when it imports a module."""
@@ -220,12 +220,12 @@ sys.exit(main({words!r}))
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("sitemapreader.cli.commands", ["--help"]),
+        ("sitemapreader._cli.commands", ["--help"]),
         ("argparse", ["--version"]),
-        ("sitemapreader.cli.options", [str(SITE)]),
-        ("sitemapreader.cli.commands.urls", [str(SITE)]),
+        ("sitemapreader._cli.options", [str(SITE)]),
+        ("sitemapreader._cli.commands.urls", [str(SITE)]),
         ("asyncio", [str(SITE)]),
-        ("sitemapreader.walker", ["tree", str(SITE)]),
+        ("sitemapreader._walk", ["tree", str(SITE)]),
         ("duckdb", ["audit", str(SITE)]),
         ("sitemapreader.distributed", ["scale", "-", "-o", "out"]),
     ],

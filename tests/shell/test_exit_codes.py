@@ -15,11 +15,11 @@ from walking import ROBOTS, fault, index, walk_all
 from walking import urlset as small_urlset
 
 from sitemapreader import walk_sync
-from sitemapreader.cli.console import RunSummary
-from sitemapreader.cli.parser import MEANINGS
-from sitemapreader.issues import IssueCode
-from sitemapreader.many.run import SiteWalk
-from sitemapreader.options import Limits
+from sitemapreader._cli.console import RunSummary
+from sitemapreader._cli.parser import MEANINGS
+from sitemapreader._many.run import SiteWalk
+from sitemapreader._types.issues import IssueCode
+from sitemapreader._types.options import Limits
 
 if TYPE_CHECKING:
     from pathlib import Path

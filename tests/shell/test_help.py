@@ -17,7 +17,7 @@ from each_case import for_each
 from signatures import PEM
 
 from sitemapreader import FetchOptions
-from sitemapreader.cli.commands import COMMANDS, Command
+from sitemapreader._cli.commands import COMMANDS, Command
 from sitemapreader.distributed import ScaleOptions, begin_run, finish, run_partition
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def test_help_is_cheap() -> None:
     """The help of a command imports nothing that only a walk needs."""
     script = (
         "import sys\n"
-        "from sitemapreader.cli import main\n"
+        "from sitemapreader._cli import main\n"
         "for command in ([], ['tree'], ['read']):\n"
         "    try: main([*command, '--help'])\n"
         "    except SystemExit: pass\n"

@@ -11,7 +11,7 @@ import pytest
 from aiohttp import web
 from commands import allow, run, serving, urlset
 
-from sitemapreader.cli.run import read_lines
+from sitemapreader._cli.run import read_lines
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator
@@ -81,7 +81,7 @@ def test_a_table_and_a_report_of_many_sites(tmp_path: Path, listed: Path, sites:
 
 def test_time_for_each_site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each of several sites has a quarter of an hour, if no other time is given; one has a day."""
-    monkeypatch.setattr("sitemapreader.cli.run.SITE_SECONDS", 0.1)
+    monkeypatch.setattr("sitemapreader._cli.run.SITE_SECONDS", 0.1)
 
     async def answer_slowly(request: web.Request) -> web.StreamResponse:
         await asyncio.sleep(0.2)

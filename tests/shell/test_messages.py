@@ -17,9 +17,9 @@ from certificates import make_server_context, write_certificate
 from commands import allow, run, run_shell, serving, urlset
 from walking import index
 
-from sitemapreader.cli.commands import COMMANDS
-from sitemapreader.cli.parser import _NAMES, name_options
-from sitemapreader.issues import IssueCode
+from sitemapreader._cli.commands import COMMANDS
+from sitemapreader._cli.parser import _NAMES, name_options
+from sitemapreader._types.issues import IssueCode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

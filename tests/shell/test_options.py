@@ -12,15 +12,15 @@ from each_case import for_each
 
 import sitemapreader
 from sitemapreader import FetchOptions, Limits
-from sitemapreader.cli import types
-from sitemapreader.cli.commands import COMMANDS
-from sitemapreader.cli.config import make_keywords
+from sitemapreader._cli import types
+from sitemapreader._cli.commands import COMMANDS
+from sitemapreader._cli.config import make_keywords
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
-    from sitemapreader.cli.parser import Parser
+    from sitemapreader._cli.parser import Parser
 
 PAGE = package.ROOT / "docs" / "options.md"
 INTRODUCTION = """\

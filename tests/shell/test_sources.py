@@ -14,8 +14,8 @@ from walking import index
 
 import sitemapreader
 from sitemapreader import SiteTask, walk_many_sync, walk_sync
+from sitemapreader._many.sources import check_task
 from sitemapreader.fetch import MemoryFetcher
-from sitemapreader.many.sources import check_task
 
 if TYPE_CHECKING:
     from collections.abc import Callable

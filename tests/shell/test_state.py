@@ -202,7 +202,7 @@ def test_a_state_that_another_run_writes(site: Path) -> None:
 
 SIGNALLED = """
 import os, signal, sys
-from sitemapreader.cli import main
+from sitemapreader._cli import main
 from {module} import {owner}
 
 former = {owner}.{name}

@@ -14,7 +14,7 @@ import pytest
 from commands import run
 from each_case import for_each
 
-from sitemapreader.cli.commands import COMMANDS
+from sitemapreader._cli.commands import COMMANDS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -200,7 +200,7 @@ def test_an_output_beside_the_folder(folder: Path) -> None:
 
 def test_an_extra_that_is_missing(folder: Path) -> None:
     """A command that needs an extra says which, and how to install it."""
-    code = "import sys; sys.modules['duckdb'] = None; from sitemapreader.cli import main; "
+    code = "import sys; sys.modules['duckdb'] = None; from sitemapreader._cli import main; "
     words = [sys.executable, "-c", f"{code}sys.exit(main(['audit', 'site']))"]
     done = subprocess.run(words, cwd=folder, capture_output=True, encoding="utf-8", check=False)
     assert (done.returncode, done.stdout) == (2, "")

@@ -10,10 +10,10 @@ from xml.etree.ElementTree import fromstring
 import pytest
 from auditing import HOST, NOW, XML, TimedResponse, index, link, page, urlset
 
+from sitemapreader._types.errors import FetchError
+from sitemapreader._types.issues import IssueCode
 from sitemapreader.audit import Audit, AuditOptions, audit_sync
-from sitemapreader.errors import FetchError
 from sitemapreader.fetch import StoredResponse
-from sitemapreader.issues import IssueCode
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Mapping

@@ -13,7 +13,7 @@ sys.path.append(str(Path(__file__).parent / "fuzz"))
 
 from target import Fuzzer
 
-from sitemapreader.readers.stats import ReadStats
+from sitemapreader._read.stats import ReadStats
 
 COUNT = 1_000 * SCALE
 MAX_MS = 10_000

@@ -19,10 +19,10 @@ from histories import HOUR, START, Site
 from scale import SCALE
 from walking import SITE
 
+from sitemapreader._types.models import Change
+from sitemapreader._walk import walk
 from sitemapreader.changes import State
 from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
-from sitemapreader.models import Change
-from sitemapreader.walker import walk
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping

@@ -8,7 +8,7 @@ import pytest
 from strangers import SIZES, STRANGERS, Costs, Stranger, measure_costs
 from timing import slowness
 
-from sitemapreader.urls import load_suffixes
+from sitemapreader._types.urls import load_suffixes
 
 pytestmark = pytest.mark.slow
 MAX_GROWTH = 12.0

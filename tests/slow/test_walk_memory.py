@@ -7,8 +7,8 @@ import tracemalloc
 
 from walking import index, urlset
 
+from sitemapreader._walk import walk
 from sitemapreader.fetch.local import MemoryFetcher
-from sitemapreader.walker import walk
 
 BODY = gzip.compress(urlset(*(f"https://example.org/page/{n}" for n in range(700))))
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from walking import Pages, Walked, at_once, index, urlset, walk_all
 
+from sitemapreader._types.models import UrlEntry
+from sitemapreader._walk import walk, walk_sync
 from sitemapreader.changes import State
 from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
-from sitemapreader.models import UrlEntry
-from sitemapreader.walker import walk, walk_sync
 
 if TYPE_CHECKING:
     from pathlib import Path

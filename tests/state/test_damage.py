@@ -13,11 +13,11 @@ import pytest
 from scale import SCALE
 from walking import Pages, Walked, index, urlset, walk_all
 
+from sitemapreader._types.errors import StateError
+from sitemapreader._types.options import FetchOptions
+from sitemapreader._walk import walk
 from sitemapreader.changes import State
-from sitemapreader.errors import StateError
 from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
-from sitemapreader.options import FetchOptions
-from sitemapreader.walker import walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable

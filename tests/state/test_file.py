@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from walking import Pages, Walked, index, urlset, walk_all
 
+from sitemapreader._many import walk_many
+from sitemapreader._types.errors import StateError
+from sitemapreader._walk import walk, walk_sync
 from sitemapreader.changes import State
 from sitemapreader.changes.database import VERSION, StateFile
-from sitemapreader.errors import StateError
 from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
-from sitemapreader.many import walk_many
-from sitemapreader.walker import walk, walk_sync
 
 if TYPE_CHECKING:
     from collections.abc import Callable

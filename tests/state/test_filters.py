@@ -17,12 +17,12 @@ from hypothesis import strategies as st
 from scale import SCALE
 from walking import Pages, Walked, at_once, index, urlset, walk_all
 
+from sitemapreader._types.models import UrlEntry
+from sitemapreader._types.outcomes import FINISHED_BEFORE
+from sitemapreader._walk import walk
 from sitemapreader.changes import State
 from sitemapreader.changes import tracker as delivery
 from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
-from sitemapreader.models import UrlEntry
-from sitemapreader.outcomes import FINISHED_BEFORE
-from sitemapreader.walker import walk
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

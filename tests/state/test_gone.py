@@ -13,10 +13,10 @@ from clock import DAY, SetClock
 from serving import serve_site
 from walking import ROBOTS, SITE, Pages, at_once, fault, index, status, urlset
 
+from sitemapreader._types.issues import IssueCode
+from sitemapreader._walk import walk, walk_sync
 from sitemapreader.changes import DocumentState, SiteState, State
 from sitemapreader.fetch.local import FolderFetcher, MemoryFetcher, StoredResponse
-from sitemapreader.issues import IssueCode
-from sitemapreader.walker import walk, walk_sync
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping

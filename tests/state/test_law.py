@@ -9,11 +9,11 @@ import pytest
 from clock import DAY, SetClock
 from walking import ROBOTS, SITE, Pages, Walked, at_once, fault, index, status, urlset, walk_all
 
+from sitemapreader._types.issues import IssueCode
+from sitemapreader._types.options import Limits
+from sitemapreader._walk import walk
 from sitemapreader.changes import State
 from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
-from sitemapreader.issues import IssueCode
-from sitemapreader.options import Limits
-from sitemapreader.walker import walk
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -10,8 +10,8 @@ from aiohttp import web
 from serving import listen
 from walking import at_once, index, urlset
 
-from sitemapreader.options import FetchOptions
-from sitemapreader.walker import walk
+from sitemapreader._types.options import FetchOptions
+from sitemapreader._walk import walk
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, NoReturn
 import pytest
 from walking import urlset
 
+from sitemapreader._many import walk_many_sync
+from sitemapreader._types.errors import StateError
+from sitemapreader._walk import walk
 from sitemapreader.changes import database
 from sitemapreader.changes.database import StateFile
-from sitemapreader.errors import StateError
 from sitemapreader.fetch.local import MemoryFetcher
-from sitemapreader.many import walk_many_sync
-from sitemapreader.walker import walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -16,17 +16,17 @@ from commands import start
 from scale import SCALE
 from walking import Pages, at_once, index, urlset
 
+from sitemapreader._types.options import FetchOptions
+from sitemapreader._walk import walk, walk_sync
 from sitemapreader.changes import State
 from sitemapreader.changes.tracker import ACK_ENTRIES
 from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
-from sitemapreader.options import FetchOptions
-from sitemapreader.walker import walk, walk_sync
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from sitemapreader.walker.report import Report
+    from sitemapreader._walk.report import Report
 
 TOP = "https://example.org/top.xml"
 MAPS = [f"https://example.org/{number}.xml" for number in range(3)]

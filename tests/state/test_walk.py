@@ -10,10 +10,10 @@ import pytest
 from clock import DAY, SetClock
 from walking import SITE, Pages, Walked, fault, index, moved, urlset, walk_all
 
+from sitemapreader._types.issues import IssueCode
+from sitemapreader._walk import walk
 from sitemapreader.changes import State
 from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
-from sitemapreader.issues import IssueCode
-from sitemapreader.walker import walk
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping

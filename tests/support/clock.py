@@ -37,7 +37,7 @@ class PassingTime:
 
     def take_over(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Let a watch wait for it."""
-        monkeypatch.setattr("sitemapreader.many.asyncio", self)
+        monkeypatch.setattr("sitemapreader._many.asyncio", self)
 
     def __init__(self) -> None:
         self.passed = 0.0

@@ -11,8 +11,8 @@ from serving import Answer
 from walking import SITE, urlset
 
 from sitemapreader import FetchOptions, State, walk
+from sitemapreader._types.models import Change
 from sitemapreader.fetch import MemoryFetcher
-from sitemapreader.models import Change
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

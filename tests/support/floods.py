@@ -20,14 +20,14 @@ import attrs
 import brotli
 from package import TESTS
 
-from sitemapreader.issues import Issue
-from sitemapreader.options import Limits
-from sitemapreader.readers import SitemapReader
+from sitemapreader._read import SitemapReader
+from sitemapreader._types.issues import Issue
+from sitemapreader._types.options import Limits
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from sitemapreader.models import Event
+    from sitemapreader._types.models import Event
 
 KIB, MB = 1024, 1_000_000
 CHUNK_BYTES = 65_536

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 import attrs
 import package
 
-from sitemapreader.issues import Issue, IssueCode
-from sitemapreader.models import Event, Format, Via
-from sitemapreader.options import Limits
-from sitemapreader.readers import SitemapReader
+from sitemapreader._read import SitemapReader
+from sitemapreader._types.issues import Issue, IssueCode
+from sitemapreader._types.models import Event, Format, Via
+from sitemapreader._types.options import Limits
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

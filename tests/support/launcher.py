@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 import attrs
 
 import sitemapreader
-from sitemapreader.cli import main, process
+from sitemapreader._cli import main, process
 from sitemapreader.fetch import http
 
 if TYPE_CHECKING:

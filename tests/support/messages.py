@@ -33,7 +33,7 @@ UNPRINTED_CALLS = {"TypeAlias", "TypeVar", "cast", "compile", "frozenset", "getL
 """Calls whose texts nobody reads."""
 UNPRINTED_TABLES = {"_EXPORTS_BY_MODULE", "_PATTERNS"}
 """Tables whose texts nobody reads: names of modules."""
-UNPRINTED_MODULES = {"cli.commands.completion"}
+UNPRINTED_MODULES = {"_cli.commands.completion"}
 """Modules whose texts are programs of a shell."""
 RULE_TEXTS = {"title": "", "detects": "what", "meaning": "meaning", "advice": "advice"}
 """Text of a rule -> its name in `issues.toml`, where the rule is an Issue."""

@@ -28,7 +28,7 @@ def environment() -> dict[str, str]:
 
 @cache
 def paths() -> dict[str, Path]:
-    """Find every module; names are relative to the package, as `readers.xml` (its own is "")."""
+    """Find every module; names are relative to the package, as `_read.xml` (its own is "")."""
     found = {}
     for path in sorted(PACKAGE.rglob("*.py")):
         parts = path.relative_to(PACKAGE).with_suffix("").parts

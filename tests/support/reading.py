@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
-from sitemapreader.issues import Issue, IssueCode
-from sitemapreader.models import SitemapEntry, UrlEntry
-from sitemapreader.options import Limits
-from sitemapreader.readers import SitemapReader
-from sitemapreader.readers import reader as sitemap_reader
-from sitemapreader.readers.feedparser import FeedparserAnswer
-from sitemapreader.readers.xml import patterns
+from sitemapreader._read import SitemapReader
+from sitemapreader._read import reader as sitemap_reader
+from sitemapreader._read.feedparser import FeedparserAnswer
+from sitemapreader._read.xml import patterns
+from sitemapreader._types.issues import Issue, IssueCode
+from sitemapreader._types.models import SitemapEntry, UrlEntry
+from sitemapreader._types.options import Limits
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-    from sitemapreader.models import Event
+    from sitemapreader._types.models import Event
 
 URLSET = (
     b'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'

@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from sitemapreader._types.errors import FetchError
+from sitemapreader._types.issues import IssueCode
+from sitemapreader._types.models import UrlEntry
+from sitemapreader._walk import walk
 from sitemapreader.changes import State
-from sitemapreader.errors import FetchError
 from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
-from sitemapreader.issues import IssueCode
-from sitemapreader.models import UrlEntry
-from sitemapreader.walker import walk
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from sitemapreader.models import Event
-    from sitemapreader.outcomes import Document
-    from sitemapreader.walker.report import Report
+    from sitemapreader._types.models import Event
+    from sitemapreader._types.outcomes import Document
+    from sitemapreader._walk.report import Report
 
 SITE = "https://example.org/"
 ROBOTS = "https://example.org/robots.txt"

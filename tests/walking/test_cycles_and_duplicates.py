@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from walking import ROBOTS, Pages, Walked, index, moved, urlset, walk_all
 
+from sitemapreader._types.options import FetchOptions, Limits
+from sitemapreader._walk import walk
 from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
-from sitemapreader.options import FetchOptions, Limits
-from sitemapreader.walker import walk
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

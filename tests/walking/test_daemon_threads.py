@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from sitemapreader.event_loop import run_in_daemon
+from sitemapreader._event_loop import run_in_daemon
 
 
 def test_work_that_is_left_holds_up_nothing() -> None:

@@ -9,16 +9,16 @@ import pytest
 from walking import ROBOTS, SITE, Pages, Walked, fault, index, status, urlset, walk_all
 
 from sitemapreader import discover, discover_sync
-from sitemapreader.errors import FetchError
+from sitemapreader._types.errors import FetchError
+from sitemapreader._types.issues import IssueCode
+from sitemapreader._types.options import FetchOptions, Limits
+from sitemapreader._walk.search import WELL_KNOWN_PATHS
 from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
-from sitemapreader.issues import IssueCode
-from sitemapreader.options import FetchOptions, Limits
-from sitemapreader.walker.search import WELL_KNOWN_PATHS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from sitemapreader.walker import Discovery
+    from sitemapreader._walk import Discovery
 
 PAGE = b"<html><link rel=sitemap href=/hinted.xml></html>"
 HTML = b"<!doctype html><html><title>Not found</title></html>"

@@ -13,9 +13,9 @@ from probe import measure_hold
 from timing import ROUNDS, is_within
 
 from sitemapreader import walk
+from sitemapreader._types.urls import load_suffixes
 from sitemapreader.fetch import MemoryFetcher, StoredResponse
 from sitemapreader.pages import visit_pages
-from sitemapreader.urls import load_suffixes
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

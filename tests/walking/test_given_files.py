@@ -11,9 +11,9 @@ from serving import answer, serve_pages
 from walking import ROBOTS, SITE, index, urlset
 
 from sitemapreader import State, discover, walk, walk_sync
+from sitemapreader._types.issues import IssueCode
+from sitemapreader._types.outcomes import Role, Status
 from sitemapreader.fetch import MemoryFetcher
-from sitemapreader.issues import IssueCode
-from sitemapreader.outcomes import Role, Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,12 +12,12 @@ import pytest
 from serving import Answer, Site, serve_site
 from walking import ROBOTS, SITE, fault, index, read_site, status, urlset, walk_all
 
-from sitemapreader.errors import FetchError
+from sitemapreader._types.errors import FetchError
+from sitemapreader._types.issues import IssueCode
+from sitemapreader._types.options import FetchOptions, Limits
+from sitemapreader._types.outcomes import Status
+from sitemapreader._walk import walk
 from sitemapreader.fetch.hosts import HostBreaker
-from sitemapreader.issues import IssueCode
-from sitemapreader.options import FetchOptions, Limits
-from sitemapreader.outcomes import Status
-from sitemapreader.walker import walk
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,9 +12,9 @@ from each_case import for_each
 from walking import index, status, urlset
 
 from sitemapreader import Newest, newest, newest_sync, walk_sync
-from sitemapreader.dates import latest_moment, parse_lastmod
+from sitemapreader._types.dates import latest_moment, parse_lastmod
+from sitemapreader._types.urls import url_key
 from sitemapreader.fetch import MemoryFetcher
-from sitemapreader.urls import url_key
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,8 +6,8 @@ import pytest
 from serving import Answer, Site, serve_site
 from walking import Walked, index, read_site, urlset
 
-from sitemapreader.options import FetchOptions
-from sitemapreader.walker.search import WELL_KNOWN_PATHS
+from sitemapreader._types.options import FetchOptions
+from sitemapreader._walk.search import WELL_KNOWN_PATHS
 
 PAGE = Answer(b"<html><title>Home</title></html>", headers={"Content-Type": "text/html"})
 

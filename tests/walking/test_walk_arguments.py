@@ -20,7 +20,7 @@ from sitemapreader import (
     walk,
     walk_sync,
 )
-from sitemapreader.walker.config import WalkArguments, WalkConfig
+from sitemapreader._walk.config import WalkArguments, WalkConfig
 
 if TYPE_CHECKING:
     from collections.abc import Callable

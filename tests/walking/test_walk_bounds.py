@@ -11,8 +11,8 @@ import pytest
 from walking import ROBOTS, SITE, Walked, index, urlset, walk_all
 
 from sitemapreader import IssueCode, Limits, Report, Role, SitemapEntry, Status, walk
+from sitemapreader._types.options import FRONTIER_BYTES_PER_DOCUMENT, MAX_URL_CHARS
 from sitemapreader.fetch import MemoryFetcher
-from sitemapreader.options import FRONTIER_BYTES_PER_DOCUMENT, MAX_URL_CHARS
 
 TOP = f"{SITE}i.xml"
 

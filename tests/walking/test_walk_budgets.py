@@ -12,15 +12,15 @@ from timing import retried
 from walking import ROBOTS, Pages, Walked, index, urlset, walk_all
 
 from sitemapreader import walk
+from sitemapreader._types.issues import IssueCode
+from sitemapreader._types.options import FetchOptions, Limits
+from sitemapreader._types.outcomes import Status
 from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
-from sitemapreader.issues import IssueCode
-from sitemapreader.options import FetchOptions, Limits
-from sitemapreader.outcomes import Status
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from sitemapreader.issues import Issue
+    from sitemapreader._types.issues import Issue
 
 TOP = "https://example.org/top.xml"
 CHILDREN = [f"https://example.org/{n}.xml" for n in range(10)]

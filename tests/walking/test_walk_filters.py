@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from walking import ROBOTS, Pages, Walked, at_once, index, urlset, walk_all
 
-from sitemapreader.walker.filters import SeenKeys
+from sitemapreader._walk.filters import SeenKeys
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sitemapreader.models import SitemapEntry
+    from sitemapreader._types.models import SitemapEntry
 
 TOP = "https://example.org/top.xml"
 A = "https://example.org/a.xml"

@@ -15,8 +15,8 @@ from serving import serve
 from walking import ROBOTS, SITE, Pages, Walked, index, urlset, walk_all
 
 from sitemapreader import FetchOptions, HttpFetcher, IssueCode, Severity, discover, walk
+from sitemapreader._types.models import SitemapEntry, Via
 from sitemapreader.fetch.local import MemoryFetcher
-from sitemapreader.models import SitemapEntry, Via
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -50,7 +50,7 @@ async def test_a_child_is_few_objects_afterwards(
     monkeypatch: pytest.MonkeyPatch, *, absent: bool
 ) -> None:
     """Three hundred more, read or absent, leave their documents, entries and jobs."""
-    monkeypatch.setattr("sitemapreader.walker.report.MAX_ISSUES_PER_WALK", 0)
+    monkeypatch.setattr("sitemapreader._walk.report.MAX_ISSUES_PER_WALK", 0)
     await count_after_walk(300, absent=absent)  # fills yarl's cache
     few, many = [await count_after_walk(size, absent=absent) for size in (100, 400)]
     assert many - few < 930

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from walking import ROBOTS, SITE, Pages, index, urlset, walk_all
 
 from sitemapreader import walk
+from sitemapreader._types.options import FetchOptions, Limits
+from sitemapreader._types.outcomes import Status
 from sitemapreader.fetch.local import MemoryFetcher
-from sitemapreader.options import FetchOptions, Limits
-from sitemapreader.outcomes import Status
 
 if TYPE_CHECKING:
     from pathlib import Path

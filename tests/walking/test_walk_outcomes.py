@@ -19,11 +19,11 @@ from sitemapreader import (
     walk,
     walk_many,
 )
+from sitemapreader._types.issues import Severity
+from sitemapreader._types.models import Format, SitemapEntry, Via
+from sitemapreader._types.outcomes import Role
 from sitemapreader.fetch import MemoryFetcher
 from sitemapreader.fetch.local import StoredResponse
-from sitemapreader.issues import Severity
-from sitemapreader.models import Format, SitemapEntry, Via
-from sitemapreader.outcomes import Role
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,9 +12,9 @@ from serving import serve
 from walking import index, urlset, walk_all
 
 from sitemapreader import walk
-from sitemapreader.models import UrlEntry
-from sitemapreader.rows import EntryColumns
-from sitemapreader.walker.filters import Sample
+from sitemapreader._types.models import UrlEntry
+from sitemapreader._types.rows import EntryColumns
+from sitemapreader._walk.filters import Sample
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -10,10 +10,10 @@ import pytest
 from each_case import for_each
 from walking import Pages, index, urlset
 
+from sitemapreader._types.models import SitemapEntry, UrlEntry
+from sitemapreader._walk import Walk, walk
+from sitemapreader._walk.walks import BUFFERED_EVENTS
 from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
-from sitemapreader.models import SitemapEntry, UrlEntry
-from sitemapreader.walker import Walk, walk
-from sitemapreader.walker.walks import BUFFERED_EVENTS
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -15,16 +15,16 @@ import pytest
 from test_walk_stream import LOCS, MANY, MAPS, TOP, Endless, list_locs
 from walking import Pages, index, urlset
 
-from sitemapreader.event_loop import LoopThread
+from sitemapreader._event_loop import LoopThread
+from sitemapreader._many import walk_many_sync
+from sitemapreader._walk import Walk, walk_sync
+from sitemapreader._walk.walks import BUFFERED_EVENTS
 from sitemapreader.fetch.local import MemoryFetcher
-from sitemapreader.many import walk_many_sync
-from sitemapreader.walker import Walk, walk_sync
-from sitemapreader.walker.walks import BUFFERED_EVENTS
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from sitemapreader.models import SitemapEntry
+    from sitemapreader._types.models import SitemapEntry
 
 
 def start(pages: Pages | None = None, **arguments: Any) -> Walk:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from sitemapreader.outcomes import SiteOutcome
+    from sitemapreader._types.outcomes import SiteOutcome
 
 HOUR = 3600.0
 SITES = ["https://a.example/", "https://b.example/"]

@@ -112,9 +112,9 @@ def test_nothing_can_be_fetched(site: Path) -> None:
 
 ENDS = """
 import sys
-from sitemapreader.cli import main
-from sitemapreader.cli.commands import watch
-from sitemapreader.outcomes import SiteOutcome, SiteStatus
+from sitemapreader._cli import main
+from sitemapreader._cli.commands import watch
+from sitemapreader._types.outcomes import SiteOutcome, SiteStatus
 
 class Ended:
     async def __aenter__(self): return self

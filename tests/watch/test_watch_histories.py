@@ -13,15 +13,15 @@ from histories import START, Site
 from scale import SCALE
 
 from sitemapreader import State, walk_many, watch
+from sitemapreader._types.models import Change
+from sitemapreader._types.options import FetchOptions
 from sitemapreader.fetch.local import MemoryFetcher
-from sitemapreader.models import Change
-from sitemapreader.options import FetchOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from sitemapreader.models import UrlEntry
+    from sitemapreader._types.models import UrlEntry
 
 pytestmark = [pytest.mark.slow, pytest.mark.long]
 

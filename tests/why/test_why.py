@@ -12,8 +12,8 @@ from commands import run, serving
 from serving import Answer, Site, serve_site
 
 from sitemapreader import Explanation, Limits, State, walk, why, why_sync
+from sitemapreader._presence import Cause, CauseCode, Verdict
 from sitemapreader.fetch import MemoryFetcher
-from sitemapreader.presence import Cause, CauseCode, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

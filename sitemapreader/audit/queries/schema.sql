@@ -1,5 +1,5 @@
 -- The tables of an audit's database. docs/audit.md describes them: change both.
--- Times are in UTC, without a zone. Keys are those of `sitemapreader.urls.url_key`.
+-- Times are in UTC, without a zone. Keys are those of `sitemapreader._types.urls.url_key`.
 
 CREATE TABLE document (
     id UINTEGER,               -- the number by which other tables name it

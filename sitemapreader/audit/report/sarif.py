@@ -11,9 +11,9 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from sitemapreader._types.issues import excerpt
 from sitemapreader.audit.models import Row
 from sitemapreader.audit.report import GRADES, MAX_TEXT, count_units, find_bounds
-from sitemapreader.issues import excerpt
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,12 +13,12 @@ from importlib.resources import files
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
+from sitemapreader._types.errors import name_extra
+from sitemapreader._types.issues import Severity, excerpt
+from sitemapreader._types.urls import host_of
 from sitemapreader.audit import report as words
 from sitemapreader.audit.models import AuditInputError, Row
 from sitemapreader.audit.report.sarif import format_sarif
-from sitemapreader.errors import name_extra
-from sitemapreader.issues import Severity, excerpt
-from sitemapreader.urls import host_of
 
 with name_extra("a report needs", "audit"):
     from jinja2 import Environment, FunctionLoader, StrictUndefined, select_autoescape

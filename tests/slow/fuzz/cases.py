@@ -9,7 +9,7 @@ import attrs
 import strategies
 from witness import inflate
 
-from sitemapreader.options import Limits
+from sitemapreader._types.options import Limits
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -21,19 +21,19 @@ from cases import URL, Case
 from reading import read_with, without_patterns
 from witness import inflate
 
-from sitemapreader.issues import MAX_ISSUES_PER_DOCUMENT, Issue, IssueCode
-from sitemapreader.models import Format, SitemapEntry, UrlEntry, Via
-from sitemapreader.readers import SitemapReader
-from sitemapreader.readers.vocabulary import FIELDS, RECORDS, ROOTS
-from sitemapreader.readers.xml import batches, tree
-from sitemapreader.urls import has_web_scheme
+from sitemapreader._read import SitemapReader
+from sitemapreader._read.vocabulary import FIELDS, RECORDS, ROOTS
+from sitemapreader._read.xml import batches, tree
+from sitemapreader._types.issues import MAX_ISSUES_PER_DOCUMENT, Issue, IssueCode
+from sitemapreader._types.models import Format, SitemapEntry, UrlEntry, Via
+from sitemapreader._types.urls import has_web_scheme
 
 if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Iterable, Iterator
     from random import Random
 
-    from sitemapreader.models import Event
+    from sitemapreader._types.models import Event
 
 RECORD_END = re.compile(rb"</(?:\w+:)?(?:url|sitemap|item|entry)\s*>", re.IGNORECASE)
 TAG = re.compile(rb"""<(/?)(?:[\w.-]*:)?([\w.-]+)((?:[^<>"']++|"[^"<]*+"|'[^'<]*+')*+)>""")

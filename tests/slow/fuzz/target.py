@@ -24,7 +24,7 @@ import properties
 import reading
 from cases import CaseMaker
 
-from sitemapreader.readers.reader import BLOCK_BYTES
+from sitemapreader._read.reader import BLOCK_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -1,0 +1,59 @@
+"""The command line: results go to standard output, messages to standard error.
+
+The arguments are parsed here. The module of the chosen command does the work, and is imported only
+then, which keeps `--help` fast.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the command line and return its exit code."""
+    try:
+        return _run(sys.argv[1:] if argv is None else argv)
+    except KeyboardInterrupt:  # before `run_process` has set its handlers
+        return 128 + signal.SIGINT
+
+
+def _is_here() -> bool:
+    """Return whether the current folder exists, which names of files are relative to."""
+    try:
+        os.getcwd()  # noqa: PTH109 (`Path.cwd` is the same, and is imported later)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _run(argv: list[str]) -> int:
+    # imported here, because Ctrl-C may come meanwhile
+    from sitemapreader._cli.commands import COMMANDS, DEFAULT, EXTRAS  # noqa: PLC0415 (see above)
+    from sitemapreader._cli.parser import (  # noqa: PLC0415 (the same)
+        UsageError,
+        check_files,
+        name_options,
+    )
+    from sitemapreader._types.errors import advise_extra  # noqa: PLC0415 (the same)
+
+    is_named = argv[:1] != [] and argv[0] in COMMANDS  # a file of that name is written ./urls
+    command = COMMANDS[argv[0]] if is_named else DEFAULT
+    parser = command.make_parser(is_program=not is_named)
+    arguments = parser.parse(argv[1:] if is_named else argv)
+    if sys.stdout is None and getattr(arguments, "output", None) in (None, "-"):
+        parser.error("standard output is closed: open it, or write to a file with -o")
+    try:
+        check_files(command.name, arguments)
+        return command.load()(arguments)
+    except UsageError as error:
+        parser.error(name_options(str(error)))
+    except FileNotFoundError:
+        if _is_here():
+            raise
+        parser.error("the current folder was removed: change to one that exists")
+    except ModuleNotFoundError as error:
+        if command.name not in EXTRAS:
+            raise
+        parser.error(f"{command.name} needs {error.name}; {advise_extra(EXTRAS[command.name])}")

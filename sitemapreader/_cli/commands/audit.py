@@ -1,0 +1,318 @@
+"""`sitemapreader audit`: the sitemaps of a site, judged; `compare`: two audits."""
+
+from __future__ import annotations
+
+import asyncio
+import tomllib
+from argparse import ArgumentTypeError
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from sitemapreader._cli.config import STANDARD_OUTPUT, make_keywords
+from sitemapreader._cli.console import Console, RunSummary, show_progress
+from sitemapreader._cli.options import list_options
+from sitemapreader._cli.parser import (
+    ALL_READ,
+    FOUND,
+    NO_URL,
+    NOTHING_FETCHED,
+    PARTIAL,
+    UsageError,
+    name_options,
+)
+from sitemapreader._cli.process import LineWriter, opened, print_text, run_process, write_to
+from sitemapreader._cli.run import NO_SOURCE, ONLY_FILES
+from sitemapreader._many.sources import (
+    STANDARD_INPUT,
+    InvalidSiteError,
+    UnreadableError,
+    check_task,
+    open_pieces,
+)
+from sitemapreader._types.errors import suggest
+from sitemapreader._types.issues import Severity
+from sitemapreader._types.urls import path_of
+from sitemapreader.audit.compare import Trend, compare_audits, format_differences
+from sitemapreader.audit.models import AuditInputError, AuditOptions, Row
+from sitemapreader.audit.report import find_audit_format, find_hits_suffix, is_failure
+from sitemapreader.audit.rules import explain_rule, format_rules, list_rules, match_codes
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Awaitable, Callable, Iterable
+
+    from sitemapreader._cli.options import Option
+    from sitemapreader._types.outcomes import Document
+    from sitemapreader.audit import Audit
+    from sitemapreader.pages import PageVisit
+
+
+# -- the settings of a project
+
+FILES = (("sitemapreader.toml", ("audit",)), ("pyproject.toml", ("tool", "sitemapreader", "audit")))
+"""Names of the files, and the table in each; the first that has the table is read."""
+SETTINGS = ("select", "ignore", "robots", "fail-on", "rules", "baseline", "urls")
+"""Options that a file may set; the command line overrides them."""
+_FILE_SETTINGS = ("rules", "baseline", "urls")
+_WORDS = {each.name.lower(): each for each in Severity}
+
+
+def read_settings(folder: Path, arguments: argparse.Namespace) -> dict[str, dict[str, Any]]:
+    """Fill missing arguments from the settings; return severities and figures.
+
+    Raises UsageError for settings that make no sense.
+    """
+    tables: dict[str, dict[str, Any]] = {"severity": {}, "figures": {}}
+    options = {each.name: each for _, group in list_options("audit") for each in group}
+    for file, keys in FILES:
+        try:
+            table = _read_table(folder / file, keys)
+            _check_names("setting", table, (*SETTINGS, *tables))
+            tables = {name: _get_table(table, name) for name in tables}
+            for name in table.keys() - tables:
+                _set(arguments, options[f"--{name}"], name, table[name], folder)
+            _check_names("severity", tables["severity"].values(), _WORDS)
+            tables["severity"] = {code: _WORDS[word] for code, word in tables["severity"].items()}
+            _check_names("figure", tables["figures"], attrs.fields_dict(AuditOptions))
+            AuditOptions(**tables["figures"]).make_parameters(datetime.now(UTC))
+        except (ArgumentTypeError, ArithmeticError, OSError, TypeError, ValueError) as error:
+            raise UsageError(f"{file}: {error}") from None
+        if table:
+            break
+    return tables
+
+
+def _check_names(what: str, names: Iterable[Any], known: Iterable[str]) -> None:
+    for name in names:
+        if name not in known:
+            hint = suggest(str(name), known, f" choose from {', '.join(known)}")
+            raise ArgumentTypeError(f"there is no {what} {name!r}:{hint}")
+
+
+def _read_table(path: Path, keys: Iterable[str]) -> dict[str, Any]:
+    try:
+        table = tomllib.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        return {}
+    except RecursionError:
+        raise ArgumentTypeError("the file is nested too deep") from None
+    for key in keys:
+        table = _get_table(table, key)
+    return table
+
+
+def _get_table(table: dict[str, Any], key: str) -> dict[str, Any]:
+    found = table.get(key, {})
+    if not isinstance(found, dict):
+        raise ArgumentTypeError(f"{key} must be a table")
+    return found
+
+
+def _set(
+    arguments: argparse.Namespace, option: Option, name: str, value: Any, folder: Path
+) -> None:
+    """Give an argument the value that its option makes of a text, or of several words."""
+    text = ",".join(value) if isinstance(value, list) else value
+    if not isinstance(text, str):
+        raise ArgumentTypeError(f"{name} must be a text, got {value!r}")
+    # SECURITY: who may write the settings, as with a pull request, may not read other files.
+    if name in _FILE_SETTINGS and not (folder / text).resolve().is_relative_to(folder.resolve()):
+        raise ArgumentTypeError(
+            f"{name}: {text!r} is not in this folder: name it on the command line with --{name}"
+        )
+    _check_names(name, [text] if option.choices else [], option.choices or ())
+    if getattr(arguments, option.key) is None:
+        setattr(arguments, option.key, option.type(text) if option.type else text)
+
+
+# -- the command
+
+
+def run_audit(arguments: argparse.Namespace) -> int:
+    """Audit the source, write the outputs, and return the exit code."""
+    if arguments.list_rules:
+        return print_text(format_rules(list_rules().values()))
+    try:
+        if arguments.explain:
+            rules = list_rules()
+            codes = sorted(match_codes(rules, arguments.explain))
+            return print_text("\n".join(explain_rule(_speak(rules[code])) for code in codes))
+        if arguments.source is None:
+            raise UsageError("no source was given: name a site, a sitemap, a folder or a file")
+        from sitemapreader.audit import audit  # noqa: PLC0415 (`--explain` needs no DuckDB)
+
+        work = _AuditCommand(arguments, audit)
+    except AuditInputError as error:
+        raise UsageError(str(error)) from None
+    return run_process(work.run, work.lines.name, work.console)
+
+
+def _speak(rule: Row) -> Row:
+    """Return a rule whose advice names options of the shell, not arguments of Python."""
+    return Row(rule, advice=name_options(rule.advice))
+
+
+class _AuditCommand:
+    """One run of the command."""
+
+    def __init__(
+        self, arguments: argparse.Namespace, audit: Callable[..., Awaitable[Audit]]
+    ) -> None:
+        self._arguments, self._audit = arguments, audit
+        outputs = arguments.output or [STANDARD_OUTPUT]
+        self._files = {each: find_audit_format(each) for each in outputs if each != STANDARD_OUTPUT}
+        if arguments.hits:
+            find_hits_suffix(arguments.hits)
+        self._is_printed = STANDARD_OUTPUT in outputs
+        if not self._is_printed and arguments.format not in (None, *self._files.values()):
+            raise UsageError(
+                f"--format is for standard output, but the report goes to {outputs[0]}: "
+                "leave out --format, or add -o -"
+            )
+        self._summary = RunSummary()
+        self.console = Console(
+            quiet=arguments.quiet, verbose=arguments.verbose, has_file=not self._is_printed
+        )
+        self.lines = LineWriter(None)
+        tables = read_settings(Path.cwd(), arguments)
+        # what is written as known makes no failure
+        word = "never" if arguments.write_baseline else arguments.fail_on or "error"
+        self._fail_on = _WORDS.get(word)
+        figures = {"robots": arguments.robots, "examples": arguments.examples}
+        names = ("base_url", "database", "pages", "was", "since_audit", *_FILE_SETTINGS)
+        self._passed: dict[str, Any] = {
+            **make_keywords(arguments),
+            "on_document": self._count_document,
+            "on_page": self._count_page,
+            "severities": tables["severity"],
+            "figures": AuditOptions(
+                **tables["figures"] | {name: each for name, each in figures.items() if each}
+            ),
+            "select": arguments.select or (),
+            "ignore": arguments.ignore or (),
+            **{name: getattr(arguments, name) for name in names},
+        }
+        self._source = self._find_source()
+
+    def _find_source(self) -> str | Path:
+        """Return the URL or path."""
+        text = self._arguments.source
+        path = Path(path_of(text))
+        if text == STANDARD_INPUT or path.exists():
+            return path
+        if self._arguments.base_url:
+            raise UsageError(ONLY_FILES)
+        try:
+            checked = check_task(text)
+        except InvalidSiteError as error:
+            raise UsageError(f"{str(error)!r} {NO_SOURCE}") from None
+        if self._arguments.kind:
+            self._passed["is_sitemap"] = self._arguments.kind == "sitemap"
+        return checked.login or checked.url
+
+    async def run(self) -> int:
+        """Audit, write, and return the exit code."""
+        try:
+            result = await self._judge()
+        except AuditInputError as error:
+            raise UsageError(str(error)) from None
+        except asyncio.CancelledError as error:
+            error.add_note("no report was written: to get one, limit the audit with --max-time")
+            raise
+        except (UnreadableError, OSError) as error:  # standard input; the database
+            self.console.print_error(str(error))
+            return NOTHING_FETCHED if isinstance(error, UnreadableError) else NO_URL
+        with result:
+            arguments = self._arguments
+            form: dict[str, Any] = {"fail_on": self._fail_on, "title": arguments.title or ""}
+            if self._is_printed:
+                text = result.format(arguments.format or "text", **form)
+                async with opened(self.lines):
+                    await write_to(self.lines, partial(self.lines.write_text, text))
+            else:  # nothing else tells why the exit code is 5
+                self.console.print_line(result.format("text", **form).splitlines()[-1])
+            writers: dict[str | None, Callable[[str], object]] = {
+                arguments.write_baseline: result.write_baseline,
+                arguments.hits: result.write_hits,
+                **dict.fromkeys(self._files, partial(result.write, **form)),
+            }
+            written = [self._write_file(path, write) for path, write in writers.items() if path]
+            return self._find_exit_code(result) if all(written) else NO_URL
+
+    async def _judge(self) -> Audit:
+        """Return the result, which names options of the shell, not arguments of Python."""
+        source = self._source
+        with TemporaryDirectory(prefix="sitemapreader-") as folder:
+            if source == Path(STANDARD_INPUT):
+                source = await _copy_standard_input(Path(folder))
+            async with show_progress(self.console, self._summary):
+                result = await self._audit(source, **self._passed)
+        facts = result.facts
+        if source != self._source:
+            name = "standard input"
+            facts |= {"source": name, "files": dict.fromkeys(facts.files, name)}
+        facts["passed"] = [_speak(rule) for rule in facts.passed]
+        facts["not_run"] = [Row(f, reason=name_options(f.reason)) for f in facts.not_run]
+        for each in (*result.findings, *facts.not_run):
+            each["rule"] = _speak(each.rule)
+        return result
+
+    def _write_file(self, path: str, write: Callable[[str], object]) -> bool:
+        """Write a file; print a message and return False if that fails."""
+        try:
+            write(path)
+        except OSError as error:
+            self.console.print_error(f"cannot write to {path}: {error.strerror or error}")
+            return False
+        return True
+
+    def _find_exit_code(self, result: Audit) -> int:
+        if not any(document.is_answered for document in result.report.documents):
+            return NOTHING_FETCHED
+        least = self._fail_on.name.lower() if self._fail_on else None
+        if any(is_failure(each, least) for each in result.findings):
+            return FOUND
+        if not result.facts.urls:
+            return NO_URL
+        is_broken = any(each.is_error for each in result.facts.not_run)
+        return ALL_READ if result.facts.complete and not is_broken else PARTIAL
+
+    def _count_page(self, _: PageVisit) -> None:
+        self._summary.pages += 1
+
+    def _count_document(self, document: Document) -> None:
+        self._summary.statuses[document.status] += 1
+        self._summary.sums["bytes_raw"] += document.bytes_raw
+        self._summary.printed += document.listed
+
+
+async def _copy_standard_input(folder: Path) -> Path:
+    """Copy standard input into a file of a folder; raise UnreadableError."""
+    path = folder / "standard-input"
+    async with open_pieces(STANDARD_INPUT) as pieces:
+        with path.open("wb") as copy:
+            async for piece in pieces:
+                copy.write(piece)
+    return path
+
+
+def run_compare(arguments: argparse.Namespace) -> int:
+    """Print the differences; return whether some are grave enough."""
+    try:
+        differences = compare_audits(arguments.before, arguments.after)
+    except AuditInputError as error:
+        raise UsageError(str(error)) from None
+    code = print_text(format_differences(arguments.format, differences))
+    if code != ALL_READ or arguments.fail_on == "never":
+        return code
+    is_worse = any(
+        each.trend in (Trend.NEW, Trend.WORSE)
+        and is_failure(Row(each, new=None), arguments.fail_on)
+        for each in differences
+    )
+    return FOUND if is_worse else ALL_READ

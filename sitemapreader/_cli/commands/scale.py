@@ -1,0 +1,198 @@
+"""`sitemapreader scale`: many hosts into Parquet files, on many cores or machines."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+from sitemapreader import distributed
+from sitemapreader._bytes.lines import iterate_lines
+from sitemapreader._cli.config import make_keywords
+from sitemapreader._cli.console import Console
+from sitemapreader._cli.parser import (
+    ALL_READ,
+    NO_URL,
+    NOTHING_FETCHED,
+    PARTIAL,
+    SIGNALLED,
+    USAGE,
+    UsageError,
+    name_options,
+)
+from sitemapreader._cli.process import SIGNALS, LineWriter
+from sitemapreader._event_loop import repeat_in_thread
+from sitemapreader._many.sources import STANDARD_INPUT
+from sitemapreader._types.issues import IssueCode, excerpt
+from sitemapreader._types.options import MAX_URL_CHARS
+from sitemapreader._types.outcomes import inflect
+from sitemapreader.distributed import cluster
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+    from types import FrameType
+
+    from sitemapreader.distributed import ScaleRun, Totals
+
+STATUS = "status"
+"""Word in place of the list of hosts: show a run instead of running."""
+_READ = ("complete", "unchanged", "partial")
+_NOT_READ = ("partial", "none", "failed", "error")
+_SECONDS = 30.0
+"""Between two lines about a run that goes on."""
+_MAX_SAID = 5
+"""Reasons, and partitions that failed, that the summary names."""
+_HAVE_OPTION = (IssueCode.BLOCKED_ADDRESS, IssueCode.BLOCKED_PORT, IssueCode.TIMEOUT)
+"""Issues whose advice names an option of this command."""
+
+
+class _StoppedError(BaseException):
+    """A signal arrived."""
+
+
+def run_scale(arguments: argparse.Namespace) -> int:
+    """Read the hosts, or show a run, and return the exit code."""
+    console = Console(quiet=arguments.quiet, verbose=arguments.verbose)
+    try:
+        if arguments.list == STATUS:
+            return _show_status(arguments)
+        return _read_hosts(arguments, console)
+    except distributed.OutputError as error:
+        console.print_error(str(error))
+        return USAGE
+    except _StoppedError as stopped:
+        number = stopped.args[0]
+        console.print_line(
+            f"stopped by {signal.Signals(number).name}: run the same command again to read the rest"
+        )
+        return SIGNALLED + int(number)
+    except OSError as error:
+        console.print_error(f"cannot use {arguments.output}: {error.strerror or error}")
+        return NO_URL
+
+
+def _read_hosts(arguments: argparse.Namespace, console: Console) -> int:
+    """Read the hosts and return the exit code."""
+
+    def stop(number: int, _frame: FrameType | None) -> None:
+        raise _StoppedError(number)
+
+    for number in SIGNALS:
+        signal.signal(number, stop)
+    workers = 1 if arguments.shard else arguments.workers or 0
+    try:
+        opening = cluster.open_client(arguments.scheduler, workers)
+    except (OSError, ValueError) as error:
+        said = f"there is no scheduler at {arguments.scheduler}: {error}"
+        raise UsageError(said) from None
+    run = _begin(arguments, console)
+    known = deque([distributed.status(arguments.output)], maxlen=1)
+    with (
+        repeat_in_thread(lambda: console.print_line(show_progress(known[-1])), _SECONDS),
+        opening as client,
+    ):
+        if client.dashboard_link:
+            console.print_line(f"dashboard: {client.dashboard_link}")
+        shard = arguments.shard or (0, 1)
+        totals = cluster.read_run(client, arguments.output, run, known.append, shard)
+    for line in describe_totals(totals):
+        console.print_line(line)
+    return _find_exit_code(totals)
+
+
+def _begin(arguments: argparse.Namespace, console: Console) -> ScaleRun:
+    hosts, output = arguments.list, arguments.output
+    given = {} if arguments.parallel is None else {"hosts_at_once": arguments.parallel}
+    try:
+        given |= {"revisit": arguments.revisit_all, "gone": arguments.gone_pages}
+        fetch = make_keywords(arguments)["options"]
+        options = distributed.ScaleOptions(fetch=fetch, **given)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    if hosts == STANDARD_INPUT:
+        if sys.stdin is None:
+            raise UsageError("standard input is closed: name a file with the list")
+        hosts = iterate_lines(sys.stdin.buffer, MAX_URL_CHARS + 1)
+    run = distributed.begin_run(output, hosts, options, full=arguments.full, retry=arguments.retry)
+    missing = len(distributed.find_missing(output, run))
+    if missing < run.partitions:
+        console.print_line(
+            f"continuing {run.folder} with its options: {missing} of {run.partitions} "
+            "partitions are missing"
+        )
+    return run
+
+
+def _show_status(arguments: argparse.Namespace) -> int:
+    """Print the sums of the last run, or with `--failed` its hosts that failed."""
+    totals = distributed.status(arguments.output)
+    with LineWriter(None) as lines:
+        if arguments.failed:
+            for row in distributed.iterate_statuses(arguments.output):
+                if row["status"] in _NOT_READ:
+                    lines.write_text(_describe_host(row))
+        else:
+            lines.write_text("".join(f"{line}\n" for line in describe_totals(totals)))
+    return _find_exit_code(totals)
+
+
+def _describe_host(row: dict[str, Any]) -> str:
+    due = f", due again {row['not_before']:%Y-%m-%d}" if row["not_before"] else ""
+    return f"{excerpt(row['site'])}\t{row['status']}\t{row['reason']}{due}\n"
+
+
+def show_progress(totals: Totals) -> str:
+    """Return a line about a run that goes on."""
+    failed = totals.statuses["failed"] + totals.statuses["error"]
+    return (
+        f"{totals.committed}/{totals.partitions} partitions, {totals.hosts:,} hosts "
+        f"({failed:,} failed), {totals.urls:,} {inflect(totals.urls, 'URLs')}"
+    )
+
+
+def describe_totals(totals: Totals) -> Iterator[str]:
+    """Yield the lines that sum up a run."""
+    hosts = ", ".join(f"{number:,} {status}" for status, number in sorted(totals.statuses.items()))
+    state = "finished" if totals.finished else "not finished: run the same command again"
+    others = {"unlisted": totals.unlisted, "gone": totals.gone}
+    more = "".join(f" and {number:,} {what}" for what, number in others.items() if number)
+    yield (
+        f"{totals.run}: {totals.urls:,} {inflect(totals.urls, 'URLs')}{more} of "
+        f"{totals.hosts:,} {inflect(totals.hosts, 'hosts')} "
+        f"({hosts or 'none yet'}); {totals.committed} of {totals.partitions} partitions, {state}"
+    )
+    reasons = sorted(totals.reasons.items(), key=lambda each: (-each[1], each[0]))
+    for reason, number in reasons[:_MAX_SAID]:
+        yield f"not read: {number:,} {reason}{_explain(reason)}"
+    if len(reasons) > _MAX_SAID:
+        yield "not read for other reasons: `scale status --failed` lists the hosts"
+    if totals.put_off:
+        yield (
+            f"skipped {totals.put_off:,} hosts that failed or have no sitemap, because they are "
+            "not due yet: --retry reads them now"
+        )
+    for partition, reason in sorted(totals.failures.items())[:_MAX_SAID]:
+        yield f"partition {partition} could not be committed: {reason}"
+    if len(totals.failures) > _MAX_SAID:
+        yield f"and {len(totals.failures) - _MAX_SAID} more partitions"
+
+
+def _explain(reason: str) -> str:
+    """Return the meaning of an Issue, and the option of this command that helps."""
+    code = next((code for code in IssueCode if code == reason), None)
+    if code is None:
+        return ""
+    return f": {code.meaning}" + (f": {name_options(code.advice)}" if code in _HAVE_OPTION else "")
+
+
+def _find_exit_code(totals: Totals) -> int:
+    """Return the exit code by the rules of docs/exit-codes.md."""
+    if totals.failures:
+        return PARTIAL
+    found = sum(totals.statuses[status] for status in _READ)
+    if not found and totals.finished:
+        return NO_URL if totals.statuses["none"] else NOTHING_FETCHED
+    lost = any(totals.statuses[status] for status in _NOT_READ)
+    return PARTIAL if lost else ALL_READ

@@ -1,0 +1,122 @@
+"""`sitemapreader state`: the content of a state file."""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import chain, groupby, islice
+from typing import TYPE_CHECKING
+
+from sitemapreader._cli.console import Console
+from sitemapreader._cli.parser import ALL_READ, PARTIAL, UsageError
+from sitemapreader._cli.process import LineWriter, opened, run_process, write_to
+from sitemapreader._types.issues import excerpt
+from sitemapreader._types.outcomes import inflect
+from sitemapreader.changes import DocumentState, SiteState, State
+from sitemapreader.changes.rows import as_moment
+from sitemapreader.output.text import escape_urls, to_json
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterable, Iterator
+    from datetime import datetime
+
+    from sitemapreader.changes import GonePage, UnlistedUrl
+    from sitemapreader.changes.schedule import PlannedDocument
+
+_LINES_AT_ONCE = 500
+_MAX_NAME = 500
+_NOTHING_DUE = "nothing is planned, because no run used --changes: only such a run makes a plan"
+
+
+def run_state(arguments: argparse.Namespace) -> int:
+    """Print the sites, some of their URLs, or the due documents; return the exit code."""
+    state, lines, console = State(arguments.file), LineWriter(None), Console()
+    is_list = arguments.unlisted or arguments.gone
+    if arguments.format and not is_list:
+        raise UsageError("--format requires --unlisted or --gone")
+
+    async def work() -> int:
+        if arguments.plan:
+            planned = state.plan(arguments.plan)
+            text = format_plan(planned, as_moment(state.clock()))
+            if not planned:
+                console.print_line(_NOTHING_DUE)
+        elif is_list:
+            rows: Iterable[UnlistedUrl | GonePage]
+            rows = state.gone() if arguments.gone else state.unlisted()
+            if arguments.unlisted and arguments.format == "jsonl":
+                rows = chain(rows, state.waiting())
+            text = map(_format_row if arguments.format == "jsonl" else _format_loc, rows)
+        else:
+            text = format_state(state)
+        async with opened(lines):
+            while part := "".join(islice(text, _LINES_AT_ONCE)):
+                await write_to(lines, partial(lines.write_text, part))
+        return print_waiting(state, console) if is_list else ALL_READ
+
+    return run_process(work, lines.name, console)
+
+
+def _format_loc(row: UnlistedUrl | GonePage) -> str:
+    return f"{escape_urls([row.loc])[0]}\n"
+
+
+def _format_row(row: UnlistedUrl | GonePage) -> str:
+    return f"{to_json(row)}\n"
+
+
+def format_plan(planned: Iterable[PlannedDocument], now: datetime) -> Iterator[str]:
+    """Yield a line for each document: its URL, from when it is due, and why."""
+    for each in planned:
+        due = "" if each.due <= now else f"not before {each.due:%Y-%m-%d %H:%M} UTC, "
+        yield (
+            f"{escape_urls([each.url])[0]}: {due}{each.waiting:.2g} waiting,"
+            f" {24 * each.rate:.2g} URLs new or gone a day,"
+            f" requested {each.asked_at:%Y-%m-%d %H:%M} UTC\n"
+        )
+
+
+def print_waiting(state: State, console: Console) -> int:
+    """Name the sites with unconfirmed removals; return the exit code."""
+    code = ALL_READ
+    for site in state.sites():
+        name = excerpt(site.name, _MAX_NAME)
+        if site.unlisted is None:
+            code = PARTIAL
+            why = "did not compare: use --changes" if site.finished else "was interrupted"
+            console.print_line(f"{name}: the last run {why}")
+        elif site.waiting:
+            wait = "more URLs are not unlisted yet, because a later walk must confirm it"
+            console.print_line(f"{name}: {site.waiting} {wait}")
+    return code
+
+
+def format_state(state: State) -> Iterator[str]:
+    """Yield lines about each site and its documents."""
+    sites = {site.name: site for site in state.sites()}
+    for name, group in groupby(state.documents(), lambda document: document.site):
+        yield from _format_site(sites.pop(name))
+        yield from map(_format_document, group)
+    for site in sites.values():
+        yield from _format_site(site)
+
+
+def _format_site(site: SiteState) -> Iterator[str]:
+    yield f"{excerpt(site.name, _MAX_NAME)}\n"
+    if site.walked is not None:
+        how = "complete" if site.complete else "not complete"
+        how = how if site.finished else "interrupted, will be resumed"
+        unlisted = "" if site.unlisted is None else f", {site.unlisted} unlisted"
+        waiting = f", {site.waiting} waiting" if site.waiting else ""
+        yield f"  walked {site.walked:%Y-%m-%d %H:%M} UTC, {how}{unlisted}{waiting}\n"
+    urls = f", {site.urls} {inflect(site.urls, 'URLs')} to compare with" if site.urls else ""
+    yield f"  {site.documents} {inflect(site.documents, 'documents')}{urls}\n"
+
+
+def _format_document(document: DocumentState) -> str:
+    status = document.status or "being read"
+    reason = f" ({document.reason})" if document.reason else ""
+    number = document.children or document.listed
+    count = f"{number} {inflect(number, 'sitemaps' if document.children else 'URLs')}"
+    read = f", {document.read_at:%Y-%m-%d %H:%M}" if document.read_at else ""
+    return f"    {escape_urls([document.url])[0]}: {count}, {status}{excerpt(reason)}{read}\n"

@@ -1,0 +1,106 @@
+"""`sitemapreader why`: why a URL is in no sitemap of its site."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from sys import maxsize
+from typing import TYPE_CHECKING, Any
+
+from sitemapreader._cli.config import make_keywords
+from sitemapreader._cli.console import Console
+from sitemapreader._cli.parser import ALL_READ, NO_URL, PARTIAL, UsageError, name_options
+from sitemapreader._cli.process import LineWriter, opened, run_process, write_to
+from sitemapreader._cli.run import NO_SOURCE, read_lines
+from sitemapreader._many.sources import (
+    InvalidSiteError,
+    UnreadableError,
+    find_source,
+    open_pieces,
+)
+from sitemapreader._presence import Verdict, iterate_explanation, why
+from sitemapreader._types.urls import has_web_scheme
+from sitemapreader.changes import State
+
+if TYPE_CHECKING:
+    import argparse
+
+    from sitemapreader._presence import Explanation
+
+_ARGUMENTS = ("since", "until", "undated", "include", "exclude", "language", "respect_robots")
+"""Keywords of a walk that `why` takes as well."""
+
+
+def run_why(arguments: argparse.Namespace) -> int:
+    """Explain each URL and return the exit code: 0 listed, 1 not listed, 3 unknown."""
+    keywords = _make_keywords(arguments)
+    for url in arguments.urls:
+        if not has_web_scheme(url):
+            raise UsageError(f"{url!r} is not an http(s) URL: write https://example.org/page")
+    if not arguments.urls and not arguments.input_file:
+        raise UsageError("no URL was given: name one, or a list of URLs with -i FILE")
+    lines = LineWriter(None)
+    console = Console()
+
+    async def work() -> int:
+        urls = [*arguments.urls, *await _read_lists(arguments.input_file or [])]
+        explanations = await why(urls, **keywords)
+        format_one = _format_json if arguments.format == "jsonl" else _format_text
+        async with opened(lines):
+            for explanation in explanations:
+                text = format_one(explanation)
+                await write_to(lines, partial(lines.write_text, text))
+        return _choose_exit_code(explanations)
+
+    return run_process(work, lines.name, console)
+
+
+def _make_keywords(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the arguments of `why`; raise UsageError for a wrong combination."""
+    walk_keywords = make_keywords(arguments)
+    keywords = {name: walk_keywords[name] for name in _ARGUMENTS if name in walk_keywords}
+    keywords["options"] = walk_keywords["options"]
+    visits = arguments.max_visits
+    keywords["max_visits"] = maxsize if visits == "all" else visits
+    if arguments.state_file:
+        keywords["state"] = State(arguments.state_file)
+    if arguments.inside:
+        try:
+            task = find_source(arguments.inside, trusted=True)
+        except InvalidSiteError as error:
+            raise UsageError(f"--in: {str(error)!r} {NO_SOURCE}") from None
+        keywords["site"] = task.url
+        if task.fetcher is not None:  # a folder or a file, which answers for no page
+            keywords |= {"fetcher": task.fetcher, "max_visits": 0}
+            del keywords["options"]
+    return keywords
+
+
+async def _read_lists(paths: list[str]) -> list[str]:
+    """Read the URLs of lists; raise UsageError for one that cannot be read."""
+    urls = []
+    for path in paths:
+        try:
+            async with open_pieces(path) as pieces:
+                urls += [line async for line in read_lines(pieces)]
+        except UnreadableError as error:
+            raise UsageError(str(error)) from None
+    return urls
+
+
+def _format_text(explanation: Explanation) -> str:
+    return "".join(f"{name_options(line)}\n" for line in iterate_explanation(explanation))
+
+
+def _format_json(explanation: Explanation) -> str:
+    return f"{json.dumps(explanation.to_dict())}\n"
+
+
+def _choose_exit_code(explanations: list[Explanation]) -> int:
+    """Return the code of the least certain answer."""
+    verdicts = {explanation.verdict for explanation in explanations}
+    if Verdict.UNKNOWN in verdicts:
+        return PARTIAL
+    if Verdict.NOT_LISTED in verdicts:
+        return NO_URL
+    return ALL_READ

@@ -1,0 +1,230 @@
+"""Command-line options as arguments of the library."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import sys
+from base64 import b64encode
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from sitemapreader._cli.parser import UsageError
+from sitemapreader._types.errors import suggest
+from sitemapreader._types.options import FetchOptions, Limits
+from sitemapreader._walk.config import SharedArguments, WalkConfig
+from sitemapreader._walk.context import UrlAllowance
+from sitemapreader.fetch.client import Trust
+from sitemapreader.output import FILE_FORMATS, FORMATS, SUFFIXES, open_output
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from sitemapreader._identity import Identity
+    from sitemapreader._types.models import SitemapEntry
+    from sitemapreader.output.counts import UrlCounts
+    from sitemapreader.output.sink import Output
+
+STANDARD_OUTPUT = "-"
+_FORMATS = (*FORMATS, *FILE_FORMATS)
+_MOST_PAGES = 1_000
+"""Pages of a site that one run asks whether they are gone."""
+
+
+def make_keywords(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return keyword arguments of `walk`, `options` and `limits` always among them.
+
+    Absent options keep the library's defaults. Raises UsageError for contradictions.
+    """
+    given = {name: value for name, value in vars(arguments).items() if value is not None}
+    walk = {name: given[name] for name in SharedArguments.__annotations__.keys() & given.keys()}
+    limits = {name: given[name] for name in attrs.fields_dict(Limits).keys() & given.keys()}
+    if "gone" in walk:
+        walk["gone"] = _MOST_PAGES if walk["gone"] else 0
+    _check(arguments, given)
+    try:
+        WalkConfig(site="https://localhost/", **walk, max_urls=given.get("limit"))
+        # of all sources together; what is delivered counts as printed, in all runs
+        if {"state", "limit"} <= given.keys():
+            walk["max_urls"] = UrlAllowance(given["limit"])
+        walk |= {"options": _make_options(given), "limits": Limits(**limits)}
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    return walk | _make_follow(given)
+
+
+def _make_follow(given: dict[str, Any]) -> dict[str, Any]:
+    wanted, unwanted = given.get("wanted", ()), given.get("unwanted", ())
+    if not wanted and not unwanted:
+        return {}
+
+    def follow(child: SitemapEntry) -> bool:
+        is_wanted = not wanted or any(pattern.search(child.loc) for pattern in wanted)
+        return is_wanted and not any(pattern.search(child.loc) for pattern in unwanted)
+
+    return {"follow": follow}
+
+
+def _check(arguments: argparse.Namespace, given: dict[str, Any]) -> None:
+    """Raise UsageError for options that contradict each other only in the shell."""
+    missing = "--changes" if "state" in given else "--changes and --state FILE"
+    told = next((f"--{name}" for name in ("unlisted", "gone") if given.get(name)), "")
+    form = find_output_format(arguments) if "fields" in vars(arguments) else ""
+    is_piped = form == "parquet" and get_output_path(arguments) is None
+    for is_wrong, message in (
+        ("seed" in given and "sample" not in given, "--seed requires --sample N"),
+        (
+            "undated" in given and not {"since", "until"} & given.keys(),
+            "--undated requires --since or --until",
+        ),
+        ("sample" in given and "count_by" in given, "--sample cannot be combined with --count-by"),
+        (
+            given.get("exit_code") and not given["changes"],
+            f"--exit-code requires {missing}",
+        ),
+        (
+            told and given["changes"] and form == "urls" and "fields" not in given,
+            f"{told} requires a format with the field `change`, such as --format jsonl",
+        ),
+        (
+            "state" in given and is_piped,
+            "--state with --format parquet requires -o FILE, because a file must be complete",
+        ),
+    ):
+        if is_wrong:
+            raise UsageError(message)
+
+
+def _make_options(given: dict[str, Any]) -> FetchOptions:
+    """Return the options of fetching; raise ValueError for a wrong value."""
+    names = attrs.fields_dict(FetchOptions).keys() & given.keys()
+    values: dict[str, Any] = {
+        n: tuple(given[n]) if isinstance(given[n], list) else given[n] for n in names
+    }
+    if seconds := given.get("timeout"):  # of one document: no other is longer than the total
+        values |= {"total_seconds": seconds, "headers_seconds": seconds}
+        for name in ("connect_seconds", "idle_seconds"):
+            values[name] = min(seconds, getattr(FetchOptions(), name))
+    Trust(values.get("allow_networks", ()))  # raises ValueError if one is not a network
+    values["identity"] = _make_identity(given)
+    headers = dict(given.get("header_lines", ()))
+    if user := given.get("user"):
+        headers |= _basic_auth_header(_ask_password(user))
+    return FetchOptions(**values, headers=headers)
+
+
+def _make_identity(given: dict[str, Any]) -> Identity | None:
+    """Return the identity that signs requests; raise UsageError if only a part is given."""
+    parts = {"sign_key", "sign_as"} & given.keys()
+    if not parts:
+        if "sign_form" in given:
+            raise UsageError("--sign-form requires --sign-key FILE and --sign-as URL")
+        return None
+    if "sign_key" not in parts:
+        raise UsageError("--sign-as requires --sign-key FILE")
+    if "sign_as" not in parts:
+        raise UsageError("--sign-key requires --sign-as URL, such as https://crawler.example")
+    from sitemapreader._identity import Identity  # noqa: PLC0415 (few runs sign)
+
+    try:
+        return Identity(given["sign_key"], given["sign_as"], form=given.get("sign_form", "string"))
+    except ModuleNotFoundError as error:
+        raise UsageError(str(error)) from None
+
+
+def _ask_password(user: str) -> str:
+    """Return `user:password`; prompt for a missing password if there is a terminal."""
+    name, colon, password = user.partition(":")
+    is_terminal = sys.stdin is not None and sys.stdin.isatty()
+    if password or (colon and not is_terminal):
+        return user  # an empty password is normal where the user is an API key
+    try:
+        if is_terminal:
+            return f"{name}:{getpass.getpass(f'Password for {name!r}: ')}"
+    except EOFError:
+        pass
+    raise UsageError(
+        "-u requires a password, because no terminal can ask for one: write USER:PASSWORD"
+    )
+
+
+def _basic_auth_header(user: str) -> dict[str, str]:
+    """Return the header of Basic authentication (RFC 7617)."""
+    return {"Authorization": f"Basic {b64encode(user.encode('utf-8', 'surrogateescape')).decode()}"}
+
+
+# -- outputs
+
+
+def open_entries(arguments: argparse.Namespace, counts: UrlCounts | None = None) -> Output:
+    """Return the output for entries, or for their counts.
+
+    Raises UsageError for options that contradict it.
+    """
+    form, header = find_output_format(arguments), arguments.header
+    if counts is not None:
+        if arguments.fields is not None:
+            raise UsageError("--count-by cannot be combined with --fields")
+        if form == "atom":
+            raise UsageError(
+                "--count-by cannot be combined with atom: write csv, tsv, jsonl or parquet"
+            )
+        form, header = ("tsv", False) if form == "urls" else (form, header)
+    elif form == "atom" and not arguments.changes:
+        raise UsageError("--format atom requires urls with --changes and --state FILE")
+    if form == "parquet":  # pyarrow's own allocator keeps 20 MB more
+        os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
+    try:
+        return open_output(
+            get_output_path(arguments),
+            form,
+            fields=arguments.fields,
+            null_terminated=arguments.null,
+            header=header,
+            columns=None if counts is None else counts.columns,
+            has_sites=is_for_many(arguments),
+        )
+    except (ValueError, ModuleNotFoundError) as error:
+        raise UsageError(str(error)) from None
+
+
+def is_for_many(arguments: argparse.Namespace) -> bool:
+    """Return whether there may be several sources."""
+    return arguments.input_file is not None or len(arguments.sources) > 1
+
+
+def get_output_path(arguments: argparse.Namespace) -> str | None:
+    """Return the path of the output file; `None` for standard output."""
+    path: str | None = arguments.output
+    return None if path == STANDARD_OUTPUT else path
+
+
+def find_output_format(arguments: argparse.Namespace, formats: Sequence[str] = _FORMATS) -> str:
+    """Return the format of `--format` or of the file's suffix, else the first one.
+
+    Raises UsageError for any other suffix; .txt may have any format.
+    """
+    chosen: str | None = arguments.format
+    name = (arguments.output or "").lower()
+    if "csv" in formats:  # tables and lines of entries may be compressed; trees are not
+        name = name.removesuffix(".gz")
+    suffix = Path(name).suffix.removeprefix(".")
+    form = SUFFIXES.get(f".{suffix}", suffix)
+    if chosen and form in formats and suffix != "txt" and form != chosen:
+        raise UsageError(
+            f"--format {chosen} cannot be combined with {arguments.output}, whose suffix means "
+            f"{form}: leave out --format, or end the name with .{chosen}"
+        )
+    if chosen:
+        return chosen
+    if form in formats or suffix in ("", "txt"):
+        return form if form in formats else formats[0]
+    hint = "" if suffix in {*_FORMATS, "ndjson"} else suggest(suffix, formats[1:])
+    fit = [each for each in formats[1:] if each != "atom" or arguments.changes]
+    raise UsageError(
+        f"-o: .{suffix} cannot be written:{f'{hint} Or' * bool(hint)} end the name with "
+        f".{', .'.join(fit)} or .txt, or choose a format with --format"
+    )

@@ -1,0 +1,363 @@
+"""Standard error: messages of a line, Issues, progress, the summary of a run."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import time
+from collections import Counter
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any, Self
+
+import attrs
+
+from sitemapreader._cli.parser import (
+    ALL_READ,
+    MAX_MESSAGE,
+    NO_URL,
+    NOTHING_FETCHED,
+    PARTIAL,
+    USAGE,
+    name_options,
+)
+from sitemapreader._types.issues import Issue, IssueCode, Severity, excerpt
+from sitemapreader._types.outcomes import (
+    ASKED_FOR,
+    FILTERED,
+    NOTHING_LOST,
+    Role,
+    Status,
+    inflect,
+    is_known,
+    show_bytes,
+)
+from sitemapreader._walk.report import Report
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import AsyncIterator, Collection, Iterator
+
+    from sitemapreader._many.run import SiteWalk
+    from sitemapreader._types.models import Change
+
+
+class Console:
+    """Standard error: escaped messages of one line each, and the progress.
+
+    Args:
+        quiet: print nothing but the error that ends the program.
+        verbose: print Issues of severity INFO as well.
+        has_file: whether results go to a file, and not to the same terminal.
+    """
+
+    def __init__(
+        self, *, quiet: bool = False, verbose: bool = False, has_file: bool = False
+    ) -> None:
+        self._is_open = sys.stderr is not None  # whoever started the program may have closed it
+        self.shows_progress = self._is_open and not quiet and sys.stderr.isatty()
+        self._is_quiet = quiet
+        self._least = Severity.INFO if verbose else Severity.WARNING
+        is_terminal = sys.stdout is not None and sys.stdout.isatty()
+        self._shows_results = is_terminal and not has_file
+        self._drawn = ""
+
+    @classmethod
+    def from_arguments(cls, arguments: argparse.Namespace) -> Self:
+        """Make the console with the verbosity of the options."""
+        has_file = arguments.output not in (None, "-")
+        return cls(quiet=arguments.quiet, verbose=arguments.verbose, has_file=has_file)
+
+    def draw(self, line: str) -> None:
+        """Draw the progress in place of the last one; "" erases it."""
+        if line or self._drawn:
+            end = "" if line else "\r"
+            sys.stderr.write(f"\r{line:{len(self._drawn)}}{end}")
+            sys.stderr.flush()
+        self._drawn = line
+
+    def clear_for_results(self) -> None:
+        """Erase the progress if results are about to be written to the same terminal."""
+        if self._shows_results:
+            self.draw("")
+
+    def print_line(self, text: str) -> None:
+        """Print a line, unless `--quiet` was given."""
+        if not self._is_quiet:
+            self.print_error(text)
+
+    def print_error(self, text: str) -> None:
+        """Print a line about the error that ends the program, even with `--quiet`."""
+        if self._is_open:
+            self.draw("")
+            print(f"sitemapreader: {excerpt(text, MAX_MESSAGE)}", file=sys.stderr)  # noqa: T201 (its job)
+
+    def print_issues(self, report: Report, source: str) -> None:
+        """Print a line for each kind of Issue of each document.
+
+        It has the first Issue, and the number of the others; INFO only with `--verbose`. An
+        unreachable robots.txt is not reported beside the error that caused it, nor that a site
+        which is down has no sitemap.
+        """
+        failed = {each.sitemap for each in report.issues if each.severity is Severity.ERROR}
+        groups: dict[tuple[IssueCode, str], list[Issue]] = {}
+        for issue in report.issues:
+            groups.setdefault((issue.code, issue.sitemap), []).append(issue)
+        places = Counter(code for code, _ in groups)
+        left = report.counts - Counter(issue.code for issue in report.issues)  # beyond its limit
+        for (code, place), same in groups.items():
+            is_told = code is IssueCode.ROBOTS_UNREACHABLE and place in failed
+            is_told |= code is IssueCode.NO_SITEMAP and report.outcome.reason != code
+            if not is_told and code.severity >= self._least:
+                more = len(same) - 1 + (left.pop(code, 0) if places[code] == 1 else 0)
+                self._print_issue(same[0], place or source, f" (and {more} more)" if more else "")
+        for code, number in left.items():
+            if code.severity >= self._least:
+                named = f"{code.severity.name.lower()} {code}"
+                self.print_line(f"{named}: {source}: and {number} more of these")
+
+    def _print_issue(self, issue: Issue, place: str, others: str) -> None:
+        line = f":{issue.line}" if issue.line else ""
+        said = describe_issue(issue, others)
+        self.print_line(f"{issue.severity.name.lower()} {issue.code}: {place}{line}: {said}")
+
+    def print_summary(self, summary: RunSummary) -> None:
+        """Print the summary of the run."""
+        for line in summary.format_lines():
+            self.print_line(line)
+
+
+def describe_issue(issue: Issue, others: str = "") -> str:
+    """Return the message of an Issue, with the URL and the text that it is about."""
+    about = " ".join(part for part in (issue.url, issue.value) if part)
+    meaning, advice = (name_options(text) for text in (issue.code.meaning, issue.code.advice))
+    return f"{meaning}{f' [{about}]' if about else ''}{others}: {advice}"
+
+
+# -- progress
+
+SECONDS = 0.2
+"""Seconds between two updates."""
+_FALLBACK_WIDTH = 80
+
+
+@asynccontextmanager
+async def show_progress(console: Console, summary: RunSummary) -> AsyncIterator[None]:
+    """Show the progress within this context, if standard error is a terminal."""
+    if not console.shows_progress:
+        yield
+        return
+    task = asyncio.create_task(_draw_progress(console, summary), name="sitemapreader.progress")
+    try:
+        yield
+    finally:
+        task.cancel()
+        console.draw("")
+
+
+async def _draw_progress(console: Console, summary: RunSummary) -> None:
+    began = time.monotonic()
+    while True:
+        await asyncio.sleep(SECONDS)
+        seconds = time.monotonic() - began
+        done, known = summary.count_documents()
+        parts = [
+            f"{summary.printed:,} {summary.what}",
+            f"{done}/{known} documents",
+            f"{summary.printed / seconds:,.0f}/s",
+            show_bytes(summary.count_bytes()),
+            f"{seconds // 60:.0f}:{seconds % 60:02.0f}",
+        ]
+        if summary.is_for_many:
+            parts.insert(0, f"sources done: {summary.done:,}")
+        if summary.pages:
+            parts.insert(0, f"pages visited: {summary.pages:,}")
+        line = ", ".join(parts)
+        width = _find_width() - 1
+        console.draw(line if len(line) <= width else line[: line.rfind(",", 0, width)])
+
+
+def _find_width() -> int:
+    """Return the columns of the terminal; some say that they have none."""
+    try:
+        return os.get_terminal_size(sys.stderr.fileno()).columns or _FALLBACK_WIDTH
+    except (OSError, ValueError):
+        return _FALLBACK_WIDTH
+
+
+# -- the summary
+
+_MAX_NAMED = 10
+"""Documents, or sources that failed, named for each reason; the rest is only counted."""
+_SUMMED = ("undated", "future", "sampled_from", "unlisted", "waiting", "gone", "bytes_raw")
+"""Figures of reports that are added up."""
+
+
+@attrs.define(eq=False)
+class RunSummary:
+    """The sums over all sources, the exit code and the last lines of the run."""
+
+    what: str = "URLs"
+    """Noun for the things that `printed` counts, in the plural."""
+    is_for_many: bool = False
+    printed: int = 0
+    pages: int = 0
+    """Visited ones of an audit."""
+    told: Counter[Change] = attrs.field(factory=Counter)
+    """Numbers of unlisted and of gone URLs among them."""
+    unknown: int = 0
+    """Lines of a list that are not a source."""
+    repeated: int = 0
+    limit_reached: bool = False
+    is_cut: bool = False
+    """True if the time was over before all sources were begun."""
+    done: int = 0
+    """Finished sources, failed ones included; the next two are about their documents."""
+    statuses: Counter[Status] = attrs.field(factory=Counter)
+    sums: Counter[str] = attrs.field(factory=Counter)
+    running: Collection[SiteWalk] = ()
+    _failed: int = 0
+    _answered: bool = False
+    _found: bool = False
+    _complete: bool = True
+    _left_out: Counter[str] = attrs.field(factory=Counter)
+    _lost: Counter[tuple[str, str]] = attrs.field(factory=Counter)
+    """Status and reason -> number of lost sources or documents; the next one names the first."""
+    _named: dict[tuple[str, str], list[str]] = attrs.field(factory=dict)
+
+    def add(self, site: SiteWalk, report: Report) -> None:
+        """Add a source that has ended, and its report."""
+        documents, reason = report.documents, report.outcome.reason
+        reason = reason or ("unfetched children" if site.children else "cannot be read")
+        found = bool(report.entries or site.sitemaps) or _has_unwanted(report)
+        complete = report.complete and not site.children and not site.fault
+        self.done += 1
+        self.sums.update({name: getattr(report, name) or 0 for name in _SUMMED})
+        self.sums["filtered"] += sum(document.filtered for document in documents)
+        self._answered |= any(document.is_answered for document in documents)
+        self._found |= found
+        self._complete &= complete
+        self.statuses += report.statuses
+        self._left_out += Counter({r: n for r, n in report.left_out.items() if r in ASKED_FOR})
+        lost = [document for document in documents if document.is_lost]
+        if not found and not complete:
+            # it is named anyway
+            lost = [each for each in lost if each.role is Role.SITEMAP and each.url != site.name]
+            self._failed += 1
+            if self.is_for_many or not lost:
+                self._lose("failed", reason, site.name)
+        elif not complete and not lost:
+            self._lose("read in part", reason, site.name)
+        for each in lost:
+            is_part = each.status is Status.PARTIAL
+            self._lose("read in part" if is_part else "not read", each.reason, each.url)
+        # beyond its limit a report counts skipped documents without listing them
+        listed = Counter(each.reason for each in documents if each.is_left_out)
+        for reason, number in (report.left_out - listed).items():
+            if reason not in NOTHING_LOST:
+                self._lost["not read", reason] += number
+
+    def _lose(self, how: str, reason: str, url: str) -> None:
+        self._lost[how, reason] += 1
+        named = self._named.setdefault((how, reason), [])
+        if len(named) < _MAX_NAMED:
+            named.append(url)
+
+    def count_documents(self) -> tuple[int, int]:
+        """Return how many documents are finished, and how many are known so far."""
+        walks = [site.walk for site in self.running if site.walk is not None]
+        done = self.statuses.total() + sum(walk.report.statuses.total() for walk in walks)
+        return done, done + sum(walk.pending for walk in walks)
+
+    def count_bytes(self) -> int:
+        """Return how many bytes were received for finished documents."""
+        walks = (site.walk for site in self.running if site.walk is not None)
+        return self.sums["bytes_raw"] + sum(walk.report.bytes_raw for walk in walks)
+
+    @property
+    def _is_begun(self) -> bool:
+        """True if there was a source to read."""
+        return bool(self.done or self.limit_reached or self.is_cut)
+
+    def find_exit_code(self) -> int:
+        """Return the exit code by the rules of docs/exit-codes.md."""
+        if not self._is_begun:
+            return USAGE if self.unknown else NO_URL
+        if not self.limit_reached and not self._answered:
+            return NOTHING_FETCHED
+        if not self.limit_reached and not self._found:
+            return NO_URL
+        is_all = self._complete and not self.unknown and not self.is_cut
+        return ALL_READ if is_all else PARTIAL
+
+    def format_lines(self) -> Iterator[str]:
+        """Yield the last lines of the run: the results, the unread sitemaps, and the reasons."""
+        if self._is_begun:
+            yield self._format_count()
+            yield from self._format_asked()
+            yield from self._format_lost()
+        elif not self.unknown:
+            yield "the list names no source"
+
+    def _format_asked(self) -> Iterator[str]:
+        sums = self.sums
+        if sums["filtered"] and not self.printed:
+            yield f"excluded {sums['filtered']} {inflect(sums['filtered'], 'URLs')}: your filters"
+        if sums["undated"] or sums["future"]:
+            urls = inflect(sums["undated"], "URLs")
+            undated = f"{sums['undated']} {urls} without a date (--undated drop excludes them)"
+            yield f"kept {undated} and {sums['future']} with a date in the future"
+        if self._left_out:
+            yield f"skipped as configured: {_count_each(self._left_out)}"
+
+    def _format_lost(self) -> Iterator[str]:
+        for (how, reason), number in sorted(self._lost.items()):
+            named = self._named.get((how, reason), [])
+            others = f" and {number - len(named)} more" if number > len(named) else ""
+            urls = f"{', '.join(named)}{others}" if named else "too many to name"
+            yield f"{how}: {number} {reason}: {urls}"
+        if waiting := self.sums["waiting"]:
+            urls = inflect(waiting, "URLs")
+            yield f"not unlisted yet: {waiting} {urls}, because a later walk must confirm it"
+        if self.is_cut:
+            yield "skipped the rest of the list: --max-time was reached"
+        if self.repeated:
+            yield f"skipped {self.repeated} {inflect(self.repeated, 'sources')}: duplicate"
+        if self.unknown:
+            sources = inflect(self.unknown, "sources")
+            yield f"skipped {self.unknown} {sources} named above: not a site, or not readable"
+
+    def _format_count(self) -> str:
+        sampled = self.sums["sampled_from"]
+        line = f"{self.printed:,} of {sampled:,}" if sampled else f"{self.printed}"
+        line += f" {inflect(self.printed, self.what)}"
+        line += f" ({_count_each(self.told)})" if self.told else ""
+        if self.done > 1:
+            line += f" from {self.done} sources"
+            line += f" ({self._failed} failed)" if self._failed else ""
+        return line + (f"; documents: {_count_each(self.statuses)}" if self.statuses else "")
+
+
+def _count_each(counts: Counter[Any]) -> str:
+    return ", ".join(f"{number} {what}" for what, number in sorted(counts.items()))
+
+
+def _has_unwanted(report: Report) -> bool:
+    """Return whether something was known, or held back by a filter."""
+    known = any(document.listed or is_known(document) for document in report.documents)
+    return known or any(report.left_out[reason] for reason in FILTERED)
+
+
+def take_report(site: SiteWalk) -> Report:
+    """Return the summary of a source that has ended."""
+    report = Report(0) if site.walk is None else site.walk.report
+    if site.file is not None:  # nobody knows its URL, and nothing around it was meant
+        report.issues = [each for each in report.issues if each.code != IssueCode.OUT_OF_SCOPE]
+        del report.counts[IssueCode.OUT_OF_SCOPE]
+        for issue in report.issues:
+            issue.sitemap = "" if issue.sitemap == site.file.url else issue.sitemap
+        report.documents = [] if site.fault else report.documents
+        for document in report.documents:
+            document.url = site.name
+        report.left_out.clear()
+    return report

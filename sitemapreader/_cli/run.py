@@ -1,0 +1,240 @@
+"""SourceRun: the sources of a command, read by `walk_many`, shown and summed up.
+
+The sources are the words of the command line and the lines of a list. One that fails does not stop
+the others.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sitemapreader._bytes.lines import LineReader
+from sitemapreader._cli.commands import COMMANDS, PROGRAM
+from sitemapreader._cli.config import is_for_many, make_keywords
+from sitemapreader._cli.console import Console, RunSummary, show_progress, take_report
+from sitemapreader._cli.parser import ALL_READ, PARTIAL, UsageError
+from sitemapreader._cli.process import LineWriter, opened, run_process, write_to
+from sitemapreader._many import walk_many
+from sitemapreader._many.run import SiteWalk
+from sitemapreader._many.sources import (
+    STANDARD_INPUT,
+    FileFetcher,
+    InvalidSiteError,
+    SiteTask,
+    UnreadableError,
+    check_task,
+    find_source,
+    open_pieces,
+)
+from sitemapreader._types.errors import suggest
+from sitemapreader._types.options import SITE_SECONDS
+from sitemapreader._types.outcomes import SiteOutcome, SiteStatus
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
+    from contextlib import AbstractAsyncContextManager
+    from typing import TypeAlias
+
+    from sitemapreader._many.run import OnSite, SiteRun
+    from sitemapreader._walk.report import Report
+    from sitemapreader.output.sink import Output
+
+    OnEnd: TypeAlias = Callable[[SiteWalk], Awaitable[None]]
+    Find: TypeAlias = Callable[[str, argparse.Namespace], SiteTask]
+
+MAX_LINE_CHARS = 65_536
+"""Line of a list of sites: the longest URL that is requested."""
+_COMMENT = re.compile(r"(?:^|\s)#.*", re.DOTALL)
+_NO_URL = "is not an http(s) URL; a list may contain only URLs"
+ONLY_FILES = "--base-url requires a folder or a file that exists: check the path, or leave it out"
+NO_SOURCE = "is neither an http(s) URL nor an existing file or folder"
+
+
+def find_named(text: str, arguments: argparse.Namespace) -> SiteTask:
+    """Return the source that a word of the command line names; raise InvalidSiteError."""
+    return find_source(text, arguments.kind or "auto", arguments.base_url, trusted=True)
+
+
+def find_rooted(text: str, arguments: argparse.Namespace) -> SiteTask:
+    """Return the source of a word, with all its sitemaps; raise UsageError for a file."""
+    task = find_named(text, arguments)
+    if isinstance(task.fetcher, FileFetcher):
+        raise UsageError(f"{task.name} is a single file: name its URL, or the folder that holds it")
+    return task
+
+
+def find_sources(arguments: argparse.Namespace, find: Find = find_rooted) -> list[SiteTask]:
+    """Return the sources that the command line names, before anything is fetched.
+
+    Raises UsageError if a word is not a source, if there is none, or if standard input is named
+    twice.
+    """
+    lists = arguments.input_file or []
+    if not arguments.sources and not lists:
+        raise UsageError("no source was given: name one, or a list of sites with -i FILE")
+    if [*lists, *arguments.sources].count(STANDARD_INPUT) > 1:
+        raise UsageError("standard input cannot be both a list (-i -) and a sitemap (-)")
+    tasks = [_find_task(word, arguments, find) for word in arguments.sources]
+    if arguments.base_url and not any(task.fetcher for task in tasks):
+        raise UsageError(ONLY_FILES)
+    return tasks
+
+
+def _find_task(word: str, arguments: argparse.Namespace, find: Find) -> SiteTask:
+    if word in COMMANDS and not Path(word).exists():
+        raise UsageError(
+            f"{word} is a command, which comes first: {PROGRAM} {word} [OPTION]... SOURCE..."
+        )
+    try:
+        return find(word, arguments)
+    except InvalidSiteError as error:
+        hint = ""
+        if word.isalpha():  # it may be a mistyped command
+            hint = suggest(word, COMMANDS, f" the commands are {', '.join(COMMANDS)}")
+        raise UsageError(f"{str(error)!r} {NO_SOURCE}{';' * bool(hint)}{hint}") from None
+
+
+class SourceRun:
+    """The sources of a command: read, shown, and summed up with the noun `what`."""
+
+    def __init__(
+        self, arguments: argparse.Namespace, *, what: str = "URLs", find: Find = find_named
+    ) -> None:
+        self.arguments = arguments
+        self.keywords = make_keywords(arguments)
+        self.console = Console.from_arguments(arguments)
+        self.summary = RunSummary(what, is_for_many(arguments))
+        self._lists: list[str] = arguments.input_file or []
+        self.named = find_sources(arguments, find)
+        self._on_end: OnEnd | None = None
+        self._sites: SiteRun
+
+    # -- the sources
+
+    async def list_tasks(self) -> AsyncGenerator[SiteTask | str, None]:
+        """Yield the sources; a line that is none as it is."""
+        for task in self.named:
+            yield task
+        for path in self._lists:
+            try:
+                async with open_pieces(path) as pieces:
+                    async for line in read_lines(pieces):
+                        yield self._find_listed(line)
+            except UnreadableError as error:
+                self.report_unknown(str(error))
+
+    def _find_listed(self, line: str) -> SiteTask | str:
+        try:
+            # never a file, and never trusted: somebody else may have written the list
+            return SiteTask(check_task(line).url, self.arguments.kind or "auto", trusted=False)
+        except InvalidSiteError:
+            return line
+
+    def report_unknown(self, text: str) -> None:
+        """Print and count a line that names no source."""
+        self.console.print_line(text)
+        self.summary.unknown += 1
+
+    # -- the run
+
+    def walk(self, *, on_end: OnEnd | None = None, on_site: OnSite | None = None) -> SiteRun:
+        """Return the walks over all sources; `on_end` is awaited with each that has ended."""
+        self._on_end = on_end
+        has_limit = self.arguments.walk_seconds is not None or not self.summary.is_for_many
+        sites = walk_many(
+            self.list_tasks(),
+            at_once=self.arguments.parallel or 1,
+            site_seconds=None if has_limit else SITE_SECONDS,
+            on_site=on_site,
+            **self.keywords,
+        )
+        sites.report_to(self._end_site)
+        self._sites, self.summary.running = sites, sites.running
+        return sites
+
+    async def _end_site(self, site: SiteWalk, outcome: SiteOutcome) -> None:
+        if site.walk is None and not self.summary.limit_reached:
+            self.report_unknown(f"{', '.join(self._lists)}: {site.name!r} {_NO_URL}")
+            return
+        if not self.summary.limit_reached:  # else it was left because enough was read
+            self._report_site(site, outcome)
+        if self._on_end is not None:
+            await self._on_end(site)
+
+    def _report_site(self, site: SiteWalk, outcome: SiteOutcome) -> None:
+        if outcome.status is SiteStatus.ERROR:
+            self.console.print_line(f"{site.name}: a bug ended the walk ({site.fault})")
+        elif site.fault:
+            self.console.print_line(site.fault)
+        report = take_report(site)
+        self.console.print_issues(report, site.name)
+        if site.children:
+            self.console.print_line(
+                f"{site.name} lists {site.children} sitemaps or pages of a feed, which were"
+                " not fetched: give its URL, or the folder that holds them"
+            )
+        self.summary.add(site, report)
+
+    def show(self) -> AbstractAsyncContextManager[None]:
+        """Show the progress of all sources."""
+        return show_progress(self.console, self.summary)
+
+    async def write_lines(self, lines: LineWriter, texts: Iterable[str]) -> None:
+        """Write lines of results, in the place of the progress."""
+        self.console.clear_for_results()
+        await write_to(lines, partial(lines.write_lines, texts))
+
+    def keep_file(self, output: Output, code: int) -> None:
+        """Leave a file as it was if, by the exit code, nothing was found for it."""
+        if output.is_replaced and code not in (ALL_READ, PARTIAL):
+            output.discard()
+            self.console.print_line(f"{output.name} was not written, because nothing was found")
+
+    def finish_alone(self, report: Report) -> int:
+        """Print the summary of the only source; return the exit code."""
+        (task,) = self.named
+        name = task.name or task.url
+        self.summary.add(SiteWalk(name), report)
+        self.console.print_issues(report, name)
+        self.console.print_summary(self.summary)
+        return self.summary.find_exit_code()
+
+    def finish(self) -> int:
+        """Print the summary; return the exit code."""
+        self.summary.repeated, self.summary.is_cut = self._sites.repeated, self._sites.is_cut
+        self.console.print_summary(self.summary)
+        return self.summary.find_exit_code()
+
+
+def print_lines(run: SourceRun, lines: LineWriter, work: Callable[[], Awaitable[None]]) -> int:
+    """Do the work that writes lines about all sources; return the exit code."""
+
+    async def write() -> int:
+        async with opened(lines):
+            async with run.show():
+                await work()
+            if not lines.written:
+                run.keep_file(lines, run.summary.find_exit_code())
+        return run.finish()
+
+    return run_process(write, lines.name, run.console)
+
+
+async def read_lines(pieces: AsyncGenerator[bytes, None]) -> AsyncGenerator[str, None]:
+    """Yield the lines of a list, without comments and blank lines; cut overlong lines."""
+    reader = LineReader(MAX_LINE_CHARS)
+    async for piece in pieces:
+        for line in reader.feed(piece):
+            if text := _remove_comment(line):
+                yield text
+    for line in reader.feed(b"", final=True):
+        if text := _remove_comment(line):
+            yield text
+
+
+def _remove_comment(line: str) -> str:
+    return _COMMENT.sub("", line).rstrip()  # the # of a fragment has no blank before it

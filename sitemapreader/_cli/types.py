@@ -1,0 +1,142 @@
+"""Types of arguments: text to values, with an example in each error message."""
+
+from __future__ import annotations
+
+import math
+import re
+from argparse import ArgumentTypeError
+from contextlib import suppress
+from datetime import timedelta
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+T = TypeVar("T")
+MAX_DEPTH = 100
+"""Depth of indexes: the JSON encoder cannot write much deeper trees; the protocol allows 1."""
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+
+
+def parse_since(text: str) -> datetime:
+    """Parse a date, or a span before now such as `7d` or `-7d`."""
+    from sitemapreader._types import dates  # noqa: PLC0415 (not imported for --help)
+
+    if moment := dates.parse_since(text):
+        return moment
+    said = f"{text!r}: write a date (2026-01-31) or a time before now (30m, 12h, 7d, 2w)"
+    raise ArgumentTypeError(said)
+
+
+def parse_until(text: str) -> datetime:
+    """Parse the same, to the last moment of a day, month or year."""
+    from sitemapreader._types.dates import end_of_span  # noqa: PLC0415 (not imported for --help)
+
+    moment = parse_since(text)
+    end = None if text[-1:] in _UNITS else end_of_span(moment, text)
+    return moment if end is None else end - timedelta.resolution
+
+
+def parse_duration(text: str) -> timedelta:
+    """Parse a time such as 30m, or a number of seconds."""
+    number, unit = (text[:-1], text[-1:]) if text[-1:] in _UNITS else (text, "s")
+    with suppress(OverflowError, ValueError):
+        span = timedelta(**{_UNITS[unit]: float(number)})
+        if span > timedelta(0):
+            return span
+    raise ArgumentTypeError(f"{text!r}: write a time above 0, such as 90s, 30m or 2h")
+
+
+def parse_pattern(text: str) -> re.Pattern[str]:
+    """Parse a regular expression."""
+    try:
+        return re.compile(text)
+    except re.error as error:
+        raise ArgumentTypeError(
+            f"{text!r} is not a regular expression ({error}): "
+            rf"escape special characters with \, as in {re.escape(text)}"
+        ) from None
+
+
+def _number(
+    read: Callable[[str], T], accepts: Callable[[T], bool], wanted: str
+) -> Callable[[str], T]:
+    """Return a parser of numbers of some range."""
+
+    def parse(text: str) -> T:
+        with suppress(ValueError):
+            if accepts(number := read(text)):
+                return number
+        raise ArgumentTypeError(f"{text!r}: write {wanted}")
+
+    return parse
+
+
+parse_count = _number(int, lambda number: 0 < number < 10**15, "a whole number above 0")
+parse_depth = _number(
+    int, lambda number: 0 < number <= MAX_DEPTH, f"a number from 1 to {MAX_DEPTH}"
+)
+parse_seconds = _number(float, lambda n: 0 < n < math.inf, "a number above 0, such as 2.5")
+parse_delay = _number(float, lambda n: 0 <= n < math.inf, "a number of seconds, such as 0.5")
+
+
+def parse_pages(text: str) -> int | str:
+    """Parse how many pages are visited: a number, or "all"."""
+    if text == "all":
+        return text
+    return _number(int, lambda number: 0 <= number < 10**15, "a number, 0 or all")(text)
+
+
+def parse_shard(text: str) -> tuple[int, int]:
+    """Parse one shard of several, as 3/16; return its number from 0 and their count."""
+    number, slash, shards = text.partition("/")
+    if not slash or parse_count(number) > parse_count(shards):
+        raise ArgumentTypeError(
+            f"{text!r}: write the number of the shard and of all shards, such as 3/16"
+        )
+    return int(number) - 1, int(shards)
+
+
+def parse_header(text: str) -> tuple[str, str]:
+    """Parse a header, `Name: value`."""
+    name, colon, value = text.partition(":")
+    if not colon or not name.strip():  # the text is not quoted: it may be a secret
+        raise ArgumentTypeError("write a header as 'Name: value'")
+    return name.strip(), value.strip()
+
+
+def parse_pair(text: str) -> tuple[str, str]:
+    """Parse two hosts, `A=B`."""
+    name, _, target = text.partition("=")
+    if not (name and target):
+        raise ArgumentTypeError(f"{text!r}: write A=B, as in www.example.org=staging.example.org")
+    return name, target
+
+
+def parse_proxy(text: str) -> str:
+    """Parse the URL of a proxy; without a scheme it means http, as in curl."""
+    return text if "://" in text else f"http://{text}"
+
+
+def parse_base_url(text: str) -> str:
+    """Parse the URL at which a folder or a file would be served."""
+    from sitemapreader._types.urls import has_web_scheme, parse_url  # noqa: PLC0415 (not for --help)
+
+    if not has_web_scheme(text) or parse_url(text) is None:
+        raise ArgumentTypeError(f"{text!r}: write a full URL, such as https://example.org/")
+    return text
+
+
+def parse_file(text: str) -> str:
+    """Parse the name of a file."""
+    if not text:  # an unset variable of a script, most often
+        raise ArgumentTypeError("the name of the file is empty: write one")
+    if text.startswith("file:"):
+        raise ArgumentTypeError(f"{text!r}: write the path of the file, without file:")
+    return text
+
+
+def parse_fields(text: str) -> tuple[str, ...]:
+    """Parse names that are separated by commas."""
+    return tuple(name.strip() for name in text.split(","))

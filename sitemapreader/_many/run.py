@@ -1,0 +1,443 @@
+"""SiteRun: the walks over many sites, as one stream."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections import deque
+from contextlib import aclosing, nullcontext
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
+
+import attrs
+
+from sitemapreader._event_loop import contain, get_result
+from sitemapreader._log import LOGGER
+from sitemapreader._many.sources import (
+    CheckedTask,
+    FileFetcher,
+    InvalidSiteError,
+    Sites,
+    SiteTask,
+    UnreadableError,
+    check_task,
+    find_domain,
+    iterate_sites,
+    list_names,
+)
+from sitemapreader._types.errors import StateError
+from sitemapreader._types.issues import IssueCode
+from sitemapreader._types.models import SitemapEntry
+from sitemapreader._types.options import SITE_SECONDS
+from sitemapreader._types.outcomes import NOT_DUE, NOT_READ, SiteOutcome, SiteStatus
+from sitemapreader._types.rows import Rows, SiteRows
+from sitemapreader._types.urls import url_key
+from sitemapreader._walk.config import (
+    SharedArguments,
+    check_count,
+    check_function,
+    make_config,
+    shorten,
+)
+from sitemapreader._walk.context import UrlAllowance, borrow_fetcher
+from sitemapreader._walk.filters import SeenKeys
+from sitemapreader._walk.stream import Channel, Loop, TaskStream, View, view_records
+from sitemapreader._walk.walks import BUFFERED_EVENTS, Walk
+from sitemapreader.output import open_output, open_report
+from sitemapreader.output.columns import SITE_COLUMNS
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Awaitable, Callable
+    from os import PathLike
+
+    import pyarrow as pa
+
+    from sitemapreader._types.models import UrlEntry
+    from sitemapreader.changes.database import StateFile
+
+OnSite: TypeAlias = "Callable[[SiteOutcome], object]"
+"""Called with the outcome of each site when it is known."""
+Watcher: TypeAlias = "Callable[[SiteWalk, SiteOutcome], Awaitable[None]]"
+"""Awaited with each site that has come to its end by itself: the shell, for its messages."""
+
+AT_ONCE = 64
+"""Sites that are read at the same time, by default."""
+_ANY_SITE = "https://localhost/"
+"""Arguments need a site to be checked; each visit replaces it."""
+_LEAST_BUFFERED = 256
+"""Events of one site that wait for the consumer, where many sites share the memory."""
+_KEEPALIVE_SECONDS = 1.0
+"""Time that an idle connection is kept, because 150 sites a second would leave 2,000 connections
+open for the usual 15 seconds."""
+_MOST_PARKED = 100_000
+"""Sites that may wait for another one of their domain, before the list is read no further: 10 MB of
+names. Sites of other domains behind them would have to wait as well."""
+_MOST_SEEN = 10_000_000
+"""Names of sites that are remembered, in up to 90 MB; behind them, a site may come again."""
+
+
+@attrs.define(eq=False)
+class SiteBatch:
+    """Entries on their way to the consumer, with their site."""
+
+    site: str
+    rows: Rows
+    handled: asyncio.Event = attrs.field(factory=asyncio.Event)
+    """Set when the consumer asks for more."""
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+@attrs.define(eq=False)
+class SiteWalk:
+    """A site of a run, while it is walked and when it has ended."""
+
+    name: str
+    url: str = ""
+    file: FileFetcher | None = None
+    """Reader of the source, if it is a file or standard input."""
+    walk: Walk | None = None
+    """Walk over the site; `None` if it is not a URL."""
+    fault: str = ""
+    """Why the file cannot be read, or the bug that ended the walk."""
+    is_broken: bool = False
+    """True if a bug has ended the walk."""
+    sitemaps: dict[str, SitemapEntry] = attrs.field(factory=dict)
+    """Key of a URL -> the sitemap, if these are only found."""
+
+    @property
+    def children(self) -> int:
+        """Number of sitemaps and pages that a file lists, which are not fetched."""
+        if self.file is None or self.walk is None:
+            return 0
+        return sum(document.children for document in self.walk.report.documents)
+
+    def make_outcome(self) -> SiteOutcome:
+        """Return the outcome of the site, as it stands."""
+        if self.walk is None:
+            return SiteOutcome(self.name, SiteStatus.FAILED, str(IssueCode.INVALID_URL))
+        report = self.walk.report
+        outcome = attrs.evolve(report.outcome, site=self.name)
+        if self.is_broken:
+            return attrs.evolve(outcome, status=SiteStatus.ERROR, reason=self.fault)
+        if self.children or self.fault:
+            has_urls = outcome.entries or any(document.listed for document in report.documents)
+            status = SiteStatus.PARTIAL if has_urls else SiteStatus.FAILED
+            return attrs.evolve(outcome, status=status, reason=outcome.reason or NOT_READ)
+        return outcome
+
+
+def _pair(batches: list[SiteBatch]) -> list[tuple[str, Rows]]:
+    return [(batch.site, batch.rows) for batch in batches]
+
+
+_ROWS: View[SiteBatch, tuple[str, Rows]] = View(_pair)
+SITE_LISTS: View[SiteBatch, tuple[str, list[UrlEntry]]] = View(
+    lambda batches: ((site, list(rows)) for site, rows in _pair(batches))
+)
+
+
+def _join(batches: list[SiteBatch]) -> list[SiteRows]:
+    return [SiteRows(_pair(batches))]
+
+
+class SiteRun(TaskStream[SiteBatch]):
+    """The walks over many sites; made by `walk_many`, entered once.
+
+    With `async with`, its loops are `async for`. With `with`, they are `for`, and the walks run in
+    a thread.
+
+    `batches` gives the entries as they come, each list with the site that it belongs to. Those of
+    several sites come interleaved. Leaving the context, early or not, ends all tasks.
+
+    Attributes:
+        outcomes: one for each site that was begun, in the order in which they ended; complete when
+            the context is left. With `on_site`, which gets them, and once a report is written, they
+            are not kept: a list of sites may have no end.
+        repeated: how many sites were named before, and not read again.
+        is_cut: whether `max_time` was over before all sites were begun.
+        running: the sites that are walked now.
+    """
+
+    noun, maker = "run", "walk_many(...)"
+    loop = "run: async for site, entries in run.batches()"
+
+    def __init__(
+        self,
+        sites: Sites,
+        *,
+        at_once: int = AT_ONCE,
+        site_seconds: float | None = SITE_SECONDS,
+        on_site: OnSite | None = None,
+        **arguments: Unpack[SharedArguments],
+    ) -> None:
+        check_function("on_site", on_site, "a SiteOutcome")
+        check_count("at_once", at_once)
+        shared: SharedArguments = {"trusted": False, **arguments}
+        config = make_config(_ANY_SITE, **shared)
+        self.outcomes: list[SiteOutcome] = []
+        self.repeated = 0
+        self.is_cut = False
+        self.running: set[SiteWalk] = set()
+        self._sites = sites
+        self._user = f"run {id(self)}"
+        """Name of this run as a user of the state's file."""
+        self._config = config
+        """The arguments of each walk but its site."""
+        self._room = asyncio.Semaphore(at_once)
+        self._buffered = max(_LEAST_BUFFERED, BUFFERED_EVENTS // at_once)
+        seconds = config.limits.walk_seconds
+        seconds = seconds if site_seconds is None else min(site_seconds, seconds)
+        self._site_limits = attrs.evolve(config.limits, walk_seconds=seconds)
+        self._listeners = [] if on_site is None else [on_site]
+        self._watcher: Watcher | None = None
+        self._end = math.inf
+        self._plan: dict[str, frozenset[str]] | None = None
+        """URLs to request, if not all are due: see `plan_sites`."""
+        self._parked: dict[str, deque[str | SiteTask]] = {}
+        """Domain of a site that is read -> the sites that wait for it."""
+        self._parking = asyncio.Semaphore(_MOST_PARKED)
+        self._file: StateFile | None = None
+        super().__init__(Channel(BUFFERED_EVENTS), gathers=config.state is None)
+
+    def report_to(self, watcher: Watcher) -> None:
+        """Await a function at the end of each site; call this before entering."""
+        self._watcher = watcher
+
+    def find_only(self) -> None:
+        """Find the sitemaps of all sites, and do not read them; call this before entering."""
+        self._config = attrs.evolve(self._config, reads=False)
+
+    # -- the consumer's side
+
+    def batches(self) -> Loop[tuple[str, list[UrlEntry]]]:
+        """Yield the entries as they are read: a site as it was given, and a list.
+
+        No list is empty. Asking for the next one acknowledges the previous one, for the state.
+        """
+        return self._read(SITE_LISTS)
+
+    def rows(self) -> Loop[tuple[str, Rows]]:
+        """Yield the entries as `batches` does, by columns where the reader gives columns."""
+        return self._read(_ROWS)
+
+    def record_batches(self) -> Loop[pa.RecordBatch]:
+        """Yield the rows as Arrow's record batches, with `site` as the first column.
+
+        Each has some thousand rows; with a state, as many as were read at once, because asking for
+        the next one acknowledges it. Needs the extra `arrow`.
+        """
+        return self._read(view_records(_join, SITE_COLUMNS))
+
+    async def write(
+        self, path: str | PathLike[str], *, report: str | PathLike[str] | None = None
+    ) -> None:
+        """Write all entries into a file with the column `site`, and the outcomes.
+
+        The state is committed after them: a run that is killed may repeat entries, and never loses
+        one. A file `path` that exists is replaced.
+
+        Args:
+            path: its suffix selects the format, as in `open_output`.
+            report: a name with .jsonl, .csv or .parquet, for a row per site.
+        """
+        outcomes = open_report(report, path)
+        with open_output(path, has_sites=True) as output, outcomes or nullcontext():
+            if outcomes is not None:
+                for outcome in self.outcomes:
+                    outcomes.add(outcome)
+                self._listeners.append(outcomes.add)
+            has_state = output.is_replaced and await self.hold_state()
+            async for pair in self.rows():
+                output.write(SiteRows([pair]))
+            if has_state:  # else leaving the outputs renames them
+                files = outcomes.prepare() if outcomes else ()
+                await self.commit_state([*output.prepare(), *files])
+
+    def write_sync(
+        self, path: str | PathLike[str], *, report: str | PathLike[str] | None = None
+    ) -> None:
+        """Write the files as `write` does, in a run that was entered with `with`."""
+        get_result(self._get_thread().call(self.write, path, report=report))
+
+    async def _acknowledge(self) -> None:
+        if self._is_heard:  # `write` has put those before it into its report
+            self.outcomes.clear()
+        if self._last is not None:
+            self._last.handled.set()
+
+    # -- the task's side
+
+    def _open(self) -> None:
+        """Open the state for the whole run, so that not each walk has to."""
+        if (state := self._config.state) is not None:
+            from sitemapreader.changes.database import StateFile  # noqa: PLC0415 (few runs have one)
+
+            self._file = self._store = StateFile.share(state.path, self._user)
+
+    async def _close(self) -> None:
+        if self._file is not None:
+            self._file.release(self._user)
+
+    async def _run(self) -> None:
+        config = self._config
+        borrowed = borrow_fetcher(
+            config.fetcher, config.options, config.limits, keepalive_seconds=_KEEPALIVE_SECONDS
+        )
+        async with borrowed as fetcher:
+            self._config = attrs.evolve(config, fetcher=fetcher)
+            if config.max_time is not None:
+                self._end = asyncio.get_running_loop().time() + config.max_time.total_seconds()
+            await self._walk_all()
+
+    async def _walk_all(self) -> None:
+        """Walk over all sites, or over the due ones."""
+        if isinstance(revisit := self._config.revisit, int):
+            names = list_names(self._sites)
+            self._plan = await self._ask("plan_sites", revisit, names=names)
+        await self._walk_sites(self._sites)
+
+    async def _walk_sites(self, sites: Sites) -> None:
+        """Walk over sites until all have ended, or the time is over."""
+        async with asyncio.TaskGroup() as tasks, aclosing(self._list_sites(sites)) as listed:
+            try:
+                async with asyncio.timeout_at(self._end) as timeout:
+                    async for given in listed:
+                        domain = await find_domain(check_task(given))
+                        if domain in self._parked:
+                            self._parked[domain].append(given)
+                            await self._parking.acquire()
+                        else:
+                            await self._room.acquire()
+                            self._parked[domain] = deque()
+                            tasks.create_task(contain(self._visit_domain, domain, given))
+            except TimeoutError:
+                if not timeout.expired():
+                    raise
+                self.is_cut = True
+
+    async def _ask(self, function: str, *values: Any, **names: Any) -> Any:
+        """Return the result of a function of the schedule for the present state."""
+        from sitemapreader.changes import schedule  # noqa: PLC0415 (few runs have a state)
+
+        file, state = self._file, self._config.state
+        assert file is not None and state is not None  # noqa: S101, PT018 (`revisit` needs one)
+        find = partial(getattr(schedule, function), **names)
+        return await file.ask(lambda db: find(db, *values, state.clock()))
+
+    async def _list_sites(self, sites: Sites) -> AsyncGenerator[str | SiteTask, None]:
+        """Yield each site once, as given; record an outcome for anything that is not a URL."""
+        seen, number = SeenKeys(), 0
+        async for given in iterate_sites(sites):
+            if self._has_enough():
+                return
+            try:
+                task = check_task(given)
+            except InvalidSiteError as error:
+                await self._end_site(SiteWalk(str(error)))
+                continue
+            if number == _MOST_SEEN:
+                seen, number = SeenKeys(), 0
+            if seen.add(task.key):
+                number += 1
+                yield given  # a hundred thousand may wait for their domain: no more than a name
+            else:
+                self.repeated += 1
+
+    def _has_enough(self) -> bool:
+        """Return whether all URLs that the walks may deliver together were delivered."""
+        urls = self._config.max_urls
+        return isinstance(urls, UrlAllowance) and not urls.left
+
+    async def _visit_domain(self, domain: str, given: str | SiteTask) -> None:
+        """Walk over a site that has a place, then over the ones that wait for it."""
+        await self._visit(given)
+        waiting = self._parked[domain]
+        while waiting and not self._has_enough():
+            self._parking.release()
+            await self._room.acquire()
+            await self._visit(waiting.popleft())
+        del self._parked[domain]
+
+    async def _visit(self, given: str | SiteTask) -> None:
+        """Walk over a site, and record its outcome whatever happens; then free its place."""
+        task = check_task(given)
+        file = task.fetcher if isinstance(task.fetcher, FileFetcher) else None
+        site = SiteWalk(task.name, task.url, file)
+        plan, name = self._plan, url_key(task.url)
+        due = None if plan is None else await self._ask("find_due", plan, name)
+        if due is not None and not due:
+            self._room.release()
+            turn = await self._ask("find_turn", name)
+            self._record(SiteOutcome(task.name, SiteStatus.UNCHANGED, NOT_DUE, changed=0, **turn))
+            return
+        self.running.add(site)
+        turn = {}
+        try:
+            await self._read_site(task, site, due)
+            turn = turn if plan is None else await self._ask("find_turn", name)
+        except BaseException:
+            self._record(site.make_outcome())
+            raise
+        finally:
+            self._room.release()
+            self.running.discard(site)
+        await self._end_site(site, **turn)
+
+    async def _read_site(
+        self, task: CheckedTask, site: SiteWalk, due: frozenset[str] | None
+    ) -> None:
+        """Walk over a site, and note the fault that ended that."""
+        limits = self._config.limits if task.is_local else self._site_limits
+        limits = shorten(limits, self._end - asyncio.get_running_loop().time())
+        config = task.aim(self._config, due, limits)
+        site.walk = Walk(config, buffered=self._buffered)
+        try:
+            await self._pass_on(site, site.walk)
+        except StateError:  # of the disk or the file: nothing more can be remembered
+            raise
+        except UnreadableError as error:
+            site.fault = str(error)
+        except Exception as error:  # a bug in reading one site must not cost the others
+            # Its traceback is logged, and the outcome of the site names it.
+            LOGGER.exception("a bug ended the walk over %s", task.name)
+            site.fault, site.is_broken = type(error).__name__, True
+
+    async def _pass_on(self, site: SiteWalk, walked: Walk) -> None:
+        """Hand over the entries of a walk; with a state, wait until each batch is handled."""
+        async with walked as entries:
+            if not self._config.reads:
+                async for event in entries.events():
+                    if isinstance(event, SitemapEntry):
+                        site.sitemaps.setdefault(url_key(event.loc), event)
+                return
+            async for rows in entries.rows():
+                batch = SiteBatch(site.name, self._choose(site.name, rows))
+                if not batch:
+                    continue
+                await self._channel.put(batch)
+                if self._config.state is not None:
+                    await batch.handled.wait()
+
+    def _choose(self, _: str, rows: Rows) -> Rows:
+        """Return which entries of a site are delivered: all that its walk delivers."""
+        return rows
+
+    async def _end_site(self, site: SiteWalk, **turn: Any) -> None:
+        outcome = attrs.evolve(site.make_outcome(), **turn)
+        self._record(outcome)
+        if self._watcher is not None:
+            await self._watcher(site, outcome)
+
+    def _record(self, outcome: SiteOutcome) -> None:
+        """Record the outcome of a site, and report it to the caller."""
+        for listen in self._listeners:
+            listen(outcome)
+        if self._view is None or not self._is_heard:
+            self.outcomes.append(outcome)
+
+    @property
+    def _is_heard(self) -> bool:
+        """True if somebody gets the outcomes as they come."""
+        return bool(self._listeners) or self._watcher is not None

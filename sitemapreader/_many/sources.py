@@ -1,0 +1,298 @@
+"""Sources by their names: a site, a sitemap, a folder, a file or standard input."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import stat
+import sys
+from collections.abc import AsyncGenerator, AsyncIterable, Collection, Iterable
+from contextlib import asynccontextmanager, suppress
+from functools import partial
+from itertools import islice
+from typing import TYPE_CHECKING, Literal, TypeAlias
+from urllib.parse import quote
+
+import attrs
+
+from sitemapreader._event_loop import run_in_daemon
+from sitemapreader._types.errors import FetchError
+from sitemapreader._types.issues import IssueCode, show_url
+from sitemapreader._types.options import one_of
+from sitemapreader._types.urls import (
+    has_suffixes,
+    has_web_scheme,
+    host_of,
+    load_suffixes,
+    name_as_site,
+    parse_url,
+    path_of,
+    remove_login,
+    site_of,
+    trim,
+    url_key,
+)
+from sitemapreader.fetch.local import FALLBACK_BASE_URL, FileResponse, FolderFetcher
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Mapping
+
+    from yarl import URL
+
+    from sitemapreader._types.options import Limits
+    from sitemapreader._walk.config import WalkConfig
+    from sitemapreader.fetch.client import Fetcher
+
+STANDARD_INPUT = "-"
+"""The name of standard input in place of a file's."""
+SiteKind: TypeAlias = Literal["auto", "site", "sitemap"]
+"""The kind of a URL: a site to search, a sitemap, or "auto": its content decides."""
+
+ON_DISK = "/"
+"""Domain of a site that needs no server."""
+_FILES = (".xml", ".gz", ".txt", ".rss", ".atom", ".html", ".htm")
+"""Suffixes of files; none is a top-level domain."""
+
+
+@attrs.frozen
+class SiteTask:
+    """One site to read.
+
+    Attributes:
+        url: its URL, or the name of its host: then https is assumed.
+        kind: whether the URL is a "site" or a "sitemap"; with "auto" its content shows that.
+        trusted: whether you trust this site, as in `walk`; `None` leaves it to `walk_many`.
+        fetcher: opens the URLs of this site; `None` for that of the run. Folders and files are read
+            one after another, in their order.
+        name: what it is called in outcomes; "" for its URL.
+    """
+
+    url: str
+    kind: SiteKind = attrs.field(default="auto", validator=one_of(SiteKind))
+    trusted: bool | None = None
+    fetcher: Fetcher | None = None
+    name: str = ""
+
+
+class InvalidSiteError(ValueError):
+    """A text that is neither a URL nor the name of a host, file or folder."""
+
+
+def find_source(
+    text: str, kind: SiteKind = "auto", base_url: str | None = None, *, trusted: bool | None = None
+) -> SiteTask:
+    """Return the task of standard input, a folder, a file, else of a URL."""
+    path = path_of(text)
+    if os.path.isdir(path):  # noqa: PTH112 (pathlib's raises for a URL of some length)
+        folder = FolderFetcher(path, base_url)
+        return SiteTask(folder.base_url, "site", fetcher=folder, name=text)
+    if text == STANDARD_INPUT or os.path.exists(path):  # noqa: PTH110 (as below)
+        file = FileFetcher(path, base_url or "")
+        return SiteTask(file.url, "sitemap", fetcher=file, name=file.name)
+    checked = check_task(text)
+    return SiteTask(checked.login or checked.url, kind, trusted)
+
+
+@attrs.frozen
+class CheckedTask(SiteTask):
+    """A task whose URL can be requested, and stands without a login; it has a name."""
+
+    key: str = ""
+    """Key that all spellings of the URL share, or the name that was given."""
+    login: str = ""
+    """The URL with its login, where it has one."""
+
+    @property
+    def is_local(self) -> bool:
+        """True if no server is requested."""
+        return isinstance(self.fetcher, FileFetcher | FolderFetcher)
+
+    def aim(self, config: WalkConfig, due: frozenset[str] | None, limits: Limits) -> WalkConfig:
+        """Return the arguments of a run for one of its sites; `due` has the URLs to request."""
+        is_sitemap = self.kind == "sitemap"
+        config = attrs.evolve(
+            config,
+            site=None if is_sitemap else self.url,
+            is_page=self.kind == "site",
+            sitemaps=(self.url,) if is_sitemap else (),
+            trusted=config.trusted if self.trusted is None else self.trusted,
+            logins=(self.login,) if self.login else (),
+            revisit=config.revisit if due is None else due,
+            fetcher=self.fetcher or config.fetcher,
+            limits=limits,
+        )
+        if not isinstance(self.fetcher, FileFetcher):
+            return config
+        return attrs.evolve(  # nothing besides the file can be fetched
+            config,
+            base_url=self.fetcher.base_url,
+            follow=lambda _: False,
+            state=None,  # it would have to know one file from another, and each reading is complete
+            changes=False,
+            unlisted=False,
+            gone=0,
+            revisit=None,
+        )
+
+
+def check_task(given: object) -> CheckedTask:
+    """Return the task of a URL, host or SiteTask; else raise InvalidSiteError."""
+    task = given if isinstance(given, SiteTask) else SiteTask(str(given))
+    text = trim(task.url)
+    url = text if "://" in text else f"https://{text}"
+    url = name_as_site(url) if has_web_scheme(url) else url
+    parsed = parse_url(url) if has_web_scheme(url) else None
+    if parsed is None or ("://" not in text and not _looks_like_host(parsed)):
+        raise InvalidSiteError(hide_login(text))
+    login = "" if parsed.raw_user is None and parsed.raw_password is None else url
+    url = remove_login(url) if login else url
+    name = task.name or (hide_login(text) if login else text)
+    key = task.name or url_key(url)
+    return CheckedTask(url, task.kind, task.trusted, task.fetcher, name, key, login)
+
+
+def _looks_like_host(parsed: URL) -> bool:
+    """Return whether a text without a scheme is a host rather than a missing file."""
+    host = parsed.host or ""
+    if parsed.explicit_port is not None or ":" in host or host == "localhost":
+        return True
+    return "." in host and not host.startswith(".") and not host.endswith(_FILES)
+
+
+def name_site(text: str) -> str:
+    """Return the name that the outcome of a site has: its text without a login."""
+    try:
+        return check_task(text).name
+    except InvalidSiteError as error:
+        return str(error)
+
+
+def hide_login(text: str) -> str:
+    """Remove user and password from a text that may not be a URL."""
+    scheme, slashes, rest = text.rpartition("://")
+    userinfo, _, bare = rest.rpartition("@")
+    return show_url(scheme + slashes + bare if slashes or ":" in userinfo else text)
+
+
+async def find_domain(task: CheckedTask) -> str:
+    """Return the registrable domain of a site, whose sites wait for each other."""
+    if task.is_local:
+        return ON_DISK
+    if not has_suffixes():
+        await asyncio.to_thread(load_suffixes)
+    return site_of(host_of(task.url))
+
+
+# -- many of them
+
+Sites: TypeAlias = "Iterable[str | SiteTask] | AsyncIterable[str | SiteTask]"
+"""URLs, hosts or tasks; read as there is work, and never held as a whole."""
+
+
+def list_names(sites: Sites) -> list[str] | None:
+    """Return the names of sites in a state; `None` for a stream of them."""
+    if not isinstance(sites, Collection):
+        return None
+    names = []
+    for given in sites:
+        with suppress(InvalidSiteError):
+            names.append(url_key(check_task(given).url))
+    return names
+
+
+async def iterate_sites(sites: Sites) -> AsyncGenerator[str | SiteTask, None]:
+    """Yield sites from any kind of iterable, without blocking other tasks."""
+    if isinstance(sites, AsyncIterable):
+        async for site in sites:
+            yield site
+    elif isinstance(sites, Collection):
+        for site in sites:
+            await asyncio.sleep(0)
+            yield site
+    else:  # it may wait for the next one, as for a line of a pipe or a row of a database
+        source = iter(sites)
+        while found := await run_in_daemon(lambda: list(islice(source, 1))):
+            yield found[0]
+
+
+# -- files
+
+
+class UnreadableError(Exception):
+    """A file cannot be read; the message names the file and the reason."""
+
+    def __init__(self, path: str, error: OSError) -> None:
+        super().__init__(f"cannot read {name_file(path)}: {error.strerror or error}")
+
+
+def name_file(path: str) -> str:
+    """Return the name of a file for messages."""
+    return "standard input" if path == STANDARD_INPUT else path
+
+
+_PIECE_BYTES = 65_536
+
+
+@asynccontextmanager
+async def open_pieces(path: str) -> AsyncIterator[AsyncGenerator[bytes, None]]:
+    """Open a file, or standard input, and give its pieces; raise UnreadableError."""
+    if path == STANDARD_INPUT and sys.stdin is None:
+        raise UnreadableError(path, OSError(errno.EBADF, "it is closed"))
+    try:
+        if path == STANDARD_INPUT:
+            descriptor = sys.stdin.fileno()
+        else:
+            # A named pipe waits for its writer: in a thread, so that a signal ends the program.
+            flags = os.O_RDONLY | getattr(os, "O_BINARY", 0)
+            descriptor = await run_in_daemon(partial(os.open, path, flags))
+    except OSError as error:
+        raise UnreadableError(path, error) from None
+    try:
+        yield _read_pieces(path, descriptor)
+    finally:
+        if path != STANDARD_INPUT:
+            os.close(descriptor)
+
+
+async def _read_pieces(path: str, descriptor: int) -> AsyncGenerator[bytes, None]:
+    is_file = stat.S_ISREG(os.fstat(descriptor).st_mode)
+    read = partial(os.read, descriptor, _PIECE_BYTES)
+    while True:
+        try:
+            # A pipe may deliver nothing for an hour, so it is read in a thread; and not from
+            # `sys.stdin`, whose lock the interpreter would wait for at exit.
+            piece = read() if is_file else await run_in_daemon(read)
+        except OSError as error:
+            raise UnreadableError(path, error) from None
+        if not piece:
+            return
+        yield piece
+        await asyncio.sleep(0)  # a regular file never waits: let other tasks and signals run
+
+
+class FileFetcher:
+    """Serve one file, or standard input, and nothing else.
+
+    Attributes:
+        name: of the file in messages.
+        url: at which it is served.
+        base_url: of the URLs in it; "" if nobody knows.
+    """
+
+    def __init__(self, path: str, base_url: str = "") -> None:
+        self.name = name_file(path)
+        self.base_url = base_url
+        self.url = base_url or FALLBACK_BASE_URL + quote(os.fsencode(self.name))
+        self._path = path
+
+    @asynccontextmanager
+    async def open(
+        self, url: str, *, headers: Mapping[str, str] | None = None
+    ) -> AsyncIterator[FileResponse]:
+        """Open the file; raise UnreadableError, or FetchError for any other URL."""
+        del headers
+        if url != self.url:
+            raise FetchError(IssueCode.HTTP_STATUS, url, "404, a file alone", http_status=404)
+        async with open_pieces(self._path) as pieces:
+            yield FileResponse(url, lambda: pieces)

@@ -1,0 +1,357 @@
+"""The tools of agents: a stranger's arguments, and bounded results."""
+
+# No `from __future__ import annotations`: the SDK reads the annotations of tools.
+
+import asyncio
+import json
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from fnmatch import translate
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Annotated, Any
+
+import attrs
+from mcp.server.mcpserver.exceptions import ToolError
+from pydantic import AfterValidator, BaseModel, Field
+
+from sitemapreader._many.sources import check_task
+from sitemapreader._mcp.memory import SiteMemory
+from sitemapreader._presence import why
+from sitemapreader._types.dates import parse_since
+from sitemapreader._types.issues import IssueCode, excerpt
+from sitemapreader._types.models import UrlEntry
+from sitemapreader._types.options import Limits
+from sitemapreader._types.outcomes import Document
+from sitemapreader._walk import Discovery, discover, walk
+from sitemapreader._walk.report import Report
+from sitemapreader.fetch.http import HttpFetcher
+
+PATIENCE_SECONDS = 20.0
+"""Time of a call that reads a site; clients give up after 60 seconds, and some earlier."""
+LIMITS = Limits(walk_seconds=PATIENCE_SECONDS)
+_MAX_ROW_BYTES = 13_000
+"""Bytes of the rows of one result, as JSON. Structure and text each have them: 50,000 bytes."""
+_MAX_CHARS = 1_000
+"""Longest URL of a call or a result; a longer one is cut, and ends with an ellipsis."""
+_MAX_TITLE = 200
+_MAX_VISITS = 20
+"""Pages that one call of `why` requests."""
+_MAX_NAMED = 10
+"""Number of unread documents, and of kinds of Issues, that a result names."""
+_MEANINGS = {code.value: code.meaning for code in IssueCode}
+
+# -- arguments: what is said of each is also said of a wrong one
+
+
+def _about(text: str, **bounds: Any) -> Any:
+    return Field(description=text, **bounds)
+
+
+def _check_site(text: str) -> str:
+    """Return the URL of a site; raise ValueError."""
+    checked = check_task(text)
+    if checked.login:
+        raise ValueError("the site must not contain a login")
+    return checked.url
+
+
+Site = Annotated[
+    str,
+    _about(
+        "host or URL of a public site, without a user and a password, such as example.org",
+        max_length=_MAX_CHARS,
+    ),
+    AfterValidator(_check_site),
+]
+Limit = Annotated[int, _about("maximum rows of the result, from 1 to 500", ge=1, le=500)]
+Offset = Annotated[
+    int,
+    _about(
+        "rows to leave out, as next_offset says. The site is read again, and its rows may come in "
+        "another order: prefer other arguments to select rows. From 0 to 1,000,000",
+        ge=0,
+        le=1_000_000,
+    ),
+]
+Part = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\\^|(){}\[\]$]*$")]
+Include = Annotated[
+    list[Part],
+    _about(
+        'parts of URLs; a URL must contain at least one, such as ["/blog/", '
+        '"/2026/*/de"]. * matches any text; '
+        "regular expressions are not allowed. At most 20 of 200 characters",
+        max_length=20,
+    ),
+]
+Since = Annotated[
+    str,
+    _about(
+        "only URLs that changed since this moment or have no date: a span before now (12h, 7d, "
+        "2w), a day "
+        "(2026-01-31) or a moment (2026-01-31T10:00:00Z)",
+        max_length=40,
+    ),
+]
+AskedUrls = Annotated[
+    list[Annotated[str, Field(min_length=1, max_length=_MAX_CHARS)]],
+    _about(
+        'URLs as they should be listed, such as ["https://example.org/page"]; from 1 to 20',
+        min_length=1,
+        max_length=20,
+    ),
+]
+SinceLast = Annotated[
+    bool,
+    _about(
+        "true: read the site, and list what is new since the last call that did so. false: read "
+        "nothing, and repeat its answer, from offset on"
+    ),
+]
+
+# -- answers
+
+_maybe = partial(_about, default=None, exclude_if=lambda value: value is None)
+
+ToolRow = dict[str, str | int | list[str]]
+"""A document, a URL or a finding: the description of each tool names its fields."""
+
+
+class ToolAnswer(BaseModel):
+    """Rows, and the fields that all tools have in common."""
+
+    site: str = _about("the URL that was read")
+    rows: list[ToolRow] = _about("as many rows as fit in the result", default=[])
+    complete: bool = _about("true if everything was read and these are the last rows", default=True)
+    reason: str = _about("why it is not complete, or why there are no rows", default="")
+    next_offset: int | None = _maybe("offset of the next rows, if there are any")
+    urls_in_all: int | None = _maybe("URLs in all documents (only in tree)")
+    documents_read: int = _about("documents with a response, including robots.txt", default=0)
+    not_read: list[ToolRow] = _about(
+        "the first ten documents that were not read: url, status, and why", default=[]
+    )
+    not_read_in_all: int = _about("how many documents were not read", default=0)
+    issues: dict[str, int] = _about(
+        "the ten most severe kinds of faults, and how often each occurs", default={}
+    )
+
+    def fill(
+        self, rows: Iterable[Mapping[str, Any] | None], limit: int, offset: int
+    ) -> "ToolAnswer":
+        """Take the rows that follow an offset, as many as there is room for."""
+        size = 0
+        for row in filter(None, islice(rows, offset, None)):
+            size += len(json.dumps(row))
+            if len(self.rows) == limit or size > _MAX_ROW_BYTES:
+                self.next_offset, self.complete = offset + len(self.rows), False
+                self.reason = "there are more rows than fit in the result"
+                break
+            self.rows.append(dict(row))
+        return self
+
+    def describe(self, found: Report | Discovery) -> "ToolAnswer":
+        """Say whether all was read, and which sitemaps were not, and why."""
+        lost = [each for each in found.documents if each.is_lost]
+        self.documents_read = sum(each.is_answered for each in found.documents)
+        worst = sorted(found.counts.items(), key=lambda pair: (-pair[0].severity, -pair[1]))
+        self.issues = {_explain(str(code)): count for code, count in worst[:_MAX_NAMED]}
+        complete = found.complete if isinstance(found, Report) else not lost
+        if not complete and not self.documents_read:
+            raise ToolError(f"nothing was read: {'; '.join(self.issues)}")
+        self.not_read = [_show_document(each) for each in lost[:_MAX_NAMED]]
+        self.not_read_in_all = len(lost)
+        ends = (IssueCode.BUDGET_SECONDS, IssueCode.NO_SITEMAP)
+        end = next((_explain(str(each)) for each in ends if each in found.counts), "")
+        said = f"{len(lost)} documents were not read: see not_read" if lost else ""
+        self.complete, self.reason = complete, end or said
+        return self
+
+
+@attrs.define(eq=False)
+class SiteTools:
+    """The tools, with the fetcher and the folder of states that they share.
+
+    Every site is a stranger's: it may lie at public addresses only, and at what the person who
+    started the server allows in the fetcher's options.
+    """
+
+    _fetcher: HttpFetcher
+    _memory: SiteMemory
+
+    async def discover(self, site: Site, limit: Limit = 100, offset: Offset = 0) -> ToolAnswer:
+        """Find the sitemaps of a site.
+
+        Rows: url; found_by: robots (robots.txt names it), path (it was guessed) or page (a link).
+        """
+        found = await discover(site, fetcher=self._fetcher, trusted=False)
+        rows = ({"url": _show_url(each.loc), "found_by": str(each.via)} for each in found.sitemaps)
+        return ToolAnswer(site=_show_url(site)).describe(found).fill(rows, limit, offset)
+
+    async def tree(self, site: Site, limit: Limit = 100, offset: Offset = 0) -> ToolAnswer:
+        """Read all sitemaps: what each is, how many URLs it lists, which failed, and why.
+
+        Rows: url; kind, its format or role; status: complete, partial, failed or skipped; why it
+        was not read completely; urls and sitemaps that it lists; bytes, as they came over the wire;
+        listed_by, the document that names it.
+        """
+        async with walk(site, fetcher=self._fetcher, trusted=False) as entries:
+            async for _ in entries.rows():
+                pass
+        report = entries.report
+        rows: list[ToolRow] = [
+            _show_document(each)
+            | {
+                "kind": str(each.format or each.role),
+                "urls": each.listed,
+                "sitemaps": each.children,
+                "bytes": each.bytes_raw,
+                "listed_by": _show_url(each.parent),
+            }
+            for each in sorted(report.documents, key=lambda document: not document.is_lost)
+        ]
+        answer = ToolAnswer(site=_show_url(site), urls_in_all=report.entries).describe(report)
+        return answer.fill(rows, limit, offset)
+
+    async def urls(
+        self,
+        site: Site,
+        include: Include = [],  # noqa: B006 (only read; the SDK shows it in the schema)
+        since: Since = "",
+        limit: Limit = 100,
+        offset: Offset = 0,
+    ) -> ToolAnswer:
+        """List the URLs that a site publishes in its sitemaps.
+
+        Rows: url; lastmod and title, by the sitemap.
+        """
+        chosen: dict[str, Any] = {"include": _make_pattern(include)} if include else {}
+        if since and (moment := parse_since(since)) is None:
+            raise ToolError("since: write a span (7d), a day (2026-01-31) or a moment")
+        if since:
+            chosen["since"] = moment
+        rows: list[dict[str, str] | None] = []
+        async with walk(site, fetcher=self._fetcher, trusted=False, **chosen) as entries:
+            async for entry in entries:
+                rows.append(None if len(rows) < offset else _show_entry(entry))
+                if len(rows) > offset + limit:
+                    break
+        return ToolAnswer(site=_show_url(site)).describe(entries.report).fill(rows, limit, offset)
+
+    async def why(self, site: Site, urls: AskedUrls) -> ToolAnswer:
+        """Explain for each URL whether the sitemaps of a site list it, and if not, why not.
+
+        Rows: url; verdict: listed, not listed or unknown (a sitemap was not read); causes, as
+        sentences that name the place.
+        """
+        explanations = await why(
+            urls, site, fetcher=self._fetcher, trusted=False, max_visits=_MAX_VISITS
+        )
+        rows = (
+            {
+                "url": _show_url(each.url),
+                "verdict": str(each.verdict),
+                "causes": [excerpt(cause.message, _MAX_CHARS) for cause in each.causes],
+            }
+            for each in explanations
+        )
+        return ToolAnswer(site=_show_url(site)).fill(rows, len(urls), 0)
+
+    async def changes(
+        self, site: Site, since_last: SinceLast = True, limit: Limit = 100, offset: Offset = 0
+    ) -> ToolAnswer:
+        """List the URLs that are new, changed or unlisted since the last call.
+
+        The first call remembers all URLs and lists none. One that takes too long is gone on with by
+        the next. Rows: url; change: new, changed or unlisted; lastmod and title, by the sitemap.
+        """
+        rows = self._memory.find_rows(site)
+        answer = ToolAnswer(site=_show_url(site))
+        if since_last and offset:
+            raise ToolError("offset: use since_last=false to get more rows of the last answer")
+        with self._memory.use(rows):
+            if since_last:
+                rows = await self._look_for_changes(site, rows, answer)
+            elif not rows.exists():
+                raise ToolError("no call has compared this site yet: use since_last=true")
+            with rows.open("rb") as file:
+                return answer.fill(map(json.loads, file), limit, offset)
+
+    async def _look_for_changes(self, site: str, rows: Path, answer: ToolAnswer) -> Path:
+        """Write changes beside a file, and replace it at the end; return where they are."""
+        is_first, is_over = not rows.exists(), False  # noqa: ASYNC240 (names in our own folder)
+        how: dict[str, Any] = {"state": rows.with_suffix(".db"), "changes": True, "unlisted": True}
+        with rows.with_suffix(".part").open("ab", 0) as part:
+            async with walk(site, fetcher=self._fetcher, trusted=False, **how) as entries:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(PATIENCE_SECONDS * 0.9):
+                        async for batch in entries.batches():
+                            # What an interrupted call has found is not found again: it stays here.
+                            shown = [] if is_first else map(_show_entry, batch)
+                            part.write(b"".join(json.dumps(row).encode() + b"\n" for row in shown))
+                        is_over = True
+        answer.describe(entries.report)
+        if not is_over:
+            answer.complete = False
+            answer.reason = "this takes long: call again to continue"
+            return Path(part.name)
+        if is_first:
+            said = "this was the first call: all URLs were recorded, and none is listed"
+            answer.reason = "; ".join(filter(None, (answer.reason, said)))
+        return Path(part.name).replace(rows)  # noqa: ASYNC240 (as above)
+
+    async def audit(self, site: Site, limit: Limit = 100, offset: Offset = 0) -> ToolAnswer:
+        """Judge the sitemaps of a site by rules: what is wrong, and what to do.
+
+        Rows: rule, severity, what is wrong, count out of how many (of), advice, and examples, up to
+        three URLs or documents.
+        """
+        from sitemapreader.audit import audit  # noqa: PLC0415 (another extra)
+
+        with await audit(site, fetcher=self._fetcher, trusted=False) as result:
+            rows = (
+                {
+                    "rule": each.rule.code,
+                    "severity": each.severity.lower(),
+                    "what": each.rule.title,
+                    "count": each.count,
+                    "of": each.of,
+                    "advice": each.rule.advice,
+                    "examples": [_show_url(hit.url or hit.document) for hit in each.examples[:3]],
+                }
+                for each in result.findings
+            )
+            return (
+                ToolAnswer(site=_show_url(site)).describe(result.report).fill(rows, limit, offset)
+            )
+
+
+def _make_pattern(parts: list[str]) -> str:
+    """Return an expression for parts of URLs, in which `*` stands for anything."""
+    # SECURITY: fnmatch finds what stands between two stars once, and never looks for it again.
+    found = (translate(f"*{part}*".replace("?", "[?]")) for part in parts)
+    return rf"\A(?:{'|'.join(found)})"
+
+
+def _show_entry(entry: UrlEntry) -> dict[str, str]:
+    title = entry.title or (entry.news and entry.news.title)
+    row = {
+        "url": _show_url(entry.loc),
+        "change": str(entry.change or ""),
+        "lastmod": entry.lastmod.isoformat() if entry.lastmod else "",
+        "title": excerpt(title or "", _MAX_TITLE),
+    }
+    return {name: text for name, text in row.items() if text}
+
+
+def _show_document(document: Document) -> ToolRow:
+    why, status = _explain(document.reason), str(document.status)
+    return {"url": _show_url(document.url), "status": status, "why": why}
+
+
+_show_url = partial(excerpt, limit=_MAX_CHARS)
+
+
+def _explain(reason: str) -> str:
+    """Return the reason of an outcome with its meaning."""
+    return f"{reason}: {_MEANINGS[reason]}" if reason in _MEANINGS else reason

@@ -1,0 +1,632 @@
+"""Presence of URLs in the sitemaps of a site: is this URL listed, and if not, why not?
+
+One walk reads the sitemaps without any filter. Each question is then answered from what the walk
+saw: entries, Issues and documents that were not read. Some pages are requested as well, because a
+redirect or a noindex explains most absences.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from contextlib import AsyncExitStack, aclosing
+from enum import StrEnum
+from secrets import token_hex
+from typing import TYPE_CHECKING, Any, Literal
+from urllib.parse import unquote, urljoin, urlsplit
+
+import attrs
+
+from sitemapreader._event_loop import without_await
+from sitemapreader._types.issues import Issue, IssueCode, excerpt, show_url
+from sitemapreader._types.models import Format, UrlEntry, Via
+from sitemapreader._types.options import FetchOptions, Limits
+from sitemapreader._types.outcomes import ALREADY_READ, Role, Status
+from sitemapreader._types.urls import host_of, origin_of, parse_url, url_key
+from sitemapreader._walk import walk
+from sitemapreader._walk.config import WalkConfig
+from sitemapreader._walk.filters import EntryFilter
+from sitemapreader.changes import State
+from sitemapreader.fetch.http import HttpFetcher
+from sitemapreader.pages import NotJudged, PageVisit, visit_pages
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from sitemapreader._types.dates import When
+    from sitemapreader._types.outcomes import Document
+    from sitemapreader._walk.report import Report
+    from sitemapreader.fetch.client import Fetcher
+
+MAX_VISITS = 100
+"""Pages that one call requests; the URLs behind them are answered from the sitemaps alone."""
+_MAX_MATCHES = 10
+"""Entries that are kept for one URL."""
+_MAX_NAMED = 10
+"""Sitemaps that one cause names."""
+_ANY_SITE = "https://localhost/"
+_FEEDS = frozenset({Format.RSS, Format.ATOM})
+_LINKED = frozenset({Via.HTML, Via.HEADER, Via.PAGE})
+_INDEX_PAGE = re.compile(r"/(?:index|default)\.(?:html?|php|aspx?)\Z", re.IGNORECASE)
+
+
+class Verdict(StrEnum):
+    """Answer to the question whether a URL is listed."""
+
+    LISTED = "listed"
+    NOT_LISTED = "not listed"
+    UNKNOWN = "unknown"
+    """The URL was not found, and a sitemap that may list it was not read."""
+
+
+class CauseCode(StrEnum):
+    """Kinds of reasons for which a URL is missing, or which make its listing worthless."""
+
+    NOT_A_URL = "not-a-url"
+    LISTED = "listed"
+    LISTED_TWICE = "listed-twice"
+    OTHER_SPELLING = "other-spelling"
+    FILTERED = "filtered"
+    FEED_ONLY = "feed-only"
+    DROPPED = "dropped"
+    SITEMAP_NOT_READ = "sitemap-not-read"
+    SITEMAP_EMPTY = "sitemap-empty"
+    NO_SITEMAP = "no-sitemap"
+    IN_NO_SITEMAP = "in-no-sitemap"
+    OTHER_SITE = "other-site"
+    ROBOTS = "robots"
+    STATUS = "status"
+    REDIRECTS = "redirects"
+    NOINDEX = "noindex"
+    CANONICAL = "canonical"
+    SOFT_404 = "soft-404"
+    PAGE_UNKNOWN = "page-unknown"
+    UNLISTED = "unlisted"
+    GONE = "gone"
+
+
+@attrs.frozen
+class Cause:
+    """One reason, and the place where it can be seen.
+
+    Attributes:
+        code: the kind of reason.
+        message: what is the case, as a sentence.
+        sitemap: URL of the document that the reason is about; "" for none.
+        record: number of the record in that document, from 1; `None` if it is not about one.
+        line: line of the document; `None` if it is not known.
+        url: another URL that the reason names, such as the target of a redirect; "" for none.
+    """
+
+    code: CauseCode
+    message: str
+    sitemap: str = ""
+    record: int | None = None
+    line: int | None = None
+    url: str = ""
+
+
+@attrs.frozen
+class Explanation:
+    """The explanation for one URL.
+
+    Attributes:
+        url: the URL as it was asked for.
+        verdict: whether it is listed.
+        causes: the reasons, the most telling one first.
+    """
+
+    url: str
+    verdict: Verdict
+    causes: tuple[Cause, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as JSON's types, without the empty ones."""
+        causes = [
+            {name: value for name, value in attrs.asdict(cause).items() if value not in ("", None)}
+            for cause in self.causes
+        ]
+        return {"url": self.url, "verdict": str(self.verdict), "causes": causes}
+
+
+async def why(
+    urls: str | Iterable[str],
+    site: str | None = None,
+    *,
+    since: When | None = None,
+    until: When | None = None,
+    undated: Literal["keep", "drop"] = "keep",
+    include: Sequence[str | re.Pattern[str]] | str = (),
+    exclude: Sequence[str | re.Pattern[str]] | str = (),
+    language: str = "",
+    state: State | Path | str | None = None,
+    fetcher: Fetcher | None = None,
+    options: FetchOptions | None = None,
+    limits: Limits | None = None,
+    respect_robots: bool = True,
+    trusted: bool = True,
+    max_visits: int = MAX_VISITS,
+) -> list[Explanation]:
+    """Explain for each URL whether the sitemaps of its site list it, and if not, why not.
+
+    Args:
+        urls: one URL or several.
+        site: the site whose sitemaps are read, as in `walk`; by default the site of each URL.
+        since: filter of your walk, as in `walk`, which may hold the URL back.
+        until: as `since`.
+        undated: as `since`, for URLs without a date.
+        include: as `since`.
+        exclude: as `since`.
+        language: as `since`.
+        state: file of your walks, which knows if the URL was unlisted or gone.
+        fetcher: object that opens URLs, as in `walk`.
+        options: options of the network, as in `walk`.
+        limits: limits of the walk, as in `walk`.
+        respect_robots: False reads sitemaps that robots.txt disallows.
+        trusted: False if strangers wrote the URLs, as in `walk`.
+        max_visits: pages that are requested; 0 requests none.
+
+    Returns:
+        One explanation for each URL, in order.
+
+    Raises:
+        TypeError, ValueError: for wrong arguments, and a `site` that is not a URL.
+    """
+    asked = [urls] if isinstance(urls, str) else list(urls)
+    given: dict[str, Any] = {"limits": limits, "options": options}
+    walk_arguments = {name: value for name, value in given.items() if value is not None}
+    given_filters: dict[str, Any] = {
+        "since": since,
+        "until": until,
+        "include": include,
+        "exclude": exclude,
+        "language": language,
+    }
+    filters = {
+        name: EntryFilter(WalkConfig(site=_ANY_SITE, undated=undated, **{name: value}))
+        for name, value in given_filters.items()
+        if value
+    }
+    questions = [_Question(url, filters) for url in asked]
+    async with AsyncExitStack() as stack:
+        if fetcher is None:
+            own = HttpFetcher(options or FetchOptions(), limits=limits or Limits())
+            fetcher = await stack.enter_async_context(own)
+            walk_arguments = {}
+        valid = [question for question in questions if question.is_valid]
+        visited = valid[: max(0, max_visits)]
+        await _visit(visited, fetcher, options or FetchOptions(), trusted=trusted)
+        sites = defaultdict(list)
+        for question in valid:
+            sites[site or f"{origin_of(question.url)}/"].append(question)
+        for name, group in sites.items():
+            search = _Search(name, group)
+            await search.walk(
+                fetcher=fetcher, respect_robots=respect_robots, trusted=trusted, **walk_arguments
+            )
+            search.answer()
+    if state is not None:
+        _recall(valid, state if isinstance(state, State) else State(state))
+    return [question.explain() for question in questions]
+
+
+why_sync = without_await(why)
+
+
+# -- the question
+
+
+@attrs.frozen
+class _Match:
+    """An entry that is one of the spellings of a URL."""
+
+    entry: UrlEntry
+    record: int
+
+    @property
+    def place(self) -> str:
+        return f"{show_url(self.entry.sitemap)}, record {self.record}"
+
+
+class _Question:
+    """One URL, and the findings about it."""
+
+    def __init__(self, url: str, filters: dict[str, EntryFilter]) -> None:
+        self.url = url
+        self.verdict = Verdict.NOT_LISTED
+        self.causes: list[Cause] = []
+        self.visit: PageVisit | None = None
+        self.targets = {_loose_key(url)}
+        """Keys of the URL, of where it redirects to, and of its canonical URL."""
+        self.matches: list[_Match] = []
+        self.issues: list[Issue] = []
+        self._filters = filters
+        self.is_valid = parse_url(url) is not None and bool(host_of(url))
+        if not self.is_valid:
+            self.add(
+                CauseCode.NOT_A_URL,
+                "this is not an http(s) URL with a host: write it as it should be listed, such as "
+                "https://example.org/page",
+            )
+
+    def add(self, code: CauseCode, message: str, **place: Any) -> None:
+        self.causes.append(Cause(code, message, **place))
+
+    def explain(self) -> Explanation:
+        order = list(CauseCode)
+        causes = sorted(self.causes, key=lambda cause: order.index(cause.code))
+        return Explanation(self.url, self.verdict, tuple(causes))
+
+    # -- from the entries
+
+    def judge_matches(self, documents: dict[str, Document]) -> None:
+        """Say where the URL is listed, under which spelling, and which filter excludes it."""
+        same = [match for match in self.matches if url_key(match.entry.loc) == url_key(self.url)]
+        others = [match for match in self.matches if match not in same]
+        listed = [match for match in same if not _is_feed_only(match, documents)]
+        for match in listed:
+            self._add_listed(match)
+        if listed:
+            self.verdict = Verdict.LISTED
+            self._compare_records(listed)
+            self._try_filters(listed)
+        for match in same:
+            if not listed:
+                self.add(
+                    CauseCode.FEED_ONLY,
+                    f"only a feed lists it, and feeds are read with --feeds: {match.place}",
+                    sitemap=match.entry.sitemap,
+                    record=match.record,
+                )
+        for match in others:
+            self._add_spelling(match)
+
+    def _add_listed(self, match: _Match) -> None:
+        loc = match.entry.loc
+        spelling = "" if loc == self.url else f", written {show_url(loc)}"
+        self.add(
+            CauseCode.LISTED,
+            f"listed by {match.place}{spelling}",
+            sitemap=match.entry.sitemap,
+            record=match.record,
+            url="" if loc == self.url else loc,
+        )
+
+    def _add_spelling(self, match: _Match) -> None:
+        loc = match.entry.loc
+        difference = _describe_difference(self.url, loc)
+        if not difference:  # a target of a redirect or a canonical URL, which says so itself
+            return
+        self.add(
+            CauseCode.OTHER_SPELLING,
+            f"listed in another spelling ({difference}): {show_url(loc)} in {match.place}",
+            sitemap=match.entry.sitemap,
+            record=match.record,
+            url=loc,
+        )
+
+    def _compare_records(self, listed: list[_Match]) -> None:
+        """Say if several records of the URL differ."""
+        first = listed[0].entry
+        for match in listed[1:]:
+            if attrs.evolve(match.entry, sitemap=first.sitemap, loc=first.loc) != first:
+                self.add(
+                    CauseCode.LISTED_TWICE,
+                    f"{len(listed)} records list it with different details, such as lastmod: "
+                    f"{listed[0].place}; {match.place}",
+                    sitemap=match.entry.sitemap,
+                    record=match.record,
+                )
+                return
+
+    def _try_filters(self, listed: list[_Match]) -> None:
+        """Say which filter drops every record of the URL."""
+        entries = [match.entry for match in listed]
+        for name, entry_filter in self._filters.items():
+            passed, _ = entry_filter.select(entries, ())
+            if not passed:
+                date = entries[0].lastmod
+                about = f", and its lastmod is {date.isoformat()}" if date else ""
+                self.add(CauseCode.FILTERED, f"`{name}` excludes it{about}")
+
+    def add_target(self, code: CauseCode, url: str, message: str) -> None:
+        """Add a cause that names another URL, and say whether that URL is listed."""
+        match = next((m for m in self.matches if url_key(m.entry.loc) == url_key(url)), None)
+        listed = f", which is listed by {match.place}" if match else ", which is not listed either"
+        self.add(code, f"{message} {show_url(url)}{listed}", url=url)
+
+    # -- from the page
+
+    def judge_page(self) -> None:
+        """Add the causes that the page's own response shows."""
+        visit = self.visit
+        if visit is None:
+            return
+        is_forbidden = not visit.error or visit.error.startswith(IssueCode.ROBOTS_DISALLOWED)
+        if visit.not_judged is NotJudged.ROBOTS and is_forbidden:
+            self.add(CauseCode.ROBOTS, "robots.txt disallows the page, so it was not requested")
+        elif visit.not_judged is not None or visit.error:
+            reason = visit.error or f"the site did not give its usual response ({visit.not_judged})"
+            self.add(CauseCode.PAGE_UNKNOWN, f"the page could not be judged: {excerpt(reason)}")
+        elif url_key(visit.final_url) != url_key(self.url):
+            statuses = ", ".join(str(redirect.status) for redirect in visit.redirects)
+            message = f"the page redirects ({statuses}) to"
+            self.add_target(CauseCode.REDIRECTS, visit.final_url, message)
+        if visit.not_judged is None and visit.status is not None and visit.status >= 400:
+            self.add(CauseCode.STATUS, f"the page returns {visit.status}")
+        self._judge_facts(visit)
+
+    def _judge_facts(self, visit: PageVisit) -> None:
+        facts = visit.facts
+        if facts is None or visit.not_judged is not None:
+            return
+        noindex = facts.find_noindex("googlebot")
+        if noindex is not None:
+            directive = ": ".join(excerpt(part) for part in noindex)
+            self.add(CauseCode.NOINDEX, f"the page forbids indexing ({directive})")
+        canonical = _canonical_of(visit)
+        if canonical:
+            message = "the page names another canonical URL,"
+            self.add_target(CauseCode.CANONICAL, canonical, message)
+
+
+def _canonical_of(visit: PageVisit) -> str:
+    """Return the canonical URL of a page if it is another page, else ""."""
+    canonicals = visit.facts.canonicals if visit.facts else ()
+    others = [url for url in canonicals if url_key(url) != url_key(visit.final_url)]
+    return others[0] if others else ""
+
+
+# -- spellings
+
+
+def _loose_key(url: str) -> str:
+    """Return the key under which URLs meet that a person takes for one page.
+
+    Scheme, `www.`, case, a slash at the end, the name of an index page, percent-encoding and the
+    fragment do not count.
+    """
+    try:
+        parts = urlsplit(url.strip())
+    except ValueError:
+        return url
+    host = host_of(url).removeprefix("www.")
+    path = _INDEX_PAGE.sub("/", unquote(parts.path)).strip("/").casefold()
+    return f"{host}/{path}?{unquote(parts.query).casefold()}"
+
+
+def _letters_of(text: str) -> str:
+    """Return the letters of a URL without its scheme, to compare wrong punctuation."""
+    return re.sub(r"\W+", "", re.sub(r"\A\W*https?", "", text, flags=re.IGNORECASE)).casefold()
+
+
+def _describe_difference(asked: str, listed: str) -> str:
+    """Name the differences of two spellings; "" for different pages."""
+    if _loose_key(asked) != _loose_key(listed):
+        return ""
+    ours = urlsplit(asked.strip())
+    theirs = urlsplit(listed.strip())
+    path = unquote(ours.path)
+    other_path = unquote(theirs.path)
+    differences = {
+        "scheme": ours.scheme.lower() != theirs.scheme.lower(),
+        "www.": host_of(asked) != host_of(listed),
+        "port": (ours.port or "") != (theirs.port or "") and ours.scheme == theirs.scheme,
+        "index page": bool(_INDEX_PAGE.search(path)) != bool(_INDEX_PAGE.search(other_path)),
+        "slash at the end": _INDEX_PAGE.sub("/", path)[-1:] != _INDEX_PAGE.sub("/", other_path)[-1:]
+        and path.strip("/") != "",
+        "capital letters": path.casefold().strip("/") == other_path.casefold().strip("/")
+        and path.strip("/") != other_path.strip("/"),
+        "query": ours.query != theirs.query,
+        "encoding": ours.path != path or theirs.path != other_path,
+    }
+    found = [name for name, differs in differences.items() if differs]
+    if len(found) > 1 and "encoding" in found and ours.path.casefold() == theirs.path.casefold():
+        found.remove("encoding")
+    return ", ".join(found) or "another spelling"
+
+
+# -- the search
+
+
+class _Search:
+    """The sitemaps of one site, read for all questions about it."""
+
+    def __init__(self, site: str, questions: list[_Question]) -> None:
+        self.site = site
+        self.questions = questions
+        self.report: Report
+        self._by_key: dict[str, list[_Question]] = defaultdict(list)
+        for question in questions:
+            for key in question.targets:
+                self._by_key[key].append(question)
+        self._by_letters = {_letters_of(question.url): question for question in questions}
+        self._records: dict[str, int] = defaultdict(int)
+
+    async def walk(self, **arguments: Any) -> None:
+        """Read the sitemaps, and remember the entries and Issues that a question is about."""
+        async with walk(self.site, feeds=True, **arguments) as events:
+            async for event in events.events():
+                if isinstance(event, UrlEntry):
+                    self._see_entry(event)
+                elif isinstance(event, Issue):
+                    self._see_issue(event)
+        self.report = events.report
+
+    def _see_entry(self, entry: UrlEntry) -> None:
+        self._records[entry.sitemap] += 1
+        for question in self._by_key.get(_loose_key(entry.loc), ()):
+            if len(question.matches) < _MAX_MATCHES:
+                question.matches.append(_Match(entry, self._records[entry.sitemap]))
+
+    def _see_issue(self, issue: Issue) -> None:
+        if issue.line is None:  # it is about a document, not about a record
+            return
+        texts = [text for text in (issue.url, issue.value) if text]
+        keys = {_loose_key(text) for text in texts}
+        found = [question for key in keys for question in self._by_key.get(key, ())]
+        letters = map(_letters_of, texts)
+        found += [self._by_letters[each] for each in letters if each in self._by_letters]
+        for question in found:
+            if issue not in question.issues:
+                question.issues.append(issue)
+
+    def answer(self) -> None:
+        """Answer the questions from the sitemaps that were read, and the unread ones."""
+        documents = {
+            each.final_url or each.url: each
+            for each in self.report.documents
+            if each.reason != IssueCode.CYCLE
+        }
+        unread = [_describe_unread(each) for each in self.report.documents if _may_list(each)]
+        empty = [each for each in self.report.documents if _is_empty(each)]
+        for question in self.questions:
+            question.judge_matches(documents)
+            question.judge_page()
+            if question.verdict is Verdict.LISTED:
+                continue
+            self._add_dropped(question)
+            for cause in unread[:_MAX_NAMED]:
+                question.causes.append(cause)
+            if unread and not _is_decided(question):
+                question.verdict = Verdict.UNKNOWN
+            self._add_absence(question, empty, is_unread=bool(unread))
+
+    def _add_dropped(self, question: _Question) -> None:
+        """Say which Issue dropped a record of the URL."""
+        for issue in question.issues:
+            place = f"{show_url(issue.sitemap)}, line {issue.line}" if issue.line else issue.sitemap
+            question.add(
+                CauseCode.DROPPED,
+                f"an Issue is about it: {issue.code} ({issue.code.meaning}) in {place}",
+                sitemap=issue.sitemap,
+                line=issue.line,
+            )
+
+    def _add_absence(self, question: _Question, empty: list[Document], *, is_unread: bool) -> None:
+        """Say that something is missing altogether: sitemaps, records, or the URL."""
+        read = sum(each.listed > 0 for each in self.report.documents)
+        for document in empty[:_MAX_NAMED]:
+            question.add(
+                CauseCode.SITEMAP_EMPTY,
+                f"this sitemap is empty: {show_url(document.url)}",
+                sitemap=document.url,
+            )
+        if self.report.counts[IssueCode.NO_SITEMAP]:
+            question.add(CauseCode.NO_SITEMAP, f"no sitemap was found for {show_url(self.site)}")
+        elif read and not is_unread and not question.matches and not question.issues:
+            total = sum(self._records.values())
+            question.add(
+                CauseCode.IN_NO_SITEMAP,
+                f"none of the {total} records in {read} sitemaps lists it",
+            )
+        if host_of(question.url) != host_of(self.site):
+            question.add(CauseCode.OTHER_SITE, f"its host differs from {show_url(self.site)}")
+
+
+def _is_feed_only(match: _Match, documents: dict[str, Document]) -> bool:
+    """Return whether the entry comes from a feed that only a page links."""
+    document = documents.get(match.entry.sitemap)
+    return document is not None and document.format in _FEEDS and document.via in _LINKED
+
+
+def _may_list(document: Document) -> bool:
+    """Return whether a document that was not read to its end may list any URL."""
+    if document.role is not Role.SITEMAP:
+        return document.role is Role.ROBOTS and document.is_lost
+    if document.reason == ALREADY_READ or (document.via and document.via.is_guess):
+        return document.status is Status.PARTIAL
+    return document.status in (Status.FAILED, Status.PARTIAL, Status.SKIPPED)
+
+
+def _describe_unread(document: Document) -> Cause:
+    part = "only a part of it was read" if document.status is Status.PARTIAL else "it was not read"
+    reason = str(document.reason)
+    if document.http_status and reason == IssueCode.HTTP_STATUS:
+        reason = f"{reason} {document.http_status}"
+    if document.role is Role.SITEMAP:
+        message = f"this sitemap may list it, but {part} ({reason}): {show_url(document.url)}"
+    else:
+        message = f"{part} ({reason}), so some sitemaps may be unknown: {show_url(document.url)}"
+    return Cause(CauseCode.SITEMAP_NOT_READ, message, sitemap=document.url)
+
+
+def _is_empty(document: Document) -> bool:
+    is_read = document.status is Status.COMPLETE and document.role is Role.SITEMAP
+    is_guess = document.via is not None and document.via.is_guess
+    return is_read and not is_guess and not document.listed and not document.children
+
+
+def _is_decided(question: _Question) -> bool:
+    """Return whether unread sitemaps cannot change the verdict: the record itself was found."""
+    decisive = {CauseCode.DROPPED}
+    return any(cause.code in decisive for cause in question.causes)
+
+
+# -- pages and states
+
+
+async def _visit(
+    questions: list[_Question], fetcher: Fetcher, options: FetchOptions, *, trusted: bool
+) -> None:
+    """Request the pages, and for each folder a page that cannot exist."""
+    by_url = {question.url: question for question in questions}
+    probes = {urljoin(question.url, f"./{token_hex(12)}") for question in questions}
+    templates: dict[str, set[str]] = defaultdict(set)
+    urls = [*by_url, *probes]
+    hosts = {f"{origin_of(question.url)}/" for question in questions} if trusted else set()
+    async with aclosing(visit_pages(urls, fetcher, network=options, trusted=hosts)) as visits:
+        async for visit in visits:
+            if visit.url in by_url:
+                by_url[visit.url].visit = visit
+            elif visit.facts is not None and visit.facts.template_hash:
+                templates[origin_of(visit.url)].add(visit.facts.template_hash)
+    for question in questions:
+        _see_visit(question, templates[origin_of(question.url)])
+
+
+def _see_visit(question: _Question, templates: set[str]) -> None:
+    """Note where a page leads to, and whether it is the site's error page."""
+    visit = question.visit
+    if visit is None:
+        return
+    question.targets.add(_loose_key(visit.final_url))
+    if canonical := _canonical_of(visit):
+        question.targets.add(_loose_key(canonical))
+    facts = visit.facts
+    if facts is None or visit.redirects or visit.status is None or visit.status >= 400:
+        return
+    if facts.template_hash in templates or facts.says_missing:
+        question.add(
+            CauseCode.SOFT_404,
+            f"the page returns {visit.status}, but has the content of a page that does not exist",
+        )
+
+
+def _recall(questions: list[_Question], state: State) -> None:
+    """Add the findings of earlier walks about the URLs."""
+    by_key: dict[str, list[_Question]] = defaultdict(list)
+    for question in questions:
+        by_key[url_key(question.url)].append(question)
+    for row in state.unlisted():
+        for question in by_key.get(url_key(row.loc), ()):
+            question.add(
+                CauseCode.UNLISTED,
+                f"unlisted since {row.since:%Y-%m-%d}; last listed by {show_url(row.document)}",
+                sitemap=row.document,
+            )
+    for page in state.gone():
+        for question in by_key.get(url_key(page.loc), ()):
+            question.add(
+                CauseCode.GONE,
+                f"gone: its page returned {page.http_status} on {page.asked_at:%Y-%m-%d}",
+                sitemap=page.document,
+            )
+
+
+def iterate_explanation(explanation: Explanation) -> Iterator[str]:
+    """Yield the lines that explain one URL to a person."""
+    yield f"{show_url(explanation.url)}: {explanation.verdict}"
+    for cause in explanation.causes:
+        yield f"  {cause.message}"

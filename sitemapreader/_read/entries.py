@@ -1,0 +1,436 @@
+"""Records -> entries: `<url>`, `<sitemap>`, RSS items and Atom entries.
+
+This module defines the meaning of a record that the tree has read, mended or not. The
+pattern must give the same for common records.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from functools import partial
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from sitemapreader._read.media import read_media
+from sitemapreader._read.record import (
+    MARKUP,
+    Record,
+    RecordContext,
+    find_plain_text,
+    get_text,
+    is_feed_link,
+    is_html,
+    join_texts,
+    list_texts,
+    make_extra,
+    read_attributes,
+)
+from sitemapreader._read.vocabulary import (
+    ATOM,
+    EXTENSIONS,
+    FEED_DATES,
+    NO_NAME,
+    OWN,
+    PROTOCOL_FIELDS,
+    RESOURCESYNC,
+    XHTML,
+    Extension,
+    Field,
+    Name,
+    is_odd_namespace,
+    parse_changefreq,
+    parse_priority,
+    take_text,
+    take_url,
+)
+from sitemapreader._types.dates import parse_lastmod
+from sitemapreader._types.issues import IssueCode
+from sitemapreader._types.models import (
+    PARTS,
+    Alternate,
+    Change,
+    Extra,
+    Format,
+    SitemapEntry,
+    UrlEntry,
+    Via,
+)
+from sitemapreader._types.urls import find_base, find_url, find_url_error, has_web_scheme
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from xml.etree.ElementTree import Element
+
+    from sitemapreader._read.stats import ReadStats
+    from sitemapreader._types.models import Event
+
+_LINK_KEYS = (XHTML, OWN, ATOM)
+
+
+def read_parts(
+    context: RecordContext, parts: Iterable[tuple[Name, Element]], url: str
+) -> dict[str, Any]:
+    """Return the values of elements beside the protocol's own, by attribute."""
+    found: defaultdict[str, list[Any]] = defaultdict(list)
+    for name, element in parts:
+        for slot, value in _read_part(context, name, element, url):
+            if slot in found and slot in EXTENSIONS and not EXTENSIONS[slot].many:
+                context.add_issue(IssueCode.REPEATED_FIELD, element, url=url, value=name.local)
+            found[slot].append(value)
+    values: dict[str, Any] = {slot: tuple(found.get(slot, ())) for slot in PARTS}
+    for slot, extension in EXTENSIONS.items():
+        if not extension.many:
+            values[slot] = next(reversed(values[slot]), None)
+    news = values["news"]
+    return {**values, "title": news.title if news else None}
+
+
+def _read_part(
+    context: RecordContext, name: Name, element: Element, url: str
+) -> Iterator[tuple[str, Any]]:
+    """Yield the values that an element gives, each with its slot."""
+    extension = EXTENSIONS.get(name.key)
+    if extension and extension.tag == name.tag:
+        yield from _read_extension(context, extension, element, url)
+        return
+    is_link = name.tag == "link" and name.key in _LINK_KEYS
+    link = read_attributes(element) if is_link else {}
+    if not (href := link.get("href", "").strip()):
+        if is_link and name.key == XHTML:
+            value = f"<{name.local}> has no href"
+            context.add_issue(IssueCode.EXTENSION, element, url=url, value=value)
+        yield "extras", make_extra(element)
+    elif link.get("hreflang") and is_feed_link(link, href):  # a feed is no version of the page
+        yield "extras", make_extra(element)
+    elif "alternate" not in _list_relations(link, "alternate"):
+        yield "extras", Extra(name.uri, link["rel"], href, dict(element.items()))
+    elif target := context.read_url(href, element, url):
+        yield "alternates", Alternate(target, link.get("hreflang"), link.get("media"))
+    else:
+        context.add_issue(IssueCode.EXTENSION, element, url=url, value=href)
+
+
+def _read_extension(
+    context: RecordContext, extension: Extension, element: Element, url: str
+) -> Iterator[tuple[str, Any]]:
+    own = context.names[element.tag]
+    values: dict[str, Any] = {}
+    kept: set[Element] = set()
+    _report_namespace(context, own, element, url)
+    for child in islice(element.iter(), 1, None):
+        name = context.names[child.tag]
+        is_known = name.own or name.key == own.key
+        field = extension.by_tag.get(name.tag) if is_known and child not in kept else None
+        if field:
+            if _holds_markup(context, extension, field, child):
+                kept.update(child.iter())
+                value = context.read_markup(child, url)
+                if value is not None:
+                    context.add_issue(IssueCode.BARE_LESS_THAN, child, url=url)
+                _keep_value(context, values, field, child, url, value)
+            else:
+                _read_field(context, values, field, child, url)
+        elif not (name is NO_NAME or name.tag in extension.containers or child in kept):
+            yield "extras", make_extra(child)
+            kept.update(child.iter())
+    if extension.required and not values.get(extension.required):
+        context.add_issue(IssueCode.EXTENSION, element, url=url, value=f"<{own.local}>")
+    else:
+        values |= {key: tuple(each) for key, each in values.items() if isinstance(each, list)}
+        yield extension.slot, extension.make(**values)
+
+
+def _holds_markup(
+    context: RecordContext, extension: Extension, field: Field, element: Element
+) -> bool:
+    """Return whether the text of a field has tags in it, as templates write that escape nothing.
+
+    Elements of the extension are no markup of the text: an end tag is missing before them.
+    """
+    if not len(element) or field.parse is not take_text or field.build:
+        return False
+    inside = [context.names[each.tag] for each in islice(element.iter(), 1, None)]
+    is_field = any(name.tag in extension.by_tag for name in inside)
+    return any(name is not NO_NAME for name in inside) and not is_field
+
+
+def _report_namespace(context: RecordContext, name: Name, element: Element, url: str) -> None:
+    """Report an extension in a namespace that search engines do not know."""
+    if is_odd_namespace(name.uri, name.key) and not context.stats.counts[IssueCode.NAMESPACE]:
+        context.add_issue(IssueCode.NAMESPACE, element, url=url, value=name.uri)
+
+
+def _read_field(
+    context: RecordContext, values: dict[str, Any], field: Field, element: Element, url: str
+) -> None:
+    attributes = read_attributes(element) if field.attributes or field.build else {}
+    for attribute, slot, parse in field.attributes:
+        text = attributes.get(attribute)
+        if text is None or (parse is take_url and not text.strip()):
+            continue
+        values[slot] = context.read_url(text, element, url) if parse is take_url else parse(text)
+        if values[slot] is None:
+            context.add_issue(IssueCode.EXTENSION, element, url=url, value=text)
+    read: Callable[[str], object | None] = field.parse
+    if field.build:
+        read = partial(field.build, attributes)
+    elif field.parse is take_url:
+        read = partial(context.read_url, at=element, url=url)
+    value, _ = context.read_value(element, url, read, IssueCode.EXTENSION)
+    _keep_value(context, values, field, element, url, value)
+
+
+def _keep_value(
+    context: RecordContext,
+    values: dict[str, Any],
+    field: Field,
+    element: Element,
+    url: str,
+    value: object | None,
+) -> None:
+    """Add the value of a field, if there is one, to its extension's values."""
+    if value is None:
+        return
+    if field.many:
+        values.setdefault(field.name, []).append(value)
+        return
+    if field.name in values:
+        name = context.names[element.tag].local
+        context.add_issue(IssueCode.REPEATED_FIELD, element, url=url, value=name)
+    values[field.name] = value
+
+
+# -- the records of feeds
+
+_RELATIONS = "http://www.iana.org/assignments/relation/"
+"""RFC 4287, section 4.2.7.2: a relation may be written as an IRI."""
+_NEXT, _ARCHIVE = "next", "prev-archive"
+"""RFC 5005, sections 3 and 4."""
+
+
+def _list_relations(link: dict[str, str], default: str = "") -> list[str]:
+    return link.get("rel", default).lower().removeprefix(_RELATIONS).split()
+
+
+def find_page_relations(link: dict[str, str]) -> set[str]:
+    """Return by which relations a link of a feed leads to a page with older records."""
+    relations = {_NEXT, _ARCHIVE}.intersection(_list_relations(link))
+    return relations if link.get("href", "").strip() else set()
+
+
+def deliver_pages(
+    events: list[Event], stats: ReadStats, pages: Mapping[str, Sequence[str]]
+) -> None:
+    """Deliver the pages that a feed links to: relation -> its bases, and the link."""
+    for relation, (*bases, href) in pages.items():
+        base = stats.sitemap
+        for each in filter(None, bases):
+            base = find_base(base, each)
+        is_sound = has_web_scheme(href) or not MARKUP.search(href)
+        url = find_url(base, href) if is_sound else None
+        if url and not find_url_error(url):
+            is_archive = relation == _ARCHIVE
+            events.append(SitemapEntry(url, None, Via.PAGE, stats.sitemap, is_archive=is_archive))
+        else:
+            stats.add_issue(events, IssueCode.FEED_HAS_MORE, value=href)
+
+
+def _read_item(context: RecordContext, record: Element) -> None:
+    """Read an RSS item: `<link>`, else a `<guid>` that is a permalink (RSS 2.0)."""
+    link = guid = None
+    for child in record:
+        own = context.names[child.tag].own
+        if own == "link" and link is None and list_texts(child):
+            link = child
+        elif own == "guid" and guid is None and _is_permalink(child):
+            guid = child
+    link = guid if link is None else link
+    _deliver(context, record, "" if link is None else get_text(link), link, Format.RSS)
+
+
+def _is_permalink(guid: Element) -> bool:
+    """Return whether a guid is a URL.
+
+    RSS 2.0: it is one unless isPermaLink says false; in practice it must look like one.
+    """
+    permalink = read_attributes(guid).get("ispermalink", "true")
+    return permalink.lower() != "false" and has_web_scheme(get_text(guid))
+
+
+def _read_entry(context: RecordContext, record: Element) -> None:
+    """Read an Atom entry: its alternate link, text/html first (RFC 4287, 4.2.7)."""
+    alternates = []
+    for child in record:
+        if context.names[child.tag].own == "link":
+            link = read_attributes(child)
+            if "alternate" in _list_relations(link, "alternate"):
+                alternates.append((link.get("href", "").strip(), child, link))
+    found = [each for each in alternates if each[0]]
+    pages = (each for each in found if is_html(each[2].get("type", "text/html")))
+    text, element, _ = next(pages, found[0] if found else ("", None, {}))
+    if not found:  # its URL as its text, as in RSS
+        element = next((each for _, each, _ in alternates if list_texts(each)), None)
+        text = "" if element is None else get_text(element)
+    _deliver(context, record, text, element, Format.ATOM)
+
+
+def _deliver(
+    context: RecordContext, record: Element, text: str, link: Element | None, format_: Format
+) -> None:
+    context.report_repairs(text)
+    url = context.check_loc(text, link)
+    if url is None:
+        return
+    # The best date that is not empty; of equal ones, the first.
+    ranks = FEED_DATES[format_]
+    best, date, title = len(ranks), None, ""
+    for child in record:
+        name = context.names[child.tag]
+        rank = ranks.get((name.key, name.tag), best)
+        if rank < best and context.is_filled(child):
+            best, date = rank, child
+        if name.own == "title" and not title:
+            title = find_plain_text(child)
+    lastmod, written = context.read_value(date, url, parse_lastmod, IssueCode.LASTMOD)
+    entry = UrlEntry(url, lastmod, sitemap=context.stats.sitemap, lastmod_text=written)
+    entry.title = title or None
+    report = partial(context.add_issue, IssueCode.EXTENSION, url=url)
+    read_url = partial(context.read_url, url=url)
+    entry.images, entry.videos = read_media(context.names, record, read_url, report)
+    context.deliver(entry)
+
+
+# -- the records of the protocol
+
+
+def read_record(context: RecordContext, record: Record) -> Iterable[object]:
+    """Add the record's entries and Issues, with pauses in which they can be taken."""
+    context.record = record
+    if record.error:
+        context.drop_record(record.error, join_texts(record.element))
+        return ()
+    return _READERS[context.names[record.element.tag].tag](context, record.element) or ()
+
+
+def _read_protocol_record(context: RecordContext, record: Element) -> Iterator[None]:
+    """Read a `<url>` or `<sitemap>`; each of several locs gives an entry of its own.
+
+    A record without a loc may have its URL as its own text, unless that may be cut.
+    """
+    parts, number = _split_by_loc(context, record)
+    texts = [] if number or context.record.cut else list_texts(record)
+    if number > 1:
+        context.add_issue(IssueCode.REPEATED_LOC, record, value=str(number))
+    elif texts and has_web_scheme(texts[0]):
+        parts[0].loc, parts[0].text = record, texts[0]
+        context.add_issue(IssueCode.MISSING_LOC, record, value=texts[0])
+    context.report_repairs(parts[0].text or "")
+    is_url = context.names[record.tag].tag == "url"
+    for part in parts:
+        url = context.check_loc(part.text or "", part.loc)
+        if url is not None:
+            make = _make_url_entry if is_url else _make_sitemap_entry
+            make(context, url, part)
+        yield
+
+
+def _split_by_loc(context: RecordContext, record: Element) -> tuple[list[_Part], int]:
+    """Split a record by its locs, each with the fields behind it; count them.
+
+    What stands before the first loc belongs to it too, and an empty one does not count beside
+    others.
+    """
+    part = _Part()
+    parts, number = [part], 0
+    for child in record:
+        name = context.names[child.tag]
+        own = name.own
+        if own == "loc":
+            number += 1
+            texts = list_texts(child)
+            if texts and part.text is not None:
+                part = _Part()
+                parts.append(part)
+            if texts or part.loc is None:
+                part.loc = child
+                part.text = (texts[0] if len(texts) == 1 else "") if texts else None
+        elif own not in PROTOCOL_FIELDS:
+            if name is not NO_NAME:
+                part.others.append((name, child))
+        elif context.is_filled(child):
+            if own in part.own:
+                part.repeated.add(own)
+            part.own[own] = child
+    return parts, number
+
+
+@attrs.define
+class _Part:
+    """The fields of one loc of a record."""
+
+    loc: Element | None = None
+    text: str | None = None
+    """Text of the loc; "" if it is in pieces."""
+    own: dict[str, Element] = attrs.field(factory=dict)
+    """The last filled element of each other field of the protocol."""
+    repeated: set[str] = attrs.field(factory=set)
+    others: list[tuple[Name, Element]] = attrs.field(factory=list)
+
+    def read(self, context: RecordContext, url: str, number: int) -> list[Any]:
+        """Return the values of the first fields behind the loc, and the text of lastmod."""
+        for tag in filter(self.repeated.__contains__, PROTOCOL_FIELDS):
+            last = self.own[tag]
+            value = context.names[last.tag].local
+            context.add_issue(IssueCode.REPEATED_FIELD, last, url=url, value=value)
+        values, texts = [], []
+        for tag, parse, code in _PARSERS[:number]:
+            value, text = context.read_value(self.own.get(tag), url, parse, code)
+            values.append(value)
+            texts.append(text)
+        return [*values, texts[0]]
+
+
+def _make_sitemap_entry(context: RecordContext, url: str, part: _Part) -> None:
+    lastmod, text = part.read(context, url, 1)
+    context.deliver(SitemapEntry(url, lastmod, Via.INDEX, context.stats.sitemap, text))
+    for name, field in part.others:
+        context.add_issue(IssueCode.EXTENSION, field, url=url, value=f"<{name.local}>")
+
+
+def _make_url_entry(context: RecordContext, url: str, part: _Part) -> None:
+    # what ResourceSync says of the URL (ANSI/NISO Z39.99, section 7)
+    said = [field for name, field in part.others if (name.key, name.tag) == (RESOURCESYNC, "md")]
+    metadata = read_attributes(said[0]) if said else {}
+    if metadata.get("capability"):  # a list of lists: sections 8 and 9
+        part.others.clear()
+        _make_sitemap_entry(context, url, part)
+        return
+    change = _CHANGES.get(metadata.get("change", "").strip().lower())
+    if change is Change.UNLISTED and not context.stats.keeps_deleted:
+        context.drop_record(IssueCode.DELETED, url)
+        return
+    lastmod, changefreq, priority, text = part.read(context, url, 3)
+    entry = UrlEntry(url, lastmod, changefreq, priority)
+    entry.sitemap, entry.lastmod_text, entry.change = context.stats.sitemap, text, change
+    if part.others:
+        for slot, value in read_parts(context, part.others, url).items():
+            setattr(entry, slot, value)
+    context.deliver(entry)
+
+
+_CHANGES = {"created": Change.NEW, "updated": Change.CHANGED, "deleted": Change.UNLISTED}
+_PARSERS: tuple[tuple[str, Callable[[str], Any], IssueCode], ...] = (
+    ("lastmod", parse_lastmod, IssueCode.LASTMOD),
+    ("changefreq", parse_changefreq, IssueCode.CHANGEFREQ),
+    ("priority", parse_priority, IssueCode.PRIORITY),
+)
+"""Each field behind the loc, its parser, and the Issue of a value that cannot be read."""
+_READERS: dict[str, Callable[[RecordContext, Element], Iterator[None] | None]] = {
+    "url": _read_protocol_record,
+    "sitemap": _read_protocol_record,
+    "item": _read_item,
+    "entry": _read_entry,
+}
+"""Name of a record -> its parser."""

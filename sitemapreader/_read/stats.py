@@ -1,0 +1,71 @@
+"""The counts of one document, which account for every record and every Issue."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import attrs
+
+from sitemapreader._types.issues import MAX_ISSUES_PER_DOCUMENT, IssueCode, make_issue
+
+if TYPE_CHECKING:
+    from sitemapreader._types.models import Event
+
+
+@attrs.define
+class ReadStats:
+    """The counts of one document.
+
+    `records == delivered + dropped` holds after every batch. Each dropped record has an Issue in
+    `counts`, which includes the Issues that are not delivered.
+    """
+
+    sitemap: str = ""
+    records: int = 0
+    delivered: int = 0
+    dropped: int = 0
+    raw_bytes: int = 0
+    inflated_bytes: int = 0
+    counts: Counter[IssueCode] = attrs.field(factory=Counter)
+    keeps_deleted: bool = False
+    """True if a record that says that its URL was deleted is an entry, with `Change.UNLISTED`."""
+
+    def add_issue(
+        self,
+        events: list[Event],
+        code: IssueCode,
+        *,
+        line: int | None = None,
+        url: str | None = None,
+        value: str | None = None,
+    ) -> None:
+        """Count an Issue, and append it to `events` if it is among the first of its code."""
+        self.counts[code] += 1
+        if self.counts[code] <= MAX_ISSUES_PER_DOCUMENT:
+            events.append(make_issue(code, self.sitemap, line=line, url=url, value=value))
+
+    def add_issue_once(
+        self, events: list[Event], code: IssueCode, *, value: str | None = None
+    ) -> None:
+        """Count an Issue about the whole document, the first time only."""
+        if not self.counts[code]:
+            self.add_issue(events, code, value=value)
+
+    def deliver(self, count: int = 1) -> None:
+        """Count delivered records."""
+        self.records += count
+        self.delivered += count
+
+    def drop_record(
+        self,
+        events: list[Event],
+        code: IssueCode,
+        *,
+        line: int | None = None,
+        value: str | None = None,
+    ) -> None:
+        """Count a dropped record and the Issue that explains it."""
+        self.records += 1
+        self.dropped += 1
+        self.add_issue(events, code, line=line, value=value)

@@ -1,0 +1,424 @@
+"""The reader of XML formats: prolog, then batches, each in the cheapest way.
+
+The pattern reads records as far as it matches. Behind that, they are cut out for the tree builder,
+and those that it refuses are mended. A broken record does not affect the next one.
+"""
+
+from __future__ import annotations
+
+import re
+from codecs import getincrementaldecoder
+from functools import lru_cache
+from io import IncrementalNewlineDecoder
+from typing import TYPE_CHECKING
+
+from sitemapreader._bytes.lines import read_line_ends
+from sitemapreader._read.entries import deliver_pages, read_record
+from sitemapreader._read.record import Record, RecordContext
+from sitemapreader._read.vocabulary import KNOWN_TAGS, NAMESPACES, OWN, RECORD_OF, XHTML
+from sitemapreader._read.xml.markup import (
+    ATTRIBUTES,
+    CLOSINGS,
+    HIDDEN,
+    is_well_formed,
+    pass_nothing,
+    write_name,
+)
+from sitemapreader._read.xml.mend import Mender
+from sitemapreader._read.xml.patterns import LONGEST_TRIED, PatternReader
+from sitemapreader._read.xml.prolog import Prolog, read_common_prolog
+from sitemapreader._read.xml.tree import TreeReader
+from sitemapreader._types.issues import IssueCode, list_errors
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+
+    from sitemapreader._read.stats import ReadStats
+    from sitemapreader._read.xml.tree import Span
+    from sitemapreader._types.models import Event, Format
+    from sitemapreader._types.options import Limits
+    from sitemapreader._types.rows import Events
+
+_UTF_8 = getincrementaldecoder("utf-8")
+_STEP = 100
+"""Records that are read between two pauses, in about 1 ms."""
+_SEARCHED_CHARS = 8_192
+"""Characters of a record that are searched between two pauses, in 5 ms if all of it is tags."""
+_LONGEST_MARK = 256
+"""Characters that are kept of skipped text: the end may begin in them."""
+_ANY_TAG = re.compile(rf"{HIDDEN}|<(/?)([^\s<>/!?]++)[^<>]*+(?<!/)>")
+_URL_FIELDS = ("loc", "link", "guid")
+_OF_MARKUP = (
+    *(IssueCode.NESTED_ROOT, IssueCode.TRAILING_BYTES, IssueCode.MALFORMED, IssueCode.ENCODING),
+    *(IssueCode.MISMATCHED_TAG, IssueCode.BARE_LESS_THAN, IssueCode.BARE_AMPERSAND),
+    *(IssueCode.HTML_ENTITY, IssueCode.UNBOUND_PREFIX, IssueCode.CONTROL_CHARACTER),
+    IssueCode.NOT_WELL_FORMED,
+)
+"""Issues that say what is not well-formed."""
+
+
+def is_end(text: str, position: int, names: Iterable[str]) -> bool:
+    """Return whether only the end tags of these elements follow a place."""
+    for tag in (f"</{name}>" for name in names):
+        position = pass_nothing(text, position)
+        if not text.startswith(tag, position):
+            return False
+        position += len(tag)
+    return pass_nothing(text, position) == len(text)
+
+
+# -- cutting
+
+
+@lru_cache(maxsize=16)
+def _write_markup_pattern(records: frozenset[str]) -> re.Pattern[str]:
+    """Write the pattern of a record's tags, and of how markup without elements begins."""
+    name = write_name(records)
+    return re.compile(rf"<(?:!--|\?|!\[CDATA\[|/({name})\s*+>|({name})(?=[\s/>]){ATTRIBUTES}(>)?)")
+
+
+def find_record(
+    text: str, position: int, records: frozenset[str]
+) -> Generator[list[Event], None, tuple[Span, bool] | None]:
+    """Return where the next record begins and ends, and whether it lacks its end tag.
+
+    It ends with the end tag of the name that it began with. Elements of that name inside of it are
+    counted; those with another prefix are ignored. If its end tag is missing, it ends where the
+    next one begins. `None` if that is not in the text yet. A long search yields empty lists.
+    """
+    name, begin, depth, checked = "", 0, 0, 0
+    around: list[str] = []
+    for tag in _find_tags(text, position, records):
+        if tag is None:
+            yield []
+            continue
+        position = tag.end()
+        if tag[1]:
+            depth -= tag[1] == name
+        elif tag[2] == name or not name:
+            if not tag[3] and position == len(text):  # it may go on
+                break
+            is_empty = tag[0].endswith("/>")
+            if not name:
+                name, begin, checked = tag[2], tag.start(), position
+            else:
+                if not _is_nested(text, checked, tag.start(), around, is_empty=is_empty):
+                    return (begin, tag.start()), True
+                checked = tag.start()
+            depth += not is_empty
+        if name and not depth:
+            return (begin, position), False
+    return None
+
+
+def _find_tags(text: str, position: int, records: frozenset[str]) -> Iterator[re.Match[str] | None]:
+    """Yield the tags of records that nothing hides, and `None` for a pause in a long search."""
+    markup = _write_markup_pattern(records)
+    paused = position
+    while tag := markup.search(text, position):
+        position = tag.end()
+        if closing := CLOSINGS.get(tag[0]):
+            end = text.find(closing, position)
+            if end < 0:
+                return
+            position = end + len(closing)
+        else:
+            yield tag
+        if position - paused > _SEARCHED_CHARS:
+            yield None
+            paused = position
+
+
+def _is_nested(text: str, start: int, end: int, around: list[str], *, is_empty: bool) -> bool:
+    """Return whether a tag with the record's name is inside a foreign element.
+
+    Directly in the record, or in an element of the vocabulary, it begins another record; but not in
+    the latter if it is empty. `around` are the names of the elements that are open on the way.
+    """
+    for tag in _ANY_TAG.finditer(text, start, end):
+        if tag[1] == "":
+            around.append(tag[2])
+        elif tag[1] and around and around[-1] == tag[2]:
+            around.pop()
+    is_known = bool(around) and around[-1].rpartition(":")[2].lower() in KNOWN_TAGS
+    return bool(around) and (is_empty or not is_known)
+
+
+# -- reading
+
+
+class XmlReader:
+    """Reader of urlset, sitemapindex, RSS and Atom, in UTF-8, behind the prolog.
+
+    Bytes that are not UTF-8 become lone surrogates: so the record in which they stand is broken,
+    and no other. Long steps yield empty lists in between, so that the caller never waits long.
+    """
+
+    finished = False
+
+    def __init__(self, stats: ReadStats, limits: Limits, prolog: Prolog, start: int) -> None:
+        self.prolog = prolog
+        self.format = prolog.format
+        self._stats = stats
+        self._limits = limits
+        self._decoder = IncrementalNewlineDecoder(_UTF_8("surrogateescape"), translate=True)
+        self._line = 1
+        self._counted = 0
+        """`_line` is the line of this place in `_pending`."""
+        self._pending = ""
+        self._position = start
+        """Place in `_pending` where the unread text begins."""
+        self._next_size = 0
+        """Size that `_pending` must reach before it is searched again."""
+        self._context = RecordContext(stats, prolog.names, prolog.bases, limits.field_chars)
+        self._tree = TreeReader(prolog, limits)
+        self._patterns = PatternReader(prolog, self._tree, limits)
+        self._skip: list[re.Pattern[str]] = []
+        """The ends of the oversized section and record that are being skipped."""
+
+    def feed(self, data: bytes, *, final: bool = False) -> Iterator[Events]:
+        """Read the next bytes; yield, in steps, the events of complete records."""
+        self._pending += self._decoder.decode(data, final)
+        if not self._has_skipped():
+            return
+        if len(self._pending) < self._next_size and not final:
+            return
+        yield from self._read_common()
+        yield from self._read_complete()
+        self._position = pass_nothing(self._pending, self._position)
+        if len(self._pending) - self._position > self._limits.record_bytes:
+            yield from self._shorten()
+        self._drop_read()
+        # a long record is not looked at again before it has doubled: so time is linear
+        size = len(self._pending)
+        self._next_size = min(2 * size, self._limits.record_bytes) * (size > LONGEST_TRIED)
+
+    def close(self, cut: IssueCode | None, data: bytes = b"") -> Iterator[Events]:
+        """Read the last bytes, and report the missing parts of the document.
+
+        The markup shows whether the document was cut; `cut` is the cause.
+        """
+        yield from self.feed(data, final=True)
+        if not self._has_skipped():
+            self._pending = ""
+        names = [*reversed(self.prolog.wrappers), self.prolog.root]
+        if not is_end(self._pending, self._position, names):
+            yield from self._read_outside(len(self._pending), cut or IssueCode.TRUNCATED)
+        if not self._stats.records and not list_errors(self._stats.counts):
+            self._add_once(IssueCode.EMPTY)
+        deliver_pages(self._context.events, self._stats, self.prolog.pages)
+        yield self._context.take_events()
+
+    # -- cutting
+
+    def _read_complete(self) -> Iterator[Events]:
+        run: list[Span] = []
+        position = self._position
+        while found := (yield from find_record(self._pending, position, self.prolog.records)):
+            record, is_cut = found
+            if pass_nothing(self._pending, position) != record[0]:
+                yield from self._read_run(run)
+                yield from self._read_outside(record[0])
+                yield from self._read_common()  # names may mean something else
+                run, position = [], self._position
+                continue
+            position = record[1]
+            run += [] if is_cut else [record]
+            if is_cut:
+                yield from self._read_run(run)
+                yield from self._mend_record(record)
+                run = []
+        yield from self._read_run(run)
+
+    def _drop_read(self) -> None:
+        self._count_lines(self._position)
+        self._pending = self._pending[self._counted :]
+        self._position -= self._counted
+        self._counted = 0
+
+    def _count_lines(self, position: int) -> int:
+        """Return the line of a place; places must not decrease."""
+        self._line += self._pending.count("\n", self._counted, position)
+        self._counted = position
+        return self._line
+
+    # -- the ways of reading
+
+    def _read_common(self) -> Iterator[Events]:
+        """Read as far as the pattern goes, and the odd records on the way by the tree."""
+        parts, end = self._patterns.read(self._pending, self._position, self._stats.sitemap)
+        for entries, odd in parts:
+            self._stats.deliver(len(entries))
+            yield entries
+            yield from self._read_run(odd)
+        self._position = end
+
+    def _read_run(self, run: Sequence[Span]) -> Iterator[list[Event]]:
+        """Read whole records by the tree; mend the refused ones."""
+        is_odd = bool(run) and self._tree.is_odd(self._pending[run[0][0] : run[-1][1]])
+        while run:
+            line = self._count_lines(run[0][0])
+            records, is_refused = yield from self._tree.parse(
+                self._pending, run, line, is_odd=is_odd
+            )
+            yield from self._read_records(records)
+            self._position = run[len(records) - 1][1] if records else self._position
+            if is_refused:
+                yield from self._mend_record(run[len(records)])
+            run = run[len(records) + is_refused :]
+
+    def _mend_record(self, span: Span) -> Iterator[list[Event]]:
+        document = self._tree.wrap(self._pending[slice(*span)])
+        yield from self._mend(*span, is_sound=lambda: is_well_formed(document))
+
+    def _read_outside(self, end: int, why: IssueCode | None = None) -> Iterator[list[Event]]:
+        """Read text outside of whole records, up to a place; `why` is the cause of a cut."""
+        text = self._pending[self._position : end]
+        is_second = self.prolog.closed or (why and self.prolog.has_nested_root)
+        is_sound = is_second or self._tree.is_well_formed_around(text, is_tail=why is not None)
+        yield from self._mend(self._position, end, is_sound=lambda: bool(is_sound), why=why)
+
+    def _mend(
+        self,
+        start: int,
+        end: int,
+        *,
+        is_sound: Callable[[], bool] = lambda: True,
+        why: IssueCode | None = None,
+        is_part: bool = False,
+    ) -> Generator[list[Event], None, Mender]:
+        """Mend a text and read its records; report at least one Issue if it is not sound.
+
+        `why` is what may have cut the document, if it ends with the text. If it `is_part` of a
+        longer one, what is open at its end is not read.
+        """
+        said, text, line = self._count_faults(), self._pending[start:end], self._count_lines(start)
+        mender = Mender(self.prolog, self._limits, text, line, self._add_once, why)
+        for record in mender.read():
+            yield from self._read_records([record] if record else [])
+        if not is_part:
+            yield from self._read_records(mender.finish())
+        if mender.is_odd:
+            self._add_once(IssueCode.NOT_WELL_FORMED)
+        if why and not self.prolog.closed:
+            self._add_once(why)
+        elif said == self._count_faults() and not is_sound():
+            self._add_once(IssueCode.NOT_WELL_FORMED)
+        yield self._context.take_events()
+        self._position = start if is_part else end
+        return mender
+
+    def _count_faults(self) -> int:
+        return sum(self._stats.counts.get(code, 0) for code in _OF_MARKUP)
+
+    def _add_once(self, code: IssueCode, value: str | None = None) -> None:
+        self._stats.add_issue_once(self._context.events, code, value=value)
+
+    def _read_records(self, records: list[Record]) -> Iterator[list[Event]]:
+        work = 0
+        for record in records:
+            if self._accept(record):
+                for _ in read_record(self._context, record):
+                    if len(self._context.events) > _STEP:
+                        yield self._context.take_events()
+                self._context.report_cut()
+            work += 1 + len(record.element)
+            if work > _STEP:
+                work = 0
+                yield self._context.take_events()
+        yield self._context.take_events()
+
+    def _accept(self, record: Record) -> bool:
+        """Return whether an element is a record; report one with a foreign name."""
+        name = self.prolog.names[record.element.tag]
+        if name.own not in self.prolog.records:
+            is_record = self.prolog.is_foreign_record(name, record.repairs)
+            if not (is_record and self._is_meant(record)):
+                return False
+            if IssueCode.UNBOUND_PREFIX not in record.repairs:
+                self._add_once(IssueCode.NAMESPACE, name.uri)
+            self.prolog.names.add_own(name.uri)
+        if name.tag != RECORD_OF.get(self.prolog.format, name.tag):
+            self._add_once(IssueCode.NESTED_ROOT, f"<{name.local}>")
+        return True
+
+    def _is_meant(self, record: Record) -> bool:
+        """Return whether a record in a foreign namespace is meant as one of the document's.
+
+        It has a field for its URL, and no element of a foreign vocabulary around it: elements of
+        generators and tools may be called `url`, too.
+        """
+        names, namespaces = self.prolog.names, self.prolog.namespaces
+        prefixes = {wrapper.rpartition(":")[0] for wrapper in self.prolog.wrappers}
+        keys = {names.find_key(namespaces.get(prefix, prefix)) for prefix in prefixes}
+        has_url = any(names[child.tag].tag in _URL_FIELDS for child in record.element)
+        return (has_url or names[record.element.tag].key == XHTML) and keys <= {
+            OWN,
+            *NAMESPACES.values(),
+        }
+
+    # -- what is too long to be kept
+
+    def _shorten(self) -> Iterator[list[Event]]:
+        """Read the records of a text that is too long; drop one that is by itself."""
+        yield []  # all of it was searched just now, and is once more
+        start, size = self._position, len(self._pending)
+        markup = _write_markup_pattern(self.prolog.records).search(self._pending, start)
+        closing = CLOSINGS.get(markup[0]) if markup else None
+        if not markup or (closing and self._pending.find(closing, markup.end()) < 0):
+            self._skip += [re.compile(re.escape(closing))] if closing else []
+            self._position = max(markup.end() if markup else start, size - _LONGEST_MARK)
+            return
+        mender = yield from self._mend(start, size, is_part=True)
+        self._position += mender.end
+        if self._position > start:
+            return
+        self._skip += [re.compile(re.escape(mender.closing))] if mender.closing else []
+        if mender.opened:
+            name = write_name(self.prolog.records)
+            self._skip.append(re.compile(rf"</{name}(?:\s*+>|(?=\s))"))  # blanks may flood it
+            code, line = IssueCode.RECORD_TOO_LONG, self._count_lines(start)
+            self._stats.drop_record(self._context.events, code, line=line)
+            yield self._context.take_events()
+        self._position = max(start, self._pending.rfind("<", start))  # an end tag, perhaps
+
+    def _has_skipped(self) -> bool:
+        """Skip a record that is too long; return whether its end has been reached."""
+        while self._skip:
+            found = self._skip[0].search(self._pending)
+            self._position = found.end() if found else max(0, len(self._pending) - _LONGEST_MARK)
+            self._drop_read()
+            if not found:
+                return False
+            del self._skip[0]
+        return True
+
+
+@lru_cache(maxsize=64)
+def _start_patterns(prolog: Prolog, limits: Limits) -> PatternReader:
+    """Start the reader of the records of all documents that begin alike."""
+    return PatternReader(prolog, TreeReader(prolog, limits), limits)  # learns their looks alone
+
+
+def read_whole(data: bytes, stats: ReadStats, limits: Limits) -> tuple[Format, Events] | None:
+    """Return format and entries of a whole document; `None` if it is not all common.
+
+    Most documents are small, and what this leaves out takes twice as long as their records.
+    """
+    try:
+        text = read_line_ends(data.decode())
+    except UnicodeDecodeError:
+        return None
+    found = read_common_prolog(text)
+    if not found or len(data) > limits.record_bytes:
+        return None
+    prolog, start = found
+    parts, end = _start_patterns(prolog, limits).read(text, start, stats.sitemap)
+    if len(parts) != 1 or parts[0][1]:
+        return None
+    is_bare = text[end:].strip(" \t\r\n") == f"</{prolog.root}>"  # without comments: mostly
+    if not (is_bare or is_end(text, end, [prolog.root])):
+        return None
+    entries = parts[0][0]
+    stats.deliver(len(entries))
+    return prolog.format, entries

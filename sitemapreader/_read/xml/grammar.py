@@ -1,0 +1,179 @@
+"""The patterns of common records, written from the table of fields.
+
+Rules that keep them right and fast:
+
+- Every character is accounted for: a pattern ends with an alternative that takes all that is left,
+  so `findall` never skips anything, and finds no record inside a comment.
+- A field may come anywhere, but once: a conditional on its own group refuses it the second time.
+- A text is `[^<]*+`, which is searched as fast as one character is. What else may be wrong with a
+  text is looked for in all of a batch at once, by `are_sound`.
+- What was passed is never looked at again, so time is linear. Sets of characters have possessive
+  quantifiers; all other loops are atomic groups, because there possessive quantifiers have bugs
+  (cpython#101955, and cpython#106052 before 3.11.5).
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from sitemapreader._read.vocabulary import (
+    CERTAIN_TEXTS,
+    EXTENSIONS,
+    PROTOCOL_FIELDS,
+    RECORD_OF,
+    XHTML,
+    Field,
+    take_text,
+    take_url,
+)
+from sitemapreader._read.xml.markup import ATTRIBUTES, COMMENT, SECTION
+
+if TYPE_CHECKING:
+    from sitemapreader._types.models import Format
+
+_BLANK = "[ \t\r\n]"
+_GAP = f"{_BLANK}*+"
+_TEXT = f"[^<]*+(?>(?=</)|{SECTION}[^<]*+)"
+_PREFIX = r"(?>(?:[^\W\d][\w.\xb7-]*+:)?)"
+_REST = "((?s:.++))"  # not `[\s\S]`, which looks at every character
+BORDER = "<>"
+"""Stands between the runs of two records where they are searched together."""
+RUNS = (*EXTENSIONS, XHTML)
+"""Keys of the namespaces whose elements are read in runs."""
+
+
+class Grammar:
+    """Writer of a pattern; it counts the groups, so that a field matches only once."""
+
+    def __init__(self) -> None:
+        self._groups = 0
+
+    def once(self, start: str, pattern: str, end: str = "") -> str:
+        """Write an optional part that may come once; its group is the match of `pattern`."""
+        self._groups += 1
+        return f"{start}(?({self._groups})(?!)|({pattern}){end})"
+
+    def field(self, name: str) -> str:
+        """Write a field, behind its `<`."""
+        return self.once(f"{name}>", _TEXT, f"</{name}>{_GAP}")
+
+    def quoted(self, values: dict[str, str]) -> str:
+        """Write attributes in any order, each once, by the patterns of their values."""
+        names = [self.once(f'{name}="', value, '"') for name, value in values.items()]
+        return _repeat([f"{_BLANK}++{_any_of(names)}"]) + _GAP if names else ""
+
+    def run(self, start: str) -> str:
+        """Write a run of tags whose names begin alike, with the text between them."""
+        tags = [f"/{start}", start, SECTION.removeprefix("<")]
+        tag = _any_of([f"{start}[^<]*+<{_any_of(tags)}", *tags])  # two at once, mostly
+        return self.once(f"(?=<{start})", f"(?>(?:<{tag}[^<]*+)+)")
+
+
+def _any_of(alternatives: list[str]) -> str:
+    return f"(?:{'|'.join(alternatives)})"
+
+
+def _repeat(alternatives: list[str]) -> str:
+    return f"(?>{_any_of(alternatives)}*)"
+
+
+@lru_cache(maxsize=64)
+def write_record_pattern(
+    format_: Format, prefix: str, runs: tuple[str, ...], others: tuple[str, ...]
+) -> re.Pattern[str]:
+    """Write the pattern of a format's records, whose names may begin with `s:`, say.
+
+    Elements of the prefixes `runs` come in runs, those of `others` become extras. Groups: a text
+    for each field of the protocol, one for each run, one for the extras, an odd record as a whole
+    (one without another in it), a record's end, and all that is left.
+    """
+    grammar = Grammar()
+    record = prefix + RECORD_OF[format_]
+    fields = [grammar.field(prefix + tag) for tag in PROTOCOL_FIELDS]
+    parts = [f"<{_any_of(fields)}", *(grammar.run(f"{each}:") for each in runs)]
+    parts.append(grammar.run(f"{_any_of([*others])}:") if others else grammar.once("(?!)", ""))
+    common = f"<{record}{_GAP}>{_GAP}{_repeat([*parts, COMMENT + _GAP])}</{record}{_GAP}>"
+    names = "|".join(RECORD_OF.values())
+    inside = [
+        "[^<]++",
+        COMMENT,
+        SECTION,
+        f"<(?![!?]|/?+{_PREFIX}(?ai:{names})[ \t\r\n/>])",
+    ]
+    odd = f"(<{record}(?=[ \t\r\n>]){ATTRIBUTES}>{_repeat(inside)}</{record}{_GAP}>)"
+    return re.compile(f"(?:{common}|{odd})(){_GAP}(?>(?:{COMMENT}{_GAP})*)|{_REST}")
+
+
+@lru_cache(maxsize=64)
+def write_alike_pattern(format_: Format, prefix: str, places: tuple[int, ...]) -> re.Pattern[str]:
+    """Write the pattern of records that hold exactly these fields, in this order.
+
+    It takes half the time of the pattern for any order. Groups: the fields, and the rest.
+    """
+    record = prefix + RECORD_OF[format_]
+    names = (prefix + PROTOCOL_FIELDS[place] for place in places)
+    fields = "".join(f"<{name}>({_TEXT})</{name}>{_GAP}" for name in names)
+    return re.compile(f"<{record}{_GAP}>{_GAP}{fields}</{record}{_GAP}>{_GAP}|{_REST}")
+
+
+# -- elements that will need no Issue
+
+_LINK_ATTRIBUTES = ("rel", "hreflang", "href", "media", "type", "title")
+_QUOTED = '[^"<>]*+'
+_URL_CHARACTERS = r"[!#-%'-;=?-z|}~\w]*+"
+_URL = rf"https?://\w{_URL_CHARACTERS}(?>(?:&(?:amp|apos|quot|#0*+3[89]);{_URL_CHARACTERS})*)"
+"""An absolute URL for which `read_loc` has no Issue."""
+
+
+@lru_cache(maxsize=64)
+def write_clean_pattern(key: str, prefix: str) -> re.Pattern[str]:
+    """Write the pattern of extension elements that can be read later without an Issue."""
+    grammar, start = Grammar(), f"<{prefix}:"
+    if key == XHTML:
+        values = {"rel": "(?ai:alternate)", "href": _URL}
+        attributes = grammar.quoted(dict.fromkeys(_LINK_ATTRIBUTES, _QUOTED) | values)
+        has_href = f"(?({1 + _LINK_ATTRIBUTES.index('href')})|(?!))"
+        return re.compile(f"{start}link{attributes}{has_href}(?:/>|></{prefix}:link>){_GAP}")
+    extension = EXTENSIONS[key]
+    end_tag = f"</{prefix}:{extension.tag}>{_GAP}"
+    fields = []
+    for name in sorted(extension.containers):
+        inner = [
+            _write_clean_field(grammar, field, prefix)
+            for field in extension.by_tag.values()
+            if field.inside == name
+        ]
+        fields.append(f"{name}>{_GAP}{_repeat([start + _any_of(inner)])}</{prefix}:{name}>{_GAP}")
+    fields += [
+        _write_clean_field(grammar, field, prefix, is_required=field.name == extension.required)
+        for field in extension.by_tag.values()
+        if not (field.build or field.inside)
+    ]
+    body = f">{_GAP}{_repeat([start + _any_of(fields)])}{end_tag}"
+    if extension.required:  # which is the first field
+        body += "(?(1)|(?!))"
+    else:
+        body = f"(?:/>{_GAP}|{body})"
+    if not extension.many:
+        body += f"(?={BORDER}|\\Z)"
+    return re.compile(f"{start}{extension.tag}{body}")
+
+
+def _write_clean_field(
+    grammar: Grammar, field: Field, prefix: str, *, is_required: bool = False
+) -> str:
+    """Write a field, empty or not, behind the prefix of its start tag."""
+    values = CERTAIN_TEXTS | {take_text: _QUOTED, take_url: f"(?:{_URL})?"}
+    start = field.tag + grammar.quoted({name: values[parse] for name, _, parse in field.attributes})
+    if field.parse is take_url:
+        section = rf"<!\[CDATA\[{_GAP}https?://\w(?:&|{_URL_CHARACTERS[:-2]})*+{_GAP}\]\]>"
+        text = f"{_GAP}(?:(?:{section}|{_URL}){_GAP}){'' if is_required else '?'}"
+    elif field.parse is take_text:
+        text = _TEXT
+    else:
+        text = f"{_GAP}(?>(?:(?:{CERTAIN_TEXTS[field.parse]}){_GAP})?)"
+    end = f"</{prefix}:{field.tag}>{_GAP}"
+    written = f">{text}{end}" if field.many else grammar.once(">", text, end)
+    return f"{start}(?:{written}|{_GAP}/>{_GAP})"

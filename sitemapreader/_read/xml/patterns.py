@@ -1,0 +1,385 @@
+"""The common records of a batch, read by one regular expression.
+
+A batch is read as far as it consists of records. The texts of common records become columns, and
+these columns of values. Odd records, and records with a value that needs an Issue, are left to the
+tree. `PATTERNS` turns all of it off.
+
+Many callers never use images, videos, news, alternates and extras. The pattern has proved that they
+need no Issue; their values are read from the text of their elements when one of them is asked for.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache, partial
+from itertools import compress, count, repeat
+from typing import TYPE_CHECKING, Any, TypeAlias
+from xml.etree.ElementTree import Element
+
+import attrs
+
+from sitemapreader._read.entries import read_parts
+from sitemapreader._read.record import Record, RecordContext
+from sitemapreader._read.stats import ReadStats
+from sitemapreader._read.vocabulary import (
+    ATOM,
+    OWN,
+    PROTOCOL_FIELDS,
+    RECORD_OF,
+    RESOURCESYNC,
+    Names,
+    parse_changefreq,
+    parse_priority,
+)
+from sitemapreader._read.xml.grammar import (
+    BORDER,
+    RUNS,
+    write_alike_pattern,
+    write_clean_pattern,
+    write_record_pattern,
+)
+from sitemapreader._read.xml.markup import (
+    CLOSINGS,
+    SECTION_START,
+    are_sound,
+    decode_many,
+    is_well_formed,
+    pass_nothing,
+)
+from sitemapreader._read.xml.tree import parse_element
+from sitemapreader._types.dates import parse_column, parse_lastmod
+from sitemapreader._types.models import Event, Format, SitemapEntry, UrlEntry, Via, leave_unread
+from sitemapreader._types.options import PATTERNS
+from sitemapreader._types.rows import EntryColumns, Events
+from sitemapreader._types.urls import PLAIN_URL, are_clean_urls
+
+if TYPE_CHECKING:
+    import re
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from sitemapreader._read.xml.prolog import Prolog
+    from sitemapreader._read.xml.tree import Span, TreeReader
+    from sitemapreader._types.options import Limits
+
+    Column: TypeAlias = Sequence[Any]
+    Part: TypeAlias = tuple[Events, list[Span]]
+    """Entries, by columns where none has extensions, and the spans of the odd records behind."""
+    Texts: TypeAlias = list[Sequence[str]]
+    """The texts of records by columns."""
+
+_FIELDS = len(PROTOCOL_FIELDS)
+"""Groups of the record pattern that are fields of the protocol."""
+_FEW_RECORDS, _LONG_CHARS = 30, 4_096
+"""Records, and characters of text, from which it pays to learn how records look."""
+LONGEST_TRIED = 65_536
+"""No pattern is tried on longer texts: on nested ones it takes 200 bytes a byte."""
+_LEAST = {"attributes": 8, "record_depth": 32, "record_elements": 8_192, "field_chars": 65_536}
+"""Limits below which the tree reads, which keeps them; a text has no more elements."""
+_MAX_PREFIX_CHARS, _MAX_PREFIXES_CHARS = 64, 500
+"""Limits for one prefix, and for all: each stands in a pattern up to 15 times."""
+_MOST_CHANGES = 8
+"""Limit for changes of the names' meanings in one document; each takes new patterns, in 15 ms."""
+
+
+@attrs.define
+class PatternReader:
+    """Reader of the common records of a urlset or an index.
+
+    The tree tells whether extras are well-formed, and reads all where limits are low.
+    """
+
+    _prolog: Prolog
+    _tree: TreeReader
+    _limits: Limits
+    _known: object = None
+    """The namespaces and own vocabularies for which `_words` are."""
+    _words: Words | None = None
+    _changes: int = 0
+    _context: RecordContext | None = None
+    """Context for values that are left unread; it gets no Issues."""
+    _alike: tuple[re.Pattern[str], tuple[int, ...]] | None = None
+    """The pattern of records like one that came before, and the columns of its groups."""
+
+    def read(self, text: str, start: int, sitemap: str) -> tuple[list[Part], int]:
+        """Read common records from a place on; return also where the last ends."""
+        words = self._find_words()
+        if words is None or len(text) > LONGEST_TRIED:
+            return [], start
+        pattern = words.pattern
+        start = pass_nothing(text, start)
+        found, rest = self._find_columns(words, text, start)
+        size = len(found[0])
+        end = len(text) - len(rest)
+        read = text[start:end]
+        if not size:
+            return [], start
+        odd = set(compress(count(), found[-1]))
+        spans: list[Span] = []
+        is_sound = are_sound(read)
+        if odd or not is_sound:
+            spans = _find_spans(pattern, text, start, end)
+            if not is_sound:
+                whole = (are_sound(text[slice(*span)]) for span in spans)
+                odd.update(place for place, is_whole in enumerate(whole) if not is_whole)
+            found = [_blank(column, odd) for column in found]
+        columns = Columns(read)
+        entries = self._make_entries(words, columns, found, sitemap)
+        if not (odd := odd | columns.odd):
+            return [(entries, [])], end
+        spans = spans or _find_spans(pattern, text, start, end)
+        return _part(entries, spans, odd), end
+
+    def _find_columns(self, words: Words, text: str, start: int) -> tuple[Texts, str]:
+        """Find the records from a place on; return a column a group, and the rest."""
+        pattern = words.pattern
+        found: Texts = []
+        if known := self._learn_alike(words, text, start):
+            alike, places = known
+            texts, rest = _find_alike(alike, text, start)
+            found = [[""] * len(texts[0])] * (pattern.groups - 2)
+            for place, column in zip(places, texts, strict=True):
+                found[place] = column
+            if f"</{words.prefix}{RECORD_OF[self._prolog.format]}" not in rest:
+                return found, rest
+            if len(texts[0]) < _FEW_RECORDS:
+                self._alike = None
+            start = pass_nothing(text, len(text) - len(rest))
+        rows = pattern.findall(text, start)
+        rest = rows[-1][-1] if rows else ""
+        if rest:
+            del rows[-1]
+        others: Texts = list(zip(*rows, strict=True))
+        others = others[:-2] or [()] * (pattern.groups - 2)
+        return [[*a, *b] for a, b in zip(found, others, strict=True)] if found else others, rest
+
+    def _learn_alike(
+        self, words: Words, text: str, start: int
+    ) -> tuple[re.Pattern[str], tuple[int, ...]] | None:
+        """Return the pattern of records like the first one, and the columns of its groups."""
+        if self._alike or len(text) - start < _LONG_CHARS:
+            return self._alike
+        first = words.pattern.match(text, start)
+        if first and first.lastindex == words.pattern.groups - 1:  # it has an end
+            begins = [begin for begin, _ in first.regs[1:-2]]
+            found = [place for place, begin in enumerate(begins) if begin >= 0]
+            if found and found[-1] < _FIELDS:
+                places = tuple(sorted(found, key=begins.__getitem__))
+                alike = write_alike_pattern(self._prolog.format, words.prefix, places)
+                self._alike = alike, places
+        return self._alike
+
+    def _find_words(self) -> Words | None:
+        """Return the meanings of names here, if records can be read by a pattern."""
+        prolog, own_uris = self._prolog, self._prolog.names.own_uris
+        known = prolog.namespaces, own_uris
+        if known != self._known:
+            self._known = known
+            self._alike = self._words = self._context = None
+            self._changes += 1
+            is_low = any(getattr(self._limits, name) < least for name, least in _LEAST.items())
+            is_read = PATTERNS and prolog.format.is_protocol and not is_low
+            if is_read and self._changes <= _MOST_CHANGES:
+                pairs = tuple(prolog.namespaces.items())
+                self._words = _learn_words(prolog.format, prolog.root, pairs, own_uris)
+        return self._words
+
+    # -- entries
+
+    def _make_entries(self, words: Words, columns: Columns, found: Texts, sitemap: str) -> Events:
+        locs, lastmods = columns.texts(found[0]) or found[0], columns.texts(found[1])
+        columns.check_locs(locs)
+        moments = columns.values(lastmods, parse_lastmod)
+        written = (lastmods if all(lastmods) else [text or None for text in lastmods]) or None
+        sitemaps = [sitemap] * len(locs)
+        runs = found[_FIELDS:-1]
+        if self._prolog.format is Format.INDEX:
+            columns.blame(map(any, zip(*runs, strict=True)))
+            none, vias = repeat(None), repeat(Via.INDEX)
+            return list(map(SitemapEntry, locs, moments or none, vias, sitemaps, written or none))
+        changefreqs = columns.values(columns.texts(found[2]), parse_changefreq)
+        priorities = columns.values(columns.texts(found[3]), parse_priority)
+        plain = EntryColumns(locs, sitemaps, moments, changefreqs, priorities, written)
+        if not any(map(any, runs)):
+            return plain
+        entries: list[Any] = list(plain)
+        self._leave_unread(words, columns, entries, runs)
+        return entries
+
+    def _leave_unread(
+        self, words: Words, columns: Columns, entries: list[UrlEntry], runs: Texts
+    ) -> None:
+        """Leave elements of extensions unread until their first use, if all are clean."""
+        for (prefix, key), run in zip(words.keys.items(), runs[:-1], strict=True):
+            columns.check_runs(run, partial(_are_clean, write_clean_pattern(key, prefix)))
+        columns.check_runs(runs[-1], self._are_extras)
+        if self._context is None:
+            names = Names(self._prolog.names.own_uris, self._prolog.format)
+            self._context = RecordContext(ReadStats(), names, [], self._limits.field_chars)
+            self._context.record = Record(Element(""), lambda _: None)
+        start_tag = self._tree.start_tag
+        texts = list(map("".join, zip(*runs, strict=True)))
+        unread = map(UnreadParts, repeat(self._context), repeat(start_tag), filter(None, texts))
+        leave_unread(list(compress(entries, texts)), unread)
+
+    def _are_extras(self, runs: list[str]) -> bool:
+        """Return whether elements are well-formed and within limits, and bind no prefix."""
+        text = f"<r>{'</r><r>'.join(runs)}</r>"
+        return not (
+            "xmlns" in text
+            or max(run.count("<") for run in runs) >= self._limits.record_depth
+            or max(run.count("=") for run in runs) > self._limits.attributes
+            or not is_well_formed(self._tree.wrap(text))
+        )
+
+
+@attrs.frozen
+class Words:
+    """Meanings of names where records stand, and the pattern of these records."""
+
+    pattern: re.Pattern[str]
+    prefix: str
+    """Prefix of the names of the document's own vocabulary."""
+    keys: Mapping[str, str]
+    """The prefixes whose elements are read in runs, and the keys of their namespaces."""
+
+
+@lru_cache(maxsize=64)
+def _learn_words(
+    format_: Format, root: str, namespaces: tuple[tuple[str, str], ...], own_uris: frozenset[str]
+) -> Words | None:
+    """Learn the prefixes of the document's own vocabulary and of the extensions."""
+    names = Names(own_uris, format_)
+    keys = {
+        prefix: names.find_key(uri)
+        for prefix, uri in namespaces
+        # SECURITY: patterns have the prefix in them many times, and are kept in a cache
+        if (len(prefix) <= _MAX_PREFIX_CHARS and prefix.replace("-", "").isalnum()) or not prefix
+    }
+    own = root.rpartition(":")[0]
+    is_known = own in keys or not own
+    if keys.get(own, OWN) != OWN or not is_known or sum(map(len, keys)) > _MAX_PREFIXES_CHARS:
+        return None
+    prefixes = {key: prefix for prefix, key in reversed(keys.items()) if prefix}
+    runs = {prefixes[key]: key for key in RUNS if key in prefixes}
+    known = {*RUNS, ATOM, OWN, RESOURCESYNC}
+    others = tuple(each for each, key in keys.items() if each and key not in known)
+    start = f"{own}:" if own else ""
+    pattern = write_record_pattern(format_, start, tuple(runs), others)
+    return Words(pattern, start, runs)
+
+
+@attrs.define(weakref_slot=False)
+class UnreadParts:
+    """The elements of a record, as written, whose values are not made yet."""
+
+    context: RecordContext
+    start_tag: str
+    text: str
+
+    def read(self) -> dict[str, Any]:
+        """Return the value of each attribute of the entry that depends on them."""
+        names = self.context.names
+        parts = [(names[part.tag], part) for part in parse_element(self.start_tag, self.text)]
+        return read_parts(self.context, parts, "")
+
+
+class Columns:
+    """The texts of a batch by columns; `odd` are the places that need an Issue."""
+
+    def __init__(self, text: str) -> None:
+        self.odd: set[int] = set()
+        # Whether anything must be decoded; "[" for `<![CDATA[`, as one character is found faster
+        self._is_marked = "&" in text or "[" in text
+
+    def texts(self, column: Sequence[str]) -> list[str]:
+        """Decode texts, and trim them; an empty list if there are none."""
+        if not any(column):
+            return []
+        if self._is_marked:
+            column = decode_many(column)
+        return list(map(str.strip, column))
+
+    def check_locs(self, locs: Sequence[str]) -> None:
+        """Mark the records whose URLs need a closer look as odd."""
+        is_whole = all(locs)
+        if not is_whole:
+            self.blame(not loc for loc in locs)
+        if not are_clean_urls(locs if is_whole else list(filter(None, locs))):
+            self.blame(not PLAIN_URL.fullmatch(loc) and not are_clean_urls([loc]) for loc in locs)
+
+    def check_runs(self, runs: Sequence[str], are_clean: Callable[[list[str]], bool]) -> None:
+        """Mark the records with a run of elements that needs an Issue as odd."""
+        filled = list(filter(None, runs))
+        if filled and not are_clean(filled):
+            self.blame(bool(run) and not are_clean([run]) for run in runs)
+
+    def values(self, texts: list[str], parse: Callable[[str], Any]) -> Column | None:
+        """Parse texts, each different one once; mark unreadable ones as odd."""
+        if not any(texts):
+            return None
+        if parse is parse_lastmod:
+            values: Column = parse_column(texts)
+            are_read = all(values)
+        else:
+            known = {text: parse(text) for text in set(texts) if text}
+            are_read = None not in known.values()
+            values = list(map(known.get, texts))
+        if not are_read:
+            self.blame(
+                value is None and bool(text) for value, text in zip(values, texts, strict=True)
+            )
+        return values
+
+    def blame(self, marks: Iterable[bool]) -> None:
+        """Mark places as odd."""
+        self.odd.update(compress(count(), marks))
+
+
+def _are_clean(pattern: re.Pattern[str], runs: list[str]) -> bool:
+    text = BORDER.join(runs)
+    _, *sections = text.split(SECTION_START)
+    if not all(CLOSINGS[SECTION_START] in section for section in sections):
+        return False  # one begins in another: each would be searched to the same end
+    return pattern.sub("", text) == BORDER * (len(runs) - 1)
+
+
+def _find_alike(pattern: re.Pattern[str], text: str, start: int) -> tuple[Texts, str]:
+    """Find records that have all groups; return a column a group, and the rest."""
+    # One flat list makes no work for the garbage collector; a tuple for each record does
+    flat = pattern.split(text[start:])
+    size = pattern.groups + 1
+    rest = (len(flat) > 1 and flat[-2]) or ""
+    if rest:
+        del flat[-size:]
+    return [flat[group::size] for group in range(1, pattern.groups)], rest
+
+
+def _blank(column: Sequence[str], odd: set[int]) -> list[str]:
+    """Remove the texts of odd records, which may be no XML."""
+    texts = list(column)
+    for place in odd:
+        texts[place] = ""
+    return texts
+
+
+def _find_spans(pattern: re.Pattern[str], text: str, start: int, end: int) -> list[Span]:
+    """Return where records begin and end, with broken comments behind them."""
+    spans = []
+    for match in pattern.finditer(text, start, end):
+        record_end = match.end(pattern.groups - 1)
+        has_comment = text.find("<", record_end, match.end()) >= 0
+        is_sound = not has_comment or pass_nothing(text, record_end) >= match.end()
+        spans.append((match.start(), record_end if is_sound else match.end()))
+    return spans
+
+
+def _part(entries: Events, spans: list[Span], odd: set[int]) -> list[Part]:
+    """Cut a batch into parts: entries, and the spans of the odd records behind them."""
+    parts: list[tuple[list[Event], list[Span]]] = [([], [])]
+    for place, (entry, span) in enumerate(zip(entries, spans, strict=True)):
+        if place in odd:
+            parts[-1][1].append(span)
+            continue
+        if parts[-1][1]:
+            parts.append(([], []))
+        parts[-1][0].append(entry)
+    return list(parts)

@@ -1,0 +1,264 @@
+"""The URLs of a site as a table of pandas or Arrow.
+
+The functions import the extras when they are called: their names are there without these.
+"""
+
+# ruff: noqa: PLC0415 (as said above)
+from __future__ import annotations
+
+import warnings
+from collections.abc import Generator, Iterable, Iterator, Mapping
+from contextlib import closing
+from itertools import chain, islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, Unpack
+
+from sitemapreader._types.errors import name_extra
+from sitemapreader._types.issues import Issue, Severity, show_url
+from sitemapreader._types.models import Event, SitemapEntry, UrlEntry
+from sitemapreader._types.outcomes import Status
+from sitemapreader._types.rows import BATCH_ROWS
+from sitemapreader._types.urls import has_web_scheme, path_of
+from sitemapreader._walk import walk_sync
+from sitemapreader._walk.report import Report
+from sitemapreader._walk.walks import Walk
+from sitemapreader.output.columns import COLUMNS
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+    from sitemapreader._walk.config import WalkArguments
+
+Site: TypeAlias = "str | Path"
+"""URL of a site, sitemap or page, or the path of a folder or a file."""
+Source: TypeAlias = "Site | Walk | Iterable[Event] | None"
+"""A site, a walk that was entered, or what `read` gives."""
+
+_EVENTS = (UrlEntry, SitemapEntry, Issue)
+_USAGE = (
+    "pass the URL of a site, the path of a folder or a file, an entered walk_sync(...), or the "
+    "entries of read(...); for several sites, concatenate their tables"
+)
+_Batches: TypeAlias = "Generator[pa.RecordBatch, None, None]"
+_MAX_LISTED = 100
+"""Issues and documents in a `WalkSummary`, which is written into files."""
+_NAMED = 3
+"""Documents and kinds of Issues that a warning names."""
+_DOCUMENT_FIELDS = ("url", "status", "reason", "http_status")
+_NOT_WHOLE = (Status.FAILED, Status.PARTIAL)
+
+
+def to_dataframe(source: Source = None, **arguments: Unpack[WalkArguments]) -> pd.DataFrame:
+    """Return all URLs of a site as a DataFrame; in notebooks, too.
+
+    ```python
+    frame = to_dataframe("https://example.org/", since=datetime(2026, 1, 1, tzinfo=UTC))
+    frame = to_dataframe(sitemaps=["https://example.org/sitemap.xml"])
+    frame = to_dataframe(read(data))
+    ```
+
+    Args:
+        source: one of these.
+
+            - URL of a site, or of a sitemap, page or robots.txt. If it is a page, or missing, the
+              search begins below it.
+            - Path of a folder or a file, as in `walk`.
+            - A walk that was entered, made by `walk_sync`.
+            - Entries, or all events, as `read` yields them. Children of an index are counted, not
+              fetched.
+        arguments: the keyword arguments of `walk`, with a site or instead of one.
+
+    Raises TypeError for anything else, and the errors of `walk`.
+
+    One row a URL, columns as in docs/columns.md: `lastmod` is aware (UTC); `images`, `videos`,
+    `alternates` and `extras` hold lists of dicts and `news` a dict, or `None` where the record has
+    none (`frame.images.str.len()`, `frame.news.str["title"]`).
+
+    `frame.attrs["walk"]` is a `WalkSummary`; its `report` has the outcome of each sitemap. An
+    IncompleteWarning is given if something was lost. Needs the extra `pandas`.
+    """
+    with name_extra("DataFrames need", "pandas"):
+        import pandas as pd
+    rows = RowSource(source, arguments)
+    table = rows.open_reader().read_all()
+    # Lists and structs become plain objects: a column of pandas' own Arrow type for these could be
+    # written, and not be read again.
+    names = table.column_names
+    nested = [field.name for field in table.schema if field.type.num_fields]
+    objects = {name: _to_objects(table[name]) for name in nested}
+    table = table.drop_columns(nested)
+    frame = table.to_pandas(split_blocks=True, self_destruct=True)
+    for name, column in objects.items():
+        frame.insert(names.index(name), name, pd.Series(column, frame.index, dtype=object))
+    frame.attrs["walk"] = rows.summary
+    rows.summary.warn("see frame.attrs['walk']")
+    return frame
+
+
+def read_batches(source: Source = None, **arguments: Unpack[WalkArguments]) -> pa.RecordBatchReader:
+    """Return the URLs of a site as a stream: a `pyarrow.RecordBatchReader`.
+
+    ```python
+    with walk_sync("https://example.org/") as entries:
+        reader = read_batches(entries)
+        duckdb.sql("SELECT sitemap, count(*) FROM reader GROUP BY sitemap").show()
+    print(entries.report.counts)
+    ```
+
+    Polars, DuckDB and other tools that read Arrow accept it, and memory does not grow; its
+    `read_all()` gives a `pyarrow.Table`. Takes what `to_dataframe` takes. Pass a walk of your own
+    to get its report; otherwise an IncompleteWarning at the end says that something was lost.
+    Needs the extra `arrow`.
+    """
+    return RowSource(source, arguments).open_reader("pass walk_sync(...) to have its report")
+
+
+class IncompleteWarning(UserWarning):
+    """A warning that sitemaps were not read; `WalkSummary` has the details."""
+
+
+class WalkSummary(dict[str, Any]):
+    """The summary of a walk: a dict of JSON's types, which pandas can write to a file.
+
+    Its keys: "complete", "entries", "children" (listed, but never to be read: see `to_dataframe`),
+    "statuses" and "counts" (of documents, of Issues), "documents" (failed or partial) and "issues";
+    of these two the first hundred. Copies of a table share it.
+
+    Attributes:
+        report: all that was reported.
+    """
+
+    def __init__(self, report: Report, children: int = 0) -> None:
+        lost = [document for document in report.documents if document.status in _NOT_WHOLE]
+        documents = [document.to_dict() for document in lost[:_MAX_LISTED]]
+        super().__init__(
+            report.count(),
+            complete=report.complete and not children,
+            children=children,
+            documents=[{name: each[name] for name in _DOCUMENT_FIELDS} for each in documents],
+            issues=[issue.to_dict() for issue in report.issues[:_MAX_LISTED]],
+        )
+        self.report = report
+
+    def __deepcopy__(self, _memo: dict[int, Any]) -> Self:
+        return self  # pandas copies attrs with every operation
+
+    def warn(self, hint: str) -> None:
+        """Warn if something was lost; `hint` says where the details are."""
+        if self["complete"]:
+            return
+        documents = [f"{show_url(each['url'])} {each['status']}" for each in self["documents"]]
+        documents.sort()  # which of several ends first is chance
+        # only Issues that cost something; of a walk that has none such, all
+        counts = self.report.counts
+        worst = max((code.severity for code in counts), default=Severity.ERROR)
+        codes = [f"{count} {code}" for code, count in counts.items() if code.severity is worst]
+        said = [
+            f"{kind}: {', '.join(names[:_NAMED])}{', ...' if len(names) > _NAMED else ''}"
+            for kind, names in (("documents", documents), ("Issues", codes))
+            if names
+        ]
+        if self["children"]:
+            said.append(f"{self['children']} listed and not fetched")
+        text = f"not everything was read ({'; '.join(said)}): {hint}"
+        warnings.warn(text, IncompleteWarning, stacklevel=3)
+
+
+class RowSource:
+    """The rows of a source, some thousands at once; iterated once, then closed."""
+
+    def __init__(self, source: Source, arguments: WalkArguments) -> None:
+        self.summary = WalkSummary(Report(0))
+        """Summary of the walk; complete once the iteration is over."""
+        self._batches = self._open(source, arguments)
+
+    def open_reader(self, hint: str = "") -> pa.RecordBatchReader:
+        """Return the rows as a stream; with a hint, a loss is warned of at its end."""
+        from sitemapreader.output.arrow import make_schema
+
+        import pyarrow as pa  # isort: skip (the line above says how to get it)
+
+        return pa.RecordBatchReader.from_batches(make_schema(COLUMNS), self._stream(hint))
+
+    def _stream(self, hint: str) -> _Batches:
+        with closing(self._batches):
+            yield from self._batches
+        if hint:
+            self.summary.warn(hint)
+
+    def _open(self, source: object, arguments: WalkArguments) -> _Batches:
+        if source is None or isinstance(source, str | Path):
+            return self._read_site(_plan_walk(source, arguments))
+        if isinstance(source, Walk):
+            _refuse_arguments(arguments)
+            return self._follow(source)
+        if not isinstance(source, Iterable) or isinstance(source, Mapping | bytes | bytearray):
+            raise _mistaken(source)
+        _refuse_arguments(arguments)
+        events = iter(source)
+        first = list(islice(events, 1))
+        if first and not isinstance(first[0], _EVENTS):
+            raise _mistaken(first[0], " in the list")
+        return self._sort(chain(first, events))
+
+    def _read_site(self, walking: Walk) -> _Batches:
+        with walking:
+            yield from self._follow(walking)
+
+    def _follow(self, walking: Walk) -> _Batches:
+        yield from walking.record_batches()
+        self.summary = WalkSummary(walking.report)
+
+    def _sort(self, events: Iterator[object]) -> _Batches:
+        from sitemapreader.output.arrow import make_batch
+
+        report, children = Report(0), 0
+        while chunk := list(islice(events, BATCH_ROWS)):
+            batch = []
+            for event in chunk:
+                if isinstance(event, UrlEntry):
+                    batch.append(event)
+                elif isinstance(event, Issue):
+                    report.add_issue(event)
+                elif isinstance(event, SitemapEntry):
+                    children += 1
+                else:
+                    raise _mistaken(event, " among entries")
+            report.entries += len(batch)
+            if batch:
+                yield make_batch(batch)
+        self.summary = WalkSummary(report, children)
+
+
+def _plan_walk(source: Site | None, arguments: WalkArguments) -> Walk:
+    if source is None:
+        if not arguments.get("sitemaps"):
+            raise TypeError(f"no source was given: {_USAGE}, or sitemaps=[url]")
+        return walk_sync(None, **arguments)
+    if isinstance(source, str) and source and not has_web_scheme(source):
+        path = Path(path_of(source))
+        source = path if path.exists() else source  # the walk says what a URL looks like
+    return walk_sync(source, **arguments)
+
+
+def _refuse_arguments(arguments: WalkArguments) -> None:
+    if arguments:
+        raise TypeError(
+            f"{', '.join(arguments)} cannot be combined with this source: pass arguments of a walk "
+            "with the URL of a site, or to walk_sync(...)"
+        )
+
+
+def _mistaken(source: object, place: str = "") -> TypeError:
+    return TypeError(f"{type(source).__name__}{place} is not a source of rows: {_USAGE}")
+
+
+def _to_objects(column: pa.ChunkedArray) -> list[Any]:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    is_list = pa.types.is_list(column.type)
+    present = pc.greater(pc.list_value_length(column), 0) if is_list else pc.is_valid(column)
+    objects = iter(column.filter(present).to_pylist())
+    return [next(objects) if there else None for there in present.to_pylist()]

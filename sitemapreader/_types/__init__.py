@@ -1,0 +1,1 @@
+"""The values that all rooms share: entries, issues, outcomes, addresses, dates, limits, errors."""

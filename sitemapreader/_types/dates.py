@@ -1,0 +1,293 @@
+"""Dates of sitemaps, feeds and responses: text in, aware datetime out, and the `since` test.
+
+Two forms are known: the W3C datetime (https://www.w3.org/TR/NOTE-datetime) in all its precisions
+with a few spellings that generators are known for, and RFC 822 as in feeds.
+Anything else is `None`; a missing part is never filled from today. A date before the web is no date
+of a page: it is the zero of some clock, such as 0001, 1601, 1900, 1970 or 1980.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from datetime import UTC, date, datetime, time, timedelta, timezone
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from sitemapreader._types.models import UrlEntry
+
+When: TypeAlias = datetime | date | timedelta
+"""A moment, UTC if it has no zone; a day in UTC; or a time before now."""
+
+MAX_DATE_CHARS = 128
+"""No date needs more, folded over lines or not; it bounds the work on hostile text."""
+FIRST_YEAR = 1991
+"""The year of the first web pages (https://info.cern.ch/); no page was changed before it."""
+_BLANKS = " \t\r\n"
+_FOLDS = re.compile(r"[ \t\r\n]+")
+_COMMENT = re.compile(r"\([^()]*\)")
+
+_W3C = re.compile(
+    r"(?P<year>\d{4})(?:-(?P<month>\d\d?)(?:-(?P<day>\d\d?)"
+    r"(?:(?:[Tt]|\ {1,4})(?P<hour>\d\d?):(?P<minute>\d\d)"
+    r"(?::(?P<second>\d\d)(?:[.,](?P<fraction>\d+))?)?"
+    r"\ ?(?P<zone>Z|z|UTC|GMT|[+-]\d\d(?::?\d\d)?)?"
+    r")?)?)?",
+    re.ASCII,
+)
+_RFC822 = re.compile(
+    r"(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*\.?(?:\ ?,\ *|\ +))?"
+    r"(?P<day>\d{1,2})[\ -](?P<month>jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?,?"
+    r"[\ -](?P<year>\d{4}|\d\d)"
+    r"(?:\ +(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::(?P<second>\d\d))?"
+    r"\ *(?P<zone>[+-]\d\d:?\d\d|[a-z]{1,5})?"
+    r")?",
+    re.ASCII | re.IGNORECASE,
+)
+_MONTHS = (*("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"),)
+# RFC 822, section 5.1; hours east of Greenwich. Its signs of the military zones were wrong: so they
+# say nothing, and count as UTC (RFC 5322, section 4.3).
+_ZONES = dict.fromkeys(("", "ut", "utc", "gmt", *"abcdefghiklmnopqrstuvwxyz"), 0) | {
+    "est": -5, "edt": -4, "cst": -6, "cdt": -5, "mst": -7, "mdt": -6, "pst": -8, "pdt": -7,
+}  # fmt: skip
+_DAY = timedelta(days=1)
+_MAX_OFFSET = timedelta(hours=14)
+"""Line Islands, the farthest from Greenwich; a larger one is a mistake."""
+
+
+def parse_lastmod(text: str) -> datetime | None:
+    """Read a W3C datetime or an RFC 822 date; `None` for one before the web.
+
+    A missing month, day or time counts as the first moment of its span; a missing zone as UTC.
+    Never raises.
+    """
+    moment = _parse(text)
+    return None if moment is None or moment.year < FIRST_YEAR else moment
+
+
+def parse_http_date(text: str) -> datetime | None:
+    """Parse an HTTP date (RFC 9110, section 5.6.7), or return `None`."""
+    if not 0 < len(text) <= MAX_DATE_CHARS:
+        return None
+    from email.utils import parsedate_to_datetime  # noqa: PLC0415 (loads socket; a file needs none)
+
+    try:
+        moment = parsedate_to_datetime(text)
+        # The form of asctime is in GMT, and parsed without a zone.
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except (ValueError, OverflowError, TypeError, IndexError):
+        return None
+
+
+def parse_last_modified(text: str) -> datetime | None:
+    """Parse a Last-Modified header; `None` for one before the web, which dates no version.
+
+    Builds that can be repeated give all files the date 1 or 315532801 (1980), in each version.
+    """
+    moment = _parse(text) or parse_http_date(text)  # the latter takes the year 0001 for 2001
+    return None if moment is None or moment.year < FIRST_YEAR else moment
+
+
+def _parse(text: str) -> datetime | None:
+    text = text.strip(_BLANKS)
+    if len(text) > MAX_DATE_CHARS:
+        return None
+    match = _W3C.fullmatch(text) or _RFC822.fullmatch(text)
+    if match is None and ("(" in text or "  " in text or not text.isprintable()):
+        match = _RFC822.fullmatch(_unfold(text))
+    if match is None:
+        return None
+    try:
+        return _make_moment(**match.groupdict(""))
+    except (ValueError, OverflowError):  # a month 13, a 30 February, an offset of a day
+        return None
+
+
+def _unfold(text: str) -> str:
+    """Remove the comments and line folds of RFC 822 (section 3.4)."""
+    while "(" in text and (rest := _COMMENT.sub(" ", text)) != text:  # comments may be nested
+        text = rest
+    return _FOLDS.sub(" ", text).strip(_BLANKS)
+
+
+def _make_moment(
+    year: str, month: str, day: str, zone: str, fraction: str = "", **clock: str
+) -> datetime:
+    number = int(year)
+    if len(year) == 2:  # RFC 2822, section 4.3: below 50 in this century, else in the last
+        number += 2000 if number < 50 else 1900
+    month_number = _MONTHS.index(month.lower()) + 1 if month.isalpha() else int(month or 1)
+    hour, minute, second = (int(clock[name] or 0) for name in ("hour", "minute", "second"))
+    microsecond = int(fraction[:6].ljust(6, "0"))
+    is_end = (hour, minute, second, microsecond) == (24, 0, 0, 0)  # ISO 8601: of the day
+    if second == 60:  # a leap second, which datetime does not know
+        second = 59
+    times = 0 if is_end else hour, minute, second, microsecond
+    moment = datetime(number, month_number, int(day or 1), *times, tzinfo=_offset(zone))
+    moment += _DAY * is_end
+    moment.astimezone(UTC)  # year 1 east of Greenwich: would fail in the hands of the caller
+    return moment
+
+
+def _offset(text: str) -> timezone:
+    hours = _ZONES.get(text.lower())
+    if hours is not None:
+        return timezone(timedelta(hours=hours)) if hours else UTC
+    digits = text[1:].replace(":", "")
+    minutes = int(digits[2:] or 0)
+    offset = timedelta(hours=int(digits[:2]), minutes=minutes)
+    if text[:1] not in "+-" or minutes > 59 or offset > _MAX_OFFSET:
+        raise ValueError(text)
+    return timezone(-offset if text[0] == "-" else offset) if offset else UTC
+
+
+# -- columns: the same dates by the thousand
+
+# What the line below may read: exactly the full forms, whose digits fromisoformat reads as the
+# pattern above does. One match over the joined column costs a tenth of one match a value.
+_PLAIN_COLUMN = re.compile(
+    r"(?:\n|(?:2\d{3}|199[1-9])-\d\d-\d\d"
+    r"(?:\n|T\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?(?:Z|[+-](?:0\d|1[0-3]):[0-5]\d)\n))*",
+    re.ASCII,
+)
+_from_iso = datetime.fromisoformat
+
+
+def parse_column(texts: list[str]) -> list[datetime | None]:
+    """Read a column of trimmed dates, with blanks; halve it to isolate unusual ones."""
+    column = "\n".join(texts) + "\n"
+    try:
+        if _PLAIN_COLUMN.fullmatch(column):
+            return [
+                _from_iso(text if len(text) > 10 else text + "T00Z") if text else None
+                for text in texts
+            ]
+    except ValueError:  # 30 February
+        pass
+    if len(texts) <= 1:
+        return list(map(parse_lastmod, texts))
+    middle = len(texts) // 2
+    return parse_column(texts[:middle]) + parse_column(texts[middle:])
+
+
+# -- since and until
+
+_END_OF_TIME = datetime.max.replace(tzinfo=UTC)
+
+
+class WholeDay(datetime):
+    """The first moment of a day, a month or a year that was named as such."""
+
+
+def is_since(moment: datetime, text: str | None, since: datetime) -> bool:
+    """Return whether any moment of the span that `text` names is at or after `since`.
+
+    `2026-03-05` stands for its whole day, `2026-03` for its month, `2026` for its year.
+    The author's zone is not known, so the day goes on until it ends in the last zone of the world,
+    unless `since` is a day itself: days are compared as they are written. `since` must be aware.
+    """
+    if moment >= since:
+        return True
+    end = end_of_span(moment, text or "")
+    if end is None:
+        return False
+    return end > since or (not isinstance(since, WholeDay) and end > since - _FARTHEST)
+
+
+def is_recent(entry: UrlEntry, since: datetime, *, keep_undated: bool = True) -> bool:
+    """Return whether an entry passes `since`: by its lastmod, else by its news date.
+
+    One without either passes if undated ones are kept.
+    """
+    moment = entry.lastmod or entry.date
+    if moment is None or moment >= since:
+        return moment is not None or keep_undated
+    text = entry.lastmod_text
+    if entry.lastmod is None:
+        # The text of a publication date is not kept. Midnight in UTC is what a date without a time
+        # is read as.
+        is_day = moment.tzinfo is UTC and moment.time() == time.min
+        text = None if is_day else moment.isoformat()
+    return is_since(moment, text, since)
+
+
+def end_of_span(moment: datetime, text: str) -> datetime | None:
+    """Return the first moment after the span, or None where the text names a moment."""
+    if ":" in text:
+        return None
+    try:
+        match text.count("-"):
+            case 0 if len(text) == 4:
+                return moment.replace(year=moment.year + 1)
+            case 1:
+                return (moment + 32 * _DAY).replace(day=1)
+        return moment + _DAY
+    except (ValueError, OverflowError):  # the span ends with the year 9999
+        return _END_OF_TIME
+
+
+_SECONDS = re.compile(r":\d\d:\d\d")
+_ZONE = re.compile(r"[^:]*+:.*(?:[A-Za-z]|[+-]\d\d(?::?\d\d)?)$", re.DOTALL)
+_FARTHEST = timedelta(hours=12)
+"""A day ends so much later than in UTC where it ends last; a text without a zone may mean that."""
+
+
+def latest_moment(moment: datetime | None, text: str) -> datetime | None:
+    """Return the last moment that a date may mean as it is written, in any zone."""
+    if moment is None:
+        return None
+    unit = timedelta(seconds=1) if _SECONDS.search(text) else timedelta(minutes=1)
+    try:
+        end = end_of_span(moment, text) or moment + unit
+        return end - timedelta.resolution + (timedelta() if _ZONE.match(text) else _FARTHEST)
+    except OverflowError:
+        return _END_OF_TIME
+
+
+TOLERANCE = timedelta(hours=24)
+"""A date that is later than this much from now lies in the future, in any zone."""
+
+
+def count_odd(entries: Iterable[UrlEntry]) -> tuple[int, int]:
+    """Return how many entries have no date, and how many one in the future."""
+    limit = datetime.now(UTC) + TOLERANCE
+    dates = [entry.date for entry in entries]
+    return dates.count(None), sum(day is not None and day > limit for day in dates)
+
+
+SPANS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+
+
+def parse_since(text: str) -> datetime | None:
+    """Read a date, or a span before now such as `7d` or `-7d`."""
+    number, unit = text[:-1].removeprefix("-"), text[-1:]
+    if not (number.isascii() and number.isdigit() and unit in SPANS):
+        moment = _parse(text)
+        is_day = moment is not None and ":" not in text
+        return WholeDay.fromisoformat(moment.isoformat()) if moment and is_day else moment
+    with suppress(OverflowError, ValueError):
+        return datetime.now(UTC) - timedelta(**{SPANS[unit]: int(number)})
+    return None
+
+
+def as_since(value: When) -> datetime:
+    """Return the first moment of a `When`; raise TypeError for anything else."""
+    if isinstance(value, timedelta):
+        return datetime.now(UTC) - value
+    if not isinstance(value, date):  # of which a datetime is one
+        raise TypeError(
+            f"since and until must be a datetime, a date or a timedelta, got "
+            f"{type(value).__name__}: "
+            "write since=date(2026, 1, 31) or since=timedelta(days=7)"
+        )
+    if not isinstance(value, datetime):
+        return WholeDay.combine(value, time.min, UTC)
+    return value if value.tzinfo else value.replace(tzinfo=UTC)
+
+
+def as_until(value: When) -> datetime:
+    """Return the last moment of a `When`, of a day its end; raise TypeError for anything else."""
+    is_day = isinstance(value, date) and not isinstance(value, datetime)
+    return as_since(value) + (_DAY - timedelta.resolution if is_day else timedelta())

@@ -1,0 +1,144 @@
+"""The exceptions of this package.
+
+```
+SitemapReaderError
+├── FetchError          a document could not be fetched; its code is one of the issue table
+└── StateError          the state file cannot be used: locked, not writable, disk full
+```
+The content of a document never raises: it becomes an `Issue`. Misuse raises TypeError or
+ValueError.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import attrs
+
+from sitemapreader._types.issues import MAX_NAME, IssueCode, excerpt
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+
+LOGIN_STATUSES = frozenset({401, 407})
+"""The server or a proxy requires a login (RFC 9110, sections 15.5.2 and 15.5.8)."""
+
+_STATUS_CODES = frozenset({IssueCode.HTTP_STATUS, IssueCode.LOGIN_REQUIRED})
+_STATUSES_OF_OTHER_CAUSES = frozenset({407, 429})
+"""407 comes from a proxy. 429 says that a server is overloaded, as 5xx does; Google agrees."""
+
+
+def advise_extra(extra: str) -> str:
+    """Return the advice to install an extra of this package, with its command."""
+    return f"the extra `{extra}` brings it: pip install 'sitemapreader[{extra}]'"
+
+
+@contextmanager
+def name_extra(what: str, extra: str) -> Iterator[None]:
+    """Return the advice to install a missing library; `what` is "a report needs"."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        message = f"{what} {error.name}; {advise_extra(extra)}"
+        raise ModuleNotFoundError(message, name=error.name) from error
+
+
+def suggest(word: str, known: Iterable[str], otherwise: str = "") -> str:
+    """Return " did you mean ...?" with the known word that is closest, if any is."""
+    from difflib import get_close_matches  # noqa: PLC0415 (only where something is wrong)
+
+    close = get_close_matches(word, list(known), n=1)
+    return f" did you mean {close[0]}?" if close else otherwise
+
+
+class SitemapReaderError(Exception):
+    """Base of all exceptions that this package raises for outside reasons."""
+
+
+@attrs.frozen
+class Redirect:
+    """One redirect on the way to a response.
+
+    Attributes:
+        url: what redirected.
+        target: where to.
+        status: 301, 302, 303, 307 or 308.
+        sets_cookie: whether its answer set a cookie.
+    """
+
+    url: str
+    target: str
+    status: int
+    sets_cookie: bool = False
+
+
+class FetchError(SitemapReaderError):
+    """A failed fetch: a document that could not be fetched to its end.
+
+    Attributes:
+        code: its row of the issue table.
+        url: the URL that was fetched.
+        detail: what the server or the network said, cut and escaped.
+        http_status: status of the answer, where there was one.
+        retry_after_seconds: the wait that the server asked for, if it did.
+        tries: how many requests were made, redirects not counted.
+        redirects: those of the last try, in their order.
+    """
+
+    def __init__(
+        self,
+        code: IssueCode,
+        url: str,
+        detail: str = "",
+        *,
+        http_status: int | None = None,
+        retry_after_seconds: float | None = None,
+    ) -> None:
+        self.code = code
+        self.url = url
+        self.detail = excerpt(" ".join(detail.split()))
+        self.http_status = http_status
+        self.retry_after_seconds = retry_after_seconds
+        self.tries = 1
+        self.redirects: tuple[Redirect, ...] = ()
+        said = f" ({self.detail})" if self.detail else ""
+        super().__init__(f"{excerpt(url, MAX_NAME)}: {code.meaning}{said}: {code.advice}")
+
+    @property
+    def cause(self) -> str:
+        """The code, and the message of the server or the network."""
+        return f"{self.code}: {self.detail}" if self.detail else str(self.code)
+
+    @property
+    def is_absent(self) -> bool:
+        """True if the server reports that the document does not exist.
+
+        So do all 4xx statuses but two: RFC 9309, section 2.3.1.3.
+        """
+        status = self.http_status
+        return (
+            self.code in _STATUS_CODES
+            and status is not None
+            and status < 500
+            and status not in _STATUSES_OF_OTHER_CAUSES
+        )
+
+
+class StateError(SitemapReaderError):
+    """A state file that cannot be used.
+
+    Attributes:
+        path: the file.
+        detail: what is wrong, and what to do.
+        is_locked: whether only another user of the file is in the way.
+    """
+
+    def __init__(self, path: Path, detail: str, *, is_locked: bool = False) -> None:
+        self.path = path
+        self.detail = detail
+        self.is_locked = is_locked
+        name, said = (excerpt(text, MAX_NAME) for text in (str(path), detail))
+        super().__init__(f"state file {name}: {said}")

@@ -1,0 +1,283 @@
+"""Limits of the work, options of the network, and checks of arguments.
+
+All limits are finite by default; there is no value that means "unlimited". Units are in the names.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+
+import attrs
+
+from sitemapreader._types.models import Format
+from sitemapreader._version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from sitemapreader._identity import Identity
+
+
+MIB = 1024 * 1024
+
+PROTOCOL_MAX_ENTRIES = 50_000
+"""sitemaps.org, "Sitemap file requirements"."""
+PROTOCOL_MAX_BYTES = 50 * MIB
+"""sitemaps.org: 52,428,800 bytes uncompressed."""
+PROTOCOL_MAX_LOC_CHARS = 2048
+"""sitemaps.org: a loc "must be less than 2,048 characters"."""
+MAX_URL_CHARS = 8_192
+"""Longest URL that is requested. RFC 9110, section 4.1, has servers take 8,000 octets at least;
+nginx, Apache and IIS take 8,190 to 16,384 by default."""
+
+PATTERNS = os.environ.get("SITEMAPREADER_PATTERNS", "on") != "off"
+"""True if common records are read by regular expressions: several times faster, to the same events.
+
+With `SITEMAPREADER_PATTERNS=off` in the environment, the standard library's tree builder reads all
+records: use it if `re` of your Python has a bug.
+"""
+
+
+def _positive(_: object, field: attrs.Attribute[float], value: object) -> None:
+    is_count = field.type in (int, "int")
+    words = "whole" if is_count else "finite"
+    wanted = f"`{field.name}` must be a {words} number above zero, got {value!r}"
+    if not isinstance(value, Integral if is_count else Real):
+        raise TypeError(f"{wanted}; leave it out for the default")
+    if not 0 < float(value) < float("inf"):
+        raise ValueError(
+            f"{wanted}; there is no value for 'unlimited', so write a number that you can afford"
+        )
+
+
+def _limit(default: float) -> Any:
+    return attrs.field(default=default, validator=_positive)
+
+
+_USERINFO = re.compile(r"//[^/?#]*@")
+_HIDDEN: dict[str, Callable[[Any], object]] = {
+    "headers": lambda headers: dict.fromkeys(headers, "..."),
+    "proxy": lambda proxy: _USERINFO.sub("//", proxy),
+}
+"""Field that may hold a password -> how it is shown."""
+
+
+def _show_changed(options: Limits | FetchOptions) -> str:
+    """Write options as a call with the changed fields, without passwords."""
+    default = type(options)()
+    changed = []
+    for field in attrs.fields(type(options)):
+        value = getattr(options, field.name)
+        if value != getattr(default, field.name):
+            shown = _HIDDEN[field.name](value) if field.name in _HIDDEN else value
+            changed.append(f"{field.name}={shown!r}")
+    return f"{type(options).__name__}({', '.join(changed)})"
+
+
+@attrs.frozen(kw_only=True, repr=False, cache_hash=True)
+class Limits:
+    """Limits on one document and on a whole walk.
+
+    Reaching a limit never raises: reading stops, or the record is dropped, with an Issue. All that
+    came before has been delivered.
+    """
+
+    # one document
+    raw_bytes: int = _limit(PROTOCOL_MAX_BYTES + 1)
+    """Bytes of a body as it comes over the wire. A fetcher that you pass to a walk has its own."""
+    inflated_bytes: int = _limit(256 * MIB)
+    """Bytes after decompression; some real sitemaps exceed the protocol's 50 MiB."""
+    entries: int = _limit(1_000_000)
+    """Records of one document; the protocol allows 50,000."""
+    gzip_members: int = _limit(1024)
+    """Members of one gzip file; aiohttp's limit."""
+    # one record
+    record_bytes: int = _limit(1 * MIB)
+    """Markup of one record; 5,000 alternates of 200 bytes."""
+    record_elements: int = _limit(10_000)
+    """Elements in one record; Google reads 1,000 images a page."""
+    record_depth: int = _limit(32)
+    """Nesting in one record; the deepest of the extensions is 4."""
+    attributes: int = _limit(256)
+    """Attributes of one element; no format has more than 6."""
+    field_chars: int = _limit(65_536)
+    """Characters of one field; a loc may have 2,047, a video's description 2,048."""
+    feedparser_seconds: int = _limit(2)
+    """Whole CPU seconds of feedparser for one broken feed; 1 MiB of broken RSS takes 1.7."""
+    # one walk
+    depth: int = _limit(5)
+    """Indexes inside indexes; the protocol allows none."""
+    children: int = _limit(50_000)
+    """Children of one index; the protocol's number."""
+    documents: int = _limit(10_000)
+    """Documents fetched by one walk."""
+    walk_bytes: int = _limit(10 * 1024 * MIB)
+    """Bytes fetched by one walk, as they come over the wire."""
+    walk_seconds: float = _limit(24 * 3600)
+    """Time of one walk, without that for which its consumer holds it up."""
+    feedparser_runs: int = _limit(20)
+    """Broken feeds that one walk gives to feedparser, one at a time; none of 70 real feeds
+    needed it."""
+
+    __repr__ = _show_changed
+
+
+SITE_SECONDS = 900.0
+"""Time for each of many sites, by default."""
+FEEDPARSER_MAX_BYTES = 1 * MIB
+"""Broken feeds that are larger are not given to feedparser; real feeds are below 1 MiB."""
+FRONTIER_BYTES_PER_DOCUMENT = 2_048
+"""Memory for the URL of a sitemap that a walk has to remember, on average over
+`Limits.documents`: 20 MiB by default. Ordinary ones take 300 bytes."""
+
+
+ROBOTS_MAX_BYTES = 512_000
+"""RFC 9309, section 2.5: at least 500 KiB must be parsed."""
+ROBOTS_MAX_SITEMAPS = 1_000
+"""Different values of Sitemap lines that are read; the largest real files have hundreds."""
+ROBOTS_MAX_LINE_CHARS = 8_192
+"""Google's parser cuts a line after 16,664 bytes, eight times the longest URL that it knows."""
+ROBOTS_MAX_CRAWL_DELAY_SECONDS = 60.0
+"""A longer Crawl-delay is cut to this: one document a minute."""
+
+
+_PROXY = re.compile(r"https?://(?:[!-~]*@)?[^\s/?#@\x00-\x20\x7f-\x9f]+/?", re.IGNORECASE)
+_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+"""RFC 9110, section 5.1."""
+_NOT_IN_HEADERS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+"""RFC 9110, section 5.5; a line feed would begin another header."""
+
+
+def _proxy(_: object, field: attrs.Attribute[str | None], value: str | None) -> None:
+    if value is not None and not _PROXY.fullmatch(value):  # which may have a password in it
+        raise ValueError(
+            f"`{field.name}` must be the URL of an HTTP proxy, such as 'http://proxy.example:3128'"
+        )
+
+
+def _headers(_: object, _field: attrs.Attribute[dict[str, str]], value: dict[str, str]) -> None:
+    for name, text in value.items():
+        if not _HEADER_NAME.fullmatch(name):
+            raise ValueError(
+                f"{name!r} cannot be the name of a header: write letters, digits and hyphens"
+            )
+        if _NOT_IN_HEADERS.search(text):  # which may be a password
+            raise ValueError(f"the value of the header {name} has control characters: remove them")
+
+
+def _user_agent(_: object, field: attrs.Attribute[str], value: str) -> None:
+    if _NOT_IN_HEADERS.search(value) or not value.strip():
+        raise ValueError(f"`{field.name}` must be a line of text, got {value!r}")
+
+
+def _identity(_: object, field: attrs.Attribute[Identity | None], value: object) -> None:
+    if value is None:
+        return
+    from sitemapreader._identity import Identity  # noqa: PLC0415 (few callers have one)
+
+    if not isinstance(value, Identity):
+        raise TypeError(f"`{field.name}` must be an Identity, got {type(value).__name__}")
+
+
+_SET_BY_IDENTITY = frozenset({"host", "signature", "signature-agent", "signature-input"})
+"""Headers that a signature consists of or covers."""
+
+
+@attrs.frozen(kw_only=True, repr=False)
+class FetchOptions:
+    """Options of fetching: time limits, throttling, retries and allowed addresses."""
+
+    user_agent: str = attrs.field(default=f"sitemapreader/{__version__}", validator=_user_agent)
+    """Name your crawler, its version and a page about it: "NewsBot/2.1 (+https://...)". With the
+    default, a site's owner cannot find out who you are, nor allow your crawler."""
+    headers: dict[str, str] = attrs.field(factory=dict, validator=_headers)
+    """Sent only to origins that you name; never across a redirect to another origin."""
+    identity: Identity | None = attrs.field(default=None, validator=_identity)
+    """Signs each https request, so that sites can verify who sent it."""
+    proxy: str | None = attrs.field(default=None, validator=_proxy)
+    """URL of an HTTP proxy. It resolves names itself, so addresses are not checked behind it."""
+    # time
+    connect_seconds: float = _limit(10)
+    """One attempt to connect; a part of `headers_seconds`."""
+    headers_seconds: float = _limit(20)
+    """Time of one request, from resolving the name to the end of the headers."""
+    idle_seconds: float = _limit(20)
+    """Longest silence in the middle of a body."""
+    total_seconds: float = _limit(300)
+    """One document, redirects and body included."""
+    min_bytes_per_second: float = _limit(1024)
+    """A slower body is given up after `slow_grace_seconds`."""
+    slow_grace_seconds: float = _limit(20)
+    """Time that a body may be slower than that."""
+    # politeness
+    concurrency: int = _limit(8)
+    """Documents fetched at the same time."""
+    per_host: int = _limit(2)
+    """Requests to one host at the same time."""
+    per_address: int = _limit(8)
+    """Requests to one address at the same time, however many names lead there."""
+    delay_seconds: float = attrs.field(default=0.0, validator=attrs.validators.ge(0))
+    """Least time between two requests to one host; a Crawl-delay in robots.txt raises it."""
+    max_attempts: int = _limit(3)
+    """Requests for one document, if errors are temporary."""
+    retry_wait_seconds: float = _limit(1)
+    """Pause before the first retry; doubles, with jitter."""
+    failures_in_row: int = _limit(5)
+    """Refusals (401, 403, 429, a bot protection) or failures to answer in a row after which a walk
+    pauses a host. Each attempt counts; any other answer resets the count."""
+    host_pause_seconds: float = _limit(10)
+    """First such pause; the next ones double. After each, one document is fetched as a trial. Three
+    pauses take 70 s, because most servers count requests by the minute."""
+    host_trials: int = _limit(3)
+    """Failed trials after which the rest of a host's sitemaps is skipped."""
+    retry_after_seconds: float = _limit(3600)
+    """Longest Retry-After to wait for; with a longer one the document is given up."""
+    # allowed addresses
+    max_redirects: int = _limit(5)
+    """RFC 9309, section 2.3.1.2: "at least five consecutive redirects"."""
+    allow_downgrade: bool = False
+    """Follow a redirect from https to http."""
+    allow_networks: tuple[str, ...] = ()
+    """Networks that are not public and may be connected to, such as "10.0.0.0/8"."""
+    allow_ports: tuple[int, ...] = ()
+    """Ports besides 80, 443 and the port of the start URL."""
+
+    def __attrs_post_init__(self) -> None:
+        names = {name.lower() for name in self.headers}
+        if self.identity is not None and names & _SET_BY_IDENTITY:
+            name = min(names & _SET_BY_IDENTITY)
+            raise ValueError(f"the header {name} is set by `identity`: remove it from `headers`")
+
+    __repr__ = _show_changed
+
+
+def one_of(choices: Any) -> Callable[[object, attrs.Attribute[str], str], None]:
+    """Make an attrs validator for an argument that is one of the words of a Literal."""
+    words = get_args(choices)
+
+    def check(_: object, field: attrs.Attribute[str], value: str) -> None:
+        if value not in words:
+            raise ValueError(f"`{field.name}` must be one of {', '.join(words)}, got {value!r}")
+
+    return check
+
+
+ExtraFormats: TypeAlias = "Iterable[Literal['html'] | Format]"
+"""Formats that are read only where the caller asks for them."""
+_EXTRA_FORMATS = (Format.HTML,)
+
+
+def check_formats(names: ExtraFormats) -> frozenset[Format]:
+    """Return extra formats by their names; raise TypeError or ValueError."""
+    if isinstance(names, str):
+        raise TypeError(f"extra_formats must be a set: write {{{names!r}}}, not {names!r}")
+    formats: frozenset[str] = frozenset(names)
+    if unknown := formats.difference(_EXTRA_FORMATS):
+        raise ValueError(
+            f"extra_formats must be one of {', '.join(_EXTRA_FORMATS)}, got {min(unknown)!r}; "
+            "all other formats are always read"
+        )
+    return frozenset(map(Format, formats))

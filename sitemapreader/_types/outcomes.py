@@ -1,0 +1,451 @@
+"""The outcomes of a document and of a site: status, reason, counts, Issues.
+
+A reason is the code of an Issue, or one of those below.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import Counter
+from datetime import datetime
+from enum import StrEnum
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from sitemapreader._types.issues import Issue, IssueCode, list_errors, make_issue, show_url
+from sitemapreader._types.models import Format, Via  # noqa: TC001 (attrs resolves field types at run time)
+
+if TYPE_CHECKING:
+    from sitemapreader._types.errors import FetchError
+    from sitemapreader._types.models import SitemapEntry
+
+# -- reasons besides the codes of Issues
+
+LEFT_EARLY = "left-early"
+"""Partial or skipped: the consumer left the walk before the document was read."""
+NOT_READ = "not-read"
+"""Skipped: discovery only finds sitemaps and does not read them."""
+NOT_NEWER = "not-newer"
+"""Skipped: its index says that it is older than the newest URLs that were requested."""
+OVER_LIMIT = "over-limit"
+"""Skipped: `newest` has read as many documents as it may."""
+ALREADY_READ = "already-read"
+"""Skipped: redirects lead to a document that has an outcome of its own."""
+NOT_MODIFIED = "not-modified-since"
+"""Skipped: its index says that it is older than `since`."""
+NOT_FOLLOWED = "not-followed"
+"""Skipped: `follow` returned False for it."""
+SAME_LASTMOD = "same-lastmod"
+"""Unchanged: its index says so."""
+SAME_BODY = "same-body"
+"""Unchanged: the server sent the same bytes again."""
+NOT_DUE = "not-due"
+"""Skipped: `revisit` leaves it for another time."""
+FINISHED_BEFORE = "finished-before"
+"""Not read again: the resumed walk had read it before it was interrupted."""
+FILTERED = frozenset({NOT_MODIFIED, NOT_FOLLOWED, NOT_NEWER})
+"""Reasons that the caller wanted."""
+ASKED_FOR = FILTERED | {str(IssueCode.ROBOTS_DISALLOWED)}
+"""Reasons that the caller (`since`, `follow`) or the site's robots.txt wanted."""
+NOTHING_LOST = ASKED_FOR | {NOT_READ, ALREADY_READ, NOT_DUE, str(IssueCode.CYCLE)}
+"""Reasons to skip a listed sitemap that leave the walk complete."""
+
+REFUSALS = frozenset(
+    {
+        IssueCode.CROSS_HOST_CHILD,
+        IssueCode.HOST_NOT_PUBLIC,
+        IssueCode.ROBOTS_DISALLOWED,
+        IssueCode.ROBOTS_TOO_COMPLEX,
+    }
+)
+"""Reasons to skip what its host, `hosts` or a robots.txt does not allow, by a redirect too."""
+
+_ABSENT_STATUSES = frozenset({404, 410})
+_NO_ANSWER = frozenset(
+    {IssueCode.BODY_CUT, IssueCode.STALLED, IssueCode.TOO_SLOW, IssueCode.BLOCKED_BY_SITE}
+)
+_CODES = {code.value: code for code in IssueCode}
+_UNITS = ("B", "KiB", "MiB", "GiB")
+
+
+class Status(StrEnum):
+    """The way a document ended."""
+
+    COMPLETE = "complete"
+    """Read to its end; nothing that could be read was lost."""
+    PARTIAL = "partial"
+    """Some entries were delivered; the rest, or records inside, were lost."""
+    FAILED = "failed"
+    """Nothing was delivered."""
+    UNCHANGED = "unchanged"
+    """Not delivered again, because it has not changed since it was last read: the server says so
+    (HTTP 304), its index does, or its bytes are the same; see `Document.reason`."""
+    SKIPPED = "skipped"
+    """Not read, without an error: see `Document.reason`."""
+
+
+class Role(StrEnum):
+    """The purpose for which a document was fetched."""
+
+    SITEMAP = "sitemap"
+    ROBOTS = "robots"
+    PAGE = "page"
+
+
+@attrs.define(eq=False, repr=False)
+class Document:
+    """One document and its outcome.
+
+    Attributes:
+        url: the address under which it was listed.
+        final_url: the address after redirects; "" where there was no answer.
+        role: what it was fetched as; robots.txt and the start page are documents too.
+        parent: URL of the document that lists it, or ""; for a page of a feed, the first page.
+        via: how it was found; `None` for a robots.txt that was fetched only for its rules.
+        format: the format of its content; `None` if it is not a sitemap.
+        status: how it ended.
+        reason: why it is not complete: an Issue's code, or "not-modified-since", "not-followed",
+            "already-read", "not-read", "left-early", "same-lastmod",
+            "same-body", "finished-before", "not-newer", "over-limit".
+        http_status: status of the answer, where there was one.
+        tries: how many requests were made, redirects not counted; 0 for none.
+        retry_after_seconds: the wait that the server asked for in its last answer, where the
+            document was given up (Retry-After: RFC 9110, section 10.2.3).
+        entries: how many of its URLs were delivered, as in `Report.entries`.
+        listed: all URLs that it lists: `entries`, `known` and `filtered`, and those that were
+            delivered before a resumed walk was interrupted.
+        known: URLs that `changes` dropped, because the state has them as they are.
+        filtered: URLs that `since`, `include`, `exclude`, `scope` or `unique` dropped.
+        children: sitemaps that it lists.
+        bytes_raw: bytes as they came over the wire.
+        bytes_inflated: bytes after decompression.
+        seconds: time from the request to the outcome, waiting for the consumer included.
+        lastmod: what the index says of it.
+        etag: validator of the answer; `None` if it is no entity tag (RFC 9110, section 8.8.3).
+        last_modified: the other validator, as sent.
+        content_type: header of the answer, as sent.
+        content_encoding: header of the answer, as sent.
+        first_byte_seconds: time that the server took to begin its answer, in the last try;
+            including redirects, but not waits for a slot. `None` where no server was asked.
+        wait_seconds: time that was spent waiting for the server, for the whole answer.
+        issues: its Issues; the first 10 of a code.
+    """
+
+    # A walk keeps 20,000 of these, and Python's garbage collector goes through all objects at once:
+    # three a document take it 20 ms. It passes over a dictionary of plain texts and numbers.
+
+    url: str
+    final_url: str = ""
+    role: Role = Role.SITEMAP
+    parent: str = ""
+    via: Via | None = None
+    format: Format | None = None
+    status: Status = Status.SKIPPED
+    reason: str = ""
+    http_status: int | None = None
+    tries: int = 0
+    retry_after_seconds: float | None = None
+    entries: int = 0
+    listed: int = 0
+    known: int = 0
+    filtered: int = 0
+    children: int = 0
+    bytes_raw: int = 0
+    bytes_inflated: int = 0
+    seconds: float = 0.0
+    lastmod: datetime | None = None
+    etag: str | None = None
+    last_modified: str | None = None
+    content_type: str | None = None
+    content_encoding: str | None = None
+    first_byte_seconds: float | None = None
+    wait_seconds: float | None = None
+    issues: tuple[Issue, ...] = ()
+    _counts: dict[str, int] | None = attrs.field(default=None, init=False, repr=False)
+    _begin: float = attrs.field(factory=time.monotonic, init=False, repr=False)
+    _ended: bool = attrs.field(default=False, init=False, repr=False)
+
+    def __repr__(self) -> str:
+        return f"<Document {self}>"
+
+    def __str__(self) -> str:
+        """Describe the document and its outcome in one line, safe for a terminal."""
+        status = f" {self.http_status}" if self.reason == IssueCode.HTTP_STATUS else ""
+        reason = f" ({self.reason}{status})" if self.reason else ""
+        parts = [
+            self.role if self.role is not Role.SITEMAP else self.format,
+            f"{self.status}{reason}",
+            f"{self.entries} {inflect(self.entries, 'URLs')}" if self.entries else "",
+            f"{self.children} {inflect(self.children, 'sitemaps')}" if self.children else "",
+            f"{self.filtered} left out" if self.filtered else "",
+            f"{self.known} known" if self.known else "",
+            f"{self.tries} tries" if self.tries > 1 else "",
+            _show_sizes(self.bytes_raw, self.bytes_inflated),
+            f"lastmod {self.lastmod.isoformat()}" if self.lastmod else "",
+        ]
+        return f"{show_url(self.url)}  {', '.join(part for part in parts if part)}"
+
+    @property
+    def counts(self) -> Counter[IssueCode]:
+        """The number of Issues of each code."""
+        return Counter({_CODES[code]: count for code, count in (self._counts or {}).items()})
+
+    def count_issues(self, code: IssueCode, number: int = 1) -> int:
+        """Count Issues; return how many of the code there are now."""
+        if self._counts is None:
+            self._counts = {}
+        count = self._counts[code.value] = self._counts.get(code.value, 0) + number
+        return count
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return its fields as JSON's types; of Issues, how many of each code there were."""
+        row = {name: _plain(getattr(self, name)) for name in _FIELDS}
+        return row | {"issues": dict(self._counts or {})}
+
+    @property
+    def is_lost(self) -> bool:
+        """True if it makes the walk incomplete: wanted, and not read to its end.
+
+        The one rule for `Report.complete`, the exit code and the summary: docs/exit-codes.md.
+        """
+        if self.reason == LEFT_EARLY:
+            return True
+        if self.status in (Status.FAILED, Status.PARTIAL):
+            # a robots.txt that was fetched only for its rules lists nothing that could be lost
+            return self.via is not None
+        return self.is_left_out and self.reason not in NOTHING_LOST
+
+    @property
+    def is_left_out(self) -> bool:
+        """True if it is a sitemap that was listed and skipped."""
+        is_skipped = self.status is Status.SKIPPED and self.role is Role.SITEMAP
+        return is_skipped and not (self.via and self.via.is_guess)
+
+    @property
+    def is_answered(self) -> bool:
+        """True if it was read, known before, or reported absent by the server."""
+        if self.status in (Status.COMPLETE, Status.PARTIAL, Status.UNCHANGED):
+            return True
+        if self.http_status in _ABSENT_STATUSES:
+            return True
+        is_success = self.http_status is not None and self.http_status < 400
+        return is_success and self.reason not in _NO_ANSWER
+
+    def add_error(self, error: FetchError) -> None:
+        """Add the details of a failed request."""
+        self.http_status = error.http_status or self.http_status
+        if not self.final_url:  # otherwise the tries of its answer were added
+            self.tries += error.tries
+        self.retry_after_seconds = error.retry_after_seconds
+
+    def end(self, status: Status, reason: str) -> bool:
+        """Set the outcome unless there is one; return whether it was set."""
+        if self._ended:
+            return False
+        self.status, self.reason, self._ended = status, reason, True
+        self.seconds = time.monotonic() - self._begin
+        return True
+
+
+_FIELDS = [field.name for field in attrs.fields(Document) if field.init and field.name != "issues"]
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, StrEnum):
+        return value.value
+    return value.isoformat() if isinstance(value, datetime) else value
+
+
+def _show_sizes(raw: int, inflated: int) -> str:
+    if not raw:
+        return ""
+    return show_bytes(raw) if raw == inflated else f"{show_bytes(raw)} -> {show_bytes(inflated)}"
+
+
+def show_bytes(count: float) -> str:
+    """Write a number of bytes in the unit that fits: 465.2 KiB."""
+    for unit in _UNITS[:-1]:
+        if count < 1024:
+            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
+        count /= 1024
+    return f"{count:.1f} {_UNITS[-1]}"
+
+
+def inflect(count: int, units: str) -> str:
+    """Return the noun that fits a number; it is given in the plural."""
+    return units if count != 1 else units.removesuffix("s")
+
+
+def make_document(entry: SitemapEntry) -> Document:
+    """Make the document of a sitemap that is not fetched yet."""
+    return Document(entry.loc, parent=entry.sitemap, via=entry.via, lastmod=entry.lastmod)
+
+
+def issue_from_error(error: FetchError, document: Document) -> Issue:
+    """Make the Issue of a failed fetch; the one place where an error becomes an Issue."""
+    elsewhere = error.url if error.url != document.url else None
+    return make_issue(error.code, document.url, url=elsewhere, value=error.detail or None)
+
+
+def judge_counts(counts: Counter[IssueCode], records: int) -> tuple[Status, str]:
+    """Return a document's status, and the code of its first error as the reason."""
+    if not (errors := list_errors(counts)):
+        return Status.COMPLETE, ""
+    return (Status.PARTIAL if records else Status.FAILED), str(errors[0])
+
+
+def is_known(document: Document) -> bool:
+    """Return whether a state knows URLs of a document, which were not delivered."""
+    return (
+        document.known > 0
+        or document.reason in (FINISHED_BEFORE, NOT_DUE)
+        or document.status is Status.UNCHANGED
+    )
+
+
+# -- sites
+
+
+class SiteStatus(StrEnum):
+    """The status of a walk over a site."""
+
+    COMPLETE = "complete"
+    """Every listed sitemap was read, and nothing in it was lost."""
+    UNCHANGED = "unchanged"
+    """Complete, and nothing was delivered: all is as the state knows it."""
+    PARTIAL = "partial"
+    """Something was read or is known, and something that is listed was lost."""
+    NONE = "none"
+    """The site answers, and has no sitemap."""
+    FAILED = "failed"
+    """Nothing was read."""
+    ERROR = "error"
+    """A bug of sitemapreader ended the walk; the logger `sitemapreader` has it."""
+
+    @property
+    def is_whole(self) -> bool:
+        """True if nothing was lost: complete or unchanged."""
+        return self in (SiteStatus.COMPLETE, SiteStatus.UNCHANGED)
+
+
+@attrs.frozen
+class SiteOutcome:
+    """The outcome of a walk over one site.
+
+    Attributes:
+        site: its URL, as it was given.
+        status: how the walk ended.
+        reason: why it is not complete: the code of the first Issue that is an error and follows
+            from no other, or the reason of a document that was lost; "" if nothing was.
+        http_status: status of the first answer that cost something, where there was one.
+        entries: how many URLs were delivered.
+        changed: how many of them were known with another record; `None` without `changes`.
+        unlisted: how many URLs became unlisted; `None` without `changes`, and where the walk did
+            not come to its end.
+        gone: how many unlisted URLs were found to be gone; `None` where no page was asked.
+        documents: how many sitemaps were read, or are unchanged.
+        requests: how many requests were made for documents, redirects not counted; those for pages
+            that may be gone are not among them.
+        bytes: bytes that came over the wire.
+        seconds: time from the beginning to the end.
+        crawl_delay: seconds between two requests, as robots.txt asks for them.
+        retry_after: the longest wait in seconds that a server asked for, where a document was given
+            up (Retry-After); counted from that answer.
+        address: the address that was connected to for the first answer with a document; "" where
+            it is not known.
+        waiting: in a run with `revisit`, how much news waits in one of its sitemaps at most; see
+            `PlannedDocument`.
+        due: from when one of its sitemaps may be asked again.
+    """
+
+    site: str
+    status: SiteStatus
+    reason: str = ""
+    http_status: int | None = None
+    entries: int = 0
+    changed: int | None = None
+    unlisted: int | None = None
+    gone: int | None = None
+    documents: int = 0
+    requests: int = 0
+    bytes: int = 0
+    seconds: float = 0.0
+    crawl_delay: float | None = None
+    retry_after: float | None = None
+    address: str = ""
+    waiting: float | None = None
+    due: datetime | None = None
+
+
+# -- the identity of bytes
+
+
+@attrs.frozen
+class BodyDigest:
+    """The size of a body, and its hash."""
+
+    size: int
+    digest: bytes
+
+
+_COMMENT = re.compile(rb"<!--[^<]{0,1000}?-->")
+"""No markup is in it: whatever stands around it, it holds no record."""
+_LONGEST_COMMENT = 1_007
+_MOST_COMMENTS = 65_536
+"""Bytes of comments that are left out; more count, so that no flood of them passes unnoticed."""
+_BEFORE_MARKUP = b"\xef\xbb\xbf \t\r\n"
+
+
+class BodyHasher:
+    """A running hash of a body, over its bytes without their compression.
+
+    Comments of markup count neither for the hash nor for the size: many generators and caches write
+    the time of rendering into one. How the body is cut into chunks changes nothing.
+    """
+
+    def __init__(self) -> None:
+        self.size = 0
+        self._hash = blake2b(digest_size=16)
+        self._is_markup: bool | None = None
+        """True if the body begins with a tag; `None` until that is known."""
+        self._held = b""
+        """Bytes that may be the beginning of a comment."""
+        self._left_out = 0
+
+    def add(self, chunk: bytes) -> None:
+        """Hash more bytes."""
+        if self._is_markup is None:
+            start = chunk.lstrip(_BEFORE_MARKUP)
+            self._is_markup = start.startswith(b"<") if start else None
+        if self._is_markup:
+            chunk = self._leave_out_comments(self._held + chunk)
+        self._update(chunk)
+
+    def snapshot(self) -> BodyDigest:
+        """Return the digest of all bytes so far."""
+        whole = self._hash.copy()
+        whole.update(self._held)
+        return BodyDigest(self.size + len(self._held), whole.digest())
+
+    def _update(self, data: bytes) -> None:
+        self.size += len(data)
+        self._hash.update(data)
+
+    def _leave_out_comments(self, data: bytes) -> bytes:
+        """Return bytes without their comments; hold back what may be the beginning of one."""
+        last = data.rfind(b"<", -_LONGEST_COMMENT)
+        may_begin = last >= 0 and b"<!--".startswith(data[last : last + 4])
+        end = last if may_begin and b"-->" not in data[last + 4 :] else len(data)
+        self._held = data[end:]
+        data = data[:end]
+        # one character is found faster
+        return _COMMENT.sub(self._leave_out, data) if b"!" in data else data
+
+    def _leave_out(self, comment: re.Match[bytes]) -> bytes:
+        if self._left_out >= _MOST_COMMENTS:
+            return comment[0]
+        self._left_out += len(comment[0])
+        return b""

@@ -1,0 +1,153 @@
+"""Rows of entries: as objects, or by columns, which need no objects."""
+
+from __future__ import annotations
+
+from itertools import chain, compress, repeat
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar, cast
+
+import attrs
+
+from sitemapreader._types.models import DateSource, Event, UrlEntry
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from datetime import datetime
+
+_Item = TypeVar("_Item", bound=Event)
+_ABSENT: dict[str, Any] = {field.name: field.default for field in attrs.fields(UrlEntry)}
+"""Attribute of an entry -> its value where there is none."""
+
+
+@attrs.define(eq=False, weakref_slot=False)
+class EntryColumns:
+    """Entries without extensions: the values of each field, `None` if no entry has it.
+
+    Iterate it for the entries, which are made meanwhile.
+    """
+
+    loc: Sequence[str]
+    sitemap: Sequence[str]
+    lastmod: Sequence[datetime | None] | None = None
+    changefreq: Sequence[str | None] | None = None
+    priority: Sequence[float | None] | None = None
+    lastmod_text: Sequence[str | None] | None = None
+    title: Sequence[str | None] | None = None
+
+    def __len__(self) -> int:
+        return len(self.loc)
+
+    def __iter__(self) -> Iterator[UrlEntry]:
+        none, empty = repeat(None), repeat(())
+        return map(
+            UrlEntry,
+            self.loc,
+            self.lastmod or none,
+            self.changefreq or none,
+            self.priority or none,
+            *(empty, empty, none, empty, empty),
+            self.sitemap,
+            self.lastmod_text or none,
+            self.title or none,
+        )
+
+    def get(self, name: str) -> list[Any]:
+        """Return the values of an attribute of the entries."""
+        if name == "date_source":
+            return [day and DateSource.LASTMOD for day in self.get("lastmod")]
+        column = getattr(self, "lastmod" if name == "date" else name, None)
+        return [_ABSENT.get(name)] * len(self) if column is None else list(column)
+
+    def select(self, marks: Sequence[bool]) -> Self:
+        """Return the entries that have a mark."""
+        columns: list[Any] = [getattr(self, name) for name in _FIELDS]
+        return type(self)(*(column and list(compress(column, marks)) for column in columns))
+
+    def __getitem__(self, part: slice) -> Self:
+        columns: list[Any] = [getattr(self, name) for name in _FIELDS]
+        return type(self)(*(column and column[part] for column in columns))
+
+    @classmethod
+    def join(cls, parts: Sequence[Self]) -> Self:
+        """Return the entries of several parts."""
+        if len(parts) == 1:
+            return parts[0]
+        columns: list[Any] = [
+            list(chain.from_iterable(part.get(name) for part in parts))
+            if any(getattr(part, name) for part in parts)
+            else None
+            for name in _FIELDS
+        ]
+        return cls(*columns)
+
+
+_FIELDS = [field.name for field in attrs.fields(EntryColumns)]
+
+Rows: TypeAlias = list[UrlEntry] | EntryColumns
+"""Entries, as objects or by columns."""
+Events: TypeAlias = list[Event] | EntryColumns
+"""Events of one document; where they are all entries, perhaps by columns."""
+
+
+@attrs.frozen
+class SiteRows:
+    """Entries of several sites, for outputs: they have the column `site` besides.
+
+    Attributes:
+        parts: each site with its entries.
+    """
+
+    parts: list[tuple[str, Rows]]
+
+    def __len__(self) -> int:
+        return sum(len(rows) for _, rows in self.parts)
+
+    @property
+    def columns(self) -> EntryColumns | None:
+        """The entries by columns, if all are."""
+        parts = [rows for _, rows in self.parts if isinstance(rows, EntryColumns)]
+        return EntryColumns.join(parts) if parts and len(parts) == len(self.parts) else None
+
+    def get(self, name: str) -> list[Any]:
+        """Return the values of a column."""
+        if name == "site":
+            return list(chain.from_iterable(repeat(site, len(rows)) for site, rows in self.parts))
+        return list(chain.from_iterable(get_column(rows, name) for _, rows in self.parts))
+
+
+OutputRows: TypeAlias = Rows | SiteRows
+"""Rows that an output takes."""
+
+
+def get_column(rows: OutputRows, name: str) -> list[Any]:
+    """Return the values of an attribute of entries."""
+    return list(map(attrgetter(name), rows)) if isinstance(rows, list) else rows.get(name)
+
+
+def join_output(parts: Sequence[OutputRows]) -> OutputRows:
+    """Return all rows of several parts, which have all a site, or none."""
+    sites = [part for part in parts if isinstance(part, SiteRows)]
+    if sites:
+        return SiteRows([pair for part in sites for pair in part.parts])
+    return join_rows([part for part in parts if not isinstance(part, SiteRows)])
+
+
+def select_rows(rows: Rows, marks: Sequence[bool]) -> Rows:
+    """Return the entries that have a mark."""
+    if all(marks):
+        return rows
+    if isinstance(rows, EntryColumns):
+        return rows.select(marks)
+    return list(compress(rows, marks))
+
+
+def join_rows(parts: Sequence[list[_Item] | EntryColumns]) -> list[_Item] | EntryColumns:
+    """Return all entries, or events, of several parts."""
+    columns = [part for part in parts if isinstance(part, EntryColumns)]
+    if columns and len(columns) == len(parts):
+        return EntryColumns.join(columns)
+    return list(chain.from_iterable(cast("Sequence[Iterable[_Item]]", parts)))
+
+
+BATCH_ROWS = 8_192
+"""Entries that wait to become columns, of as many sites as it takes; about 3 MB."""

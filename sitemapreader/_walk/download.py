@@ -1,0 +1,382 @@
+"""One document of a walk: its response, its body as events, its prior version.
+
+Every wait for the network is bounded by the budget.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
+from functools import partial
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, TypeVar, Unpack
+from zlib import crc32
+
+import attrs
+
+from sitemapreader._bytes.codings import (
+    DecompressionError,
+    Decompressor,
+    read_codings,
+)
+from sitemapreader._event_loop import run_in_thread
+from sitemapreader._read.feedparser import FeedparserAnswer, ask_feedparser, start_feedparser
+from sitemapreader._types.errors import FetchError
+from sitemapreader._types.issues import IssueCode
+from sitemapreader._types.outcomes import BodyDigest, BodyHasher, Document
+from sitemapreader._types.rows import Events, join_rows
+from sitemapreader._types.urls import path_of
+from sitemapreader.fetch.answers import fill_in_steps
+from sitemapreader.fetch.local import StoredResponse, open_file
+from sitemapreader.fetch.refusals import find_protection
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
+    from contextlib import AbstractAsyncContextManager
+
+    from sitemapreader._read.reader import SitemapReader
+    from sitemapreader._walk.context import Budget, LoopShare, WalkContext
+    from sitemapreader.fetch.client import Opening, Response
+    from sitemapreader.fetch.urls import CheckRedirect
+
+T = TypeVar("T")
+
+_BATCH_EVENTS = 1_000
+"""Events in one batch: enough that handing it over costs little; about 300 KB."""
+_BATCH_BYTES = 262_144
+"""Markup in one batch, because a record may be as long as thousands of others."""
+_NOTHING = (404, 410)
+_HELD_UP_SECONDS = 0.5
+"""Time for which a consumer holds up a body before the end of the connection is its fault."""
+
+
+@asynccontextmanager
+async def open_document(
+    context: WalkContext, url: str, **how: Unpack[Opening]
+) -> AsyncIterator[Response]:
+    """Open a URL, and tell the walk's host breaker whether it worked.
+
+    A FetchError that the caller meets while it reads the response counts too.
+
+    `check_redirect` is also asked here, about the final URL, because a caller's own fetcher may
+    follow redirects without asking. Raises FetchError if there is no answer, or no budget.
+    """
+    check = how.get("check_redirect")
+    response: Response | None = None
+    try:
+        if not how.get("headers"):
+            response = await context.responses.find_response(url)
+        async with AsyncExitStack() as stack:
+            if response is None:
+                if url in context.files:
+                    opener: AbstractAsyncContextManager[Response]
+                    opener = open_file(url, Path(path_of(url)))
+                else:
+                    opener = context.client.open(url, **how)
+                response = await context.budget.within(stack.enter_async_context(opener), url)
+            if not _is_text(response.url):
+                raise FetchError(IssueCode.INVALID_URL, url, "the response has no text as URL")  # noqa: TRY301
+            if check is not None and response.url != url:
+                await check(response.url)
+            tally = context.report.tally
+            tally.address = tally.address or str(getattr(response, "address", ""))
+            yield response
+    except FetchError as error:
+        context.breaker.note_error(url, error)
+        context.budget.spend_documents(len(error.redirects))  # they led to no document
+        raise
+    context.breaker.note_answer(url)
+
+
+def _is_text(url: str) -> bool:
+    """Return whether a URL, of a caller's own fetcher, can be written down."""
+    return url.isascii() or not any("\ud800" <= char <= "\udfff" for char in url)
+
+
+async def read_chunks(
+    response: Response, budget: Budget, document: Document
+) -> AsyncGenerator[bytes, None]:
+    """Yield the body as it arrives; raise FetchError if it or the budget ends early."""
+    chunks = response.chunks()
+    counted = 0
+    try:
+        while (
+            chunk := await budget.within(_read_next(chunks, response), response.url)
+        ) is not None:
+            around = getattr(response, "bytes_around", 0)
+            received = len(chunk) + around - counted
+            counted = around
+            document.bytes_raw += received
+            budget.spend_bytes(response.url, received)
+            yield chunk
+    finally:
+        # An answer that is cut off, or has no body, has bytes around it all the same.
+        around = getattr(response, "bytes_around", 0) - counted
+        document.bytes_raw += around
+        budget.count_bytes(around)
+        if close := getattr(chunks, "aclose", None):  # a generator that is left must be closed
+            await close()
+
+
+async def _read_next(chunks: AsyncIterator[bytes], response: Response) -> bytes | None:
+    """Return the next bytes of a body, `None` at its end."""
+    try:
+        return await anext(chunks, None)
+    except OSError as error:  # of a caller's own client; TimeoutError is one of these
+        said = str(error) or type(error).__name__
+        code = IssueCode.STALLED if isinstance(error, TimeoutError) else IssueCode.BODY_CUT
+        raise FetchError(code, response.url, said) from error
+
+
+async def read_patiently(
+    context: WalkContext,
+    response: Response,
+    document: Document,
+    reopen: Callable[[], AbstractAsyncContextManager[Response]],
+) -> AsyncGenerator[bytes, None]:
+    """Yield a body; if it broke off while its consumer was slow, fetch the rest."""
+    # Servers close a connection from which nothing is read for a while: nginx after 60 s. Another
+    # answer has `seen` bytes so far, and begins as the `size` bytes that were yielded, or it is of
+    # no use.
+    budget, url, size, checksum = context.budget, response.url, 0, 0
+    fault = FetchError(IssueCode.BODY_CUT, url)
+    async with AsyncExitStack() as stack:
+        while True:
+            held, before, seen, begin = budget.held_seconds, size, 0, 0
+            try:
+                async with aclosing(read_chunks(response, budget, document)) as chunks:
+                    async for chunk in chunks:
+                        old, new = chunk[: size - seen], chunk[size - seen :]
+                        seen, begin = seen + len(chunk), crc32(old, begin)
+                        if new and begin == checksum:
+                            size, begin = seen, crc32(new, begin)
+                            checksum = begin
+                            yield new
+                        elif new:
+                            break
+            except FetchError as error:
+                is_slow = budget.held_seconds - held > _HELD_UP_SECONDS
+                if error.code is not IssueCode.BODY_CUT or not is_slow or size == before:
+                    raise
+                fault = error
+            else:
+                if (seen, begin) == (size, checksum):
+                    return
+                raise fault  # it has changed meanwhile
+            if close := getattr(response, "aclose", None):  # its slot is needed
+                await close()
+            await stack.aclose()
+            budget.take_document(url)
+            response = await stack.enter_async_context(reopen())
+            document.tries += getattr(response, "tries", 1)
+
+
+async def read_events(
+    chunks: AsyncGenerator[bytes, None],
+    reader: SitemapReader,
+    loop_share: LoopShare,
+) -> AsyncGenerator[Events, None]:
+    """Feed a body to a reader, and yield its events in batches, by columns if it can."""
+    enough = 1  # the first event is yielded at once; the batches grow from there
+    async for chunk in chunks:
+        async with loop_share.reader_lock:
+            parts: list[Events] = []
+            begin, size = reader.stats.inflated_bytes, 0
+            for events in reader.feed_steps(chunk):
+                if events:
+                    parts.append(events)
+                    size += len(events)
+                # A chunk of 64 KiB may inflate to 64 MiB that hold few records.
+                if size >= enough or reader.stats.inflated_bytes - begin > _BATCH_BYTES:
+                    if parts:
+                        yield join_rows(parts)
+                    parts, begin, size = [], reader.stats.inflated_bytes, 0
+                    enough = min(8 * enough, _BATCH_EVENTS)
+                await loop_share.yield_if_due()
+            if parts:
+                yield join_rows(parts)
+        if reader.finished:
+            return
+
+
+async def next_step(reader: SitemapReader, steps: Iterator[T], context: WalkContext) -> T | None:
+    """Run a step of a reader's end; `None` at the end.
+
+    Before it, a feed that is beyond repair is read by feedparser, in a child process. A walk has
+    one of these at a time, and so many in all.
+    """
+    if feed := reader.beyond_repair:
+        async with context.feedparser_lock:
+            if context.budget.take_feedparser_run():
+                reader.salvage(await _ask_feedparser(feed, reader.limits.feedparser_seconds))
+            else:
+                reader.salvage(FeedparserAnswer(limit="feedparser_runs"))
+    return next(steps, None)
+
+
+async def _ask_feedparser(data: bytes, cpu_seconds: int) -> FeedparserAnswer:
+    """Run `run_feedparser` in a task; the process ends with it."""
+    if (process := start_feedparser(cpu_seconds)) is None:
+        return FeedparserAnswer()
+    return await run_in_thread(
+        partial(ask_feedparser, process, data, cpu_seconds), interrupt=process.kill
+    )
+
+
+@attrs.define
+class SmallBody(StoredResponse):
+    """A small document, whose body is cut at the requested size."""
+
+    is_permanent: bool = True
+    """True if all redirects to it, if any, were permanent."""
+    fault: FetchError | None = None
+    """The error that cut the body short."""
+
+
+async def fetch_body(
+    context: WalkContext,
+    document: Document,
+    max_bytes: int,
+    *,
+    check_redirect: CheckRedirect | None = None,
+) -> SmallBody:
+    """Fetch and decompress a document that is not a sitemap, and record its answer.
+
+    Rounds keep it for a day. Raises FetchError if there is no answer, no budget, or a bot
+    protection's page instead. An error that cuts the body short is in the result.
+    """
+    url, responses = document.url, context.responses
+    context.budget.take_document(url)
+    context.breaker.note_guess(url)
+    try:
+        async with open_document(context, url, check_redirect=check_redirect) as response:
+            body = await _read_small(context, response, document, max_bytes)
+    except FetchError as error:
+        if error.http_status in _NOTHING and error.tries:
+            await responses.keep_response(url, StoredResponse(url, status=error.http_status))
+        raise
+    if body.fault is None and document.tries:
+        await responses.keep_response(url, body)
+    return body
+
+
+async def _read_small(
+    context: WalkContext, response: Response, document: Document, max_bytes: int
+) -> SmallBody:
+    data, fault = bytearray(), None
+    decompressor = Decompressor(context.limits, [], codings=read_codings(response.headers))
+    try:
+        async with aclosing(read_chunks(response, context.budget, document)) as chunks:
+            async for chunk in chunks:
+                if not await fill_in_steps(data, decompressor.decode(chunk), max_bytes):
+                    break
+            else:
+                await fill_in_steps(data, decompressor.decode(b"", final=True), max_bytes)
+    except DecompressionError as error:
+        fault = FetchError(error.code, response.url, error.detail)
+    except FetchError as error:
+        fault = error
+        with suppress(DecompressionError):  # a consequence of the fault
+            await fill_in_steps(data, decompressor.decode(b"", final=True), max_bytes)
+    if blocked := find_blocking_page(response):
+        raise blocked
+    record_answer(document, response)
+    del data[max_bytes + 1 :]  # one byte more shows that it is longer
+    document.bytes_inflated = len(data)
+    return SmallBody(
+        response.url,
+        bytes(data),
+        headers=response.headers,
+        is_permanent=getattr(response, "is_permanent", True),
+        fault=fault,
+    )
+
+
+def record_answer(document: Document, response: Response) -> None:
+    """Record the response, and its number of tries if the fetcher counts them."""
+    document.final_url, document.http_status = response.url, response.status
+    document.tries += getattr(response, "tries", 1)  # to those before a pause of its host
+
+
+def find_blocking_page(response: Response) -> FetchError | None:
+    """Return the error for a page of a bot protection, also one with status 200."""
+    vendor = find_protection(response.status, response.headers)
+    if not vendor:
+        return None
+    return FetchError(IssueCode.BLOCKED_BY_SITE, response.url, vendor, http_status=response.status)
+
+
+# -- the prior version of a document, and whether a body is still the same
+
+_MEMORY_BYTES = 1_048_576
+"""Bytes of a body that are buffered in memory; the rest is in a temporary file."""
+_PIECE_BYTES = 65_536
+
+
+@attrs.frozen
+class PriorVersion:
+    """The facts that an earlier visit recorded about a document."""
+
+    headers: Mapping[str, str] = attrs.field(factory=dict)
+    final_url: str = ""
+    body: BodyDigest | None = None
+
+
+async def _is_known(
+    context: WalkContext,
+    chunks: AsyncGenerator[bytes, None],
+    known: BodyDigest,
+    headers: Mapping[str, str],
+    buffer: IO[bytes],
+) -> bool:
+    """Buffer a body until it differs from the known one; return whether it is that."""
+    # Decompressed: a server that compresses each answer may give it another date, or other blocks.
+    decompressor = Decompressor(context.limits, [], codings=read_codings(headers))
+    hasher = BodyHasher()
+    try:
+        async for chunk in chunks:
+            buffer.write(chunk)
+            for piece in decompressor.decode(chunk):
+                hasher.add(piece)
+                if hasher.size > known.size:
+                    return False
+                await context.loop_share.yield_if_due()
+        for piece in decompressor.decode(b"", final=True):
+            hasher.add(piece)
+    except DecompressionError:  # the known one had none
+        return False
+    return hasher.snapshot() == known
+
+
+@asynccontextmanager
+async def open_changed(
+    context: WalkContext,
+    chunks: AsyncGenerator[bytes, None],
+    known: BodyDigest,
+    headers: Mapping[str, str],
+) -> AsyncIterator[AsyncGenerator[bytes, None] | None]:
+    """Give a body from its first byte; `None` if it is the one that is known.
+
+    Until that is certain, it is buffered: hardly more bytes than the known one has.
+    """
+    is_same, fault = False, None
+    with tempfile.SpooledTemporaryFile(max_size=_MEMORY_BYTES) as buffer:
+        try:
+            is_same = await _is_known(context, chunks, known, headers, buffer)
+        except FetchError as error:  # raised again, after what arrived before it
+            fault = error
+        if is_same:
+            yield None
+            return
+
+        async def replay() -> AsyncGenerator[bytes, None]:
+            buffer.seek(0)
+            while piece := buffer.read(_PIECE_BYTES):
+                yield piece
+            if fault is not None:
+                raise fault
+            async for chunk in chunks:
+                yield chunk
+
+        async with aclosing(replay()) as body:
+            yield body

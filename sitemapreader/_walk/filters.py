@@ -1,0 +1,324 @@
+"""The selection of a walk among the listed URLs: its filters, `unique`, `sample`.
+
+The filters are `scope`, `include`, `exclude`, `since`, `until` and `unique`.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left
+from collections import defaultdict
+from functools import partial
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+
+from sitemapreader._types.dates import count_odd, is_recent
+from sitemapreader._types.issues import IssueCode
+from sitemapreader._types.rows import Rows, get_column, select_rows
+from sitemapreader._types.urls import may_climb, url_key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from sitemapreader._types.models import UrlEntry
+    from sitemapreader._types.outcomes import Document
+    from sitemapreader._walk.config import WalkConfig
+    from sitemapreader._walk.context import WalkContext
+    from sitemapreader._walk.memory import DocumentMemory
+    from sitemapreader._walk.report import Report
+
+
+class EntryFilter:
+    """The filters of one walk; each works only if the caller sets it."""
+
+    def __init__(self, config: WalkConfig) -> None:
+        self._include, self._exclude = config.include, config.exclude
+        self._since, self._until = config.since, config.until
+        self._keep_undated = config.undated == "keep"
+        self._keep_outside = config.scope == "keep"
+        self._codes = set(config.language)
+        self._prefixes = tuple(f"{code}-" for code in config.language)
+        self._seen = SeenKeys() if config.unique else None
+        self.sample = None if config.sample is None else Sample(config.sample, config.seed)
+
+    def remember(self, locs: Iterable[str]) -> None:
+        """Remember URLs that were delivered before, for `unique`."""
+        if self._seen is not None:
+            for loc in locs:
+                self._seen.add(url_key(loc))
+
+    def count_delivered(self, report: Report, entries: Rows) -> None:
+        """Count entries that are delivered."""
+        report.entries += len(entries)
+        report.tally.note_entries(entries)
+        if self._since is not None or self._until is not None:
+            undated, future = count_odd(entries)
+            report.undated += undated
+            report.future += future
+
+    async def deliver_sample(self, context: WalkContext) -> None:
+        """Deliver the sample of the entries of all documents."""
+        if self.sample is None:
+            return
+        entries = [entry for _, entry in self.sample.list_entries()]
+        context.report.sampled_from = self.sample.total
+        documents = {document.final_url: document for document in context.report.documents}
+        for entry in entries:
+            if document := documents.get(entry.sitemap):
+                document.entries += 1
+                document.filtered -= 1
+        if entries:
+            self.count_delivered(context.report, entries)
+            await context.emit(entries)
+
+    def deduplicate(self, rows: Rows) -> Rows:
+        """With `unique`, return the entries whose URL has not been delivered; else all."""
+        if self._seen is None:
+            return rows
+        add = self._seen.add
+        return select_rows(rows, [add(url_key(loc)) for loc in get_column(rows, "loc")])
+
+    def select(self, rows: Rows, scope: tuple[str, ...]) -> tuple[Rows, int]:
+        """Return the entries that pass all filters but `unique`, and a count.
+
+        The count is that of entries outside `scope`, which are URL prefixes as `folder_of` makes
+        them; with scope="keep" these entries pass.
+        """
+        outside = _find_outside(get_column(rows, "loc"), scope)
+        if outside and not self._keep_outside:
+            dropped = set(outside)
+            rows = select_rows(rows, [loc not in dropped for loc in get_column(rows, "loc")])
+        if self._include or self._exclude:
+            rows = select_rows(rows, [self._is_wanted(loc) for loc in get_column(rows, "loc")])
+        if self._codes:
+            # rows by columns have no extensions, and so no languages
+            rows = [row for row in rows if self._has_code(list_languages(row))]
+        return self._select_dates(rows), len(outside)
+
+    def _select_dates(self, rows: Rows) -> Rows:
+        keep, since, until = self._keep_undated, self._since, self._until
+        if since is not None:
+            rows = [row for row in rows if is_recent(row, since, keep_undated=keep)]
+        if until is not None:
+            dated = ((row, row.date) for row in rows)
+            rows = [row for row, day in dated if (keep if day is None else day <= until)]
+        return rows
+
+    def _has_code(self, codes: Iterable[str]) -> bool:
+        written = (code.lower().replace("_", "-") for code in codes)
+        return any(code in self._codes or code.startswith(self._prefixes) for code in written)
+
+    def _is_wanted(self, loc: str) -> bool:
+        if self._include and not any(pattern.search(loc) for pattern in self._include):
+            return False
+        return not any(pattern.search(loc) for pattern in self._exclude)
+
+
+def list_languages(entry: UrlEntry) -> list[str]:
+    """Return the languages that a record gives itself: in its alternates, else by its news.
+
+    A page may be for several regions, and its own links may spell its URL otherwise.
+    """
+    key = url_key(entry.loc) if entry.alternates else ""
+    own = [each.hreflang for each in entry.alternates if url_key(each.href) == key]
+    named = [code for code in own if code and code.lower() != "x-default"]
+    return named or [code for code in (entry.language,) if code]
+
+
+def _find_outside(locs: list[str], scope: tuple[str, ...]) -> list[str]:
+    """Return the URLs that do not lie in the scope, in any spelling.
+
+    That is the folder of their sitemap, on the same scheme, host and port
+    (https://www.sitemaps.org/protocol.html#location), which a `..` may leave again.
+    """
+    outside = [loc for loc in locs if not loc.startswith(scope)]
+    # nothing climbs out of an origin, and most sitemaps lie at its root
+    if any(prefix.count("/") > 3 for prefix in scope) and may_climb("".join(locs)):
+        outside = [loc for loc in locs if may_climb(loc) or not loc.startswith(scope)]
+    begins = [loc[: loc.find("/", 8) + 1] for loc in outside]
+    foreign = {begin for begin in set(begins) if _is_foreign(begin, scope)}
+    near = {loc for loc, begin in zip(outside, begins, strict=True) if begin not in foreign}
+    spelled = {loc for loc in near if url_key(loc).startswith(scope)}
+    return [loc for loc in outside if loc not in spelled] if spelled else outside
+
+
+def _is_foreign(begin: str, scope: tuple[str, ...]) -> bool:
+    """Return whether no URL with this beginning, up to a slash, can be in scope."""
+    is_origin = begin.count("/") == 3 and url_key(begin) == begin
+    return is_origin and not any(prefix.startswith(begin) for prefix in scope)
+
+
+def _has_many_hosts(locs: list[str]) -> bool:
+    """Return whether URLs are on many hosts beyond ASCII, which take 1 ms each to encode."""
+    if "".join(locs).isascii():
+        return False
+    begins = {loc[: loc.find("/", 8)] for loc in locs if not loc.isascii()}
+    return sum(not begin.isascii() for begin in begins) > _HARD_ENTRIES
+
+
+# -- the way of the entries to the consumer
+
+_HARD_ENTRIES = 5
+"""Entries on hosts beyond ASCII that are filtered in one step."""
+
+
+class DocumentEntries:
+    """The way of one document's entries to the consumer."""
+
+    def __init__(
+        self,
+        context: WalkContext,
+        entry_filter: EntryFilter,
+        document: Document,
+        memory: DocumentMemory,
+    ) -> None:
+        self.scope: tuple[str, ...] = ()
+        self.outside = 0
+        self._context, self._filter = context, entry_filter
+        self._document = document
+        self._memory = memory
+        self._sent_bytes = 0
+
+    async def deliver(self, entries: Rows) -> bool:
+        """Send the entries that pass the filters; with `changes`, only the changed ones.
+
+        Return whether there may be more: not if the walk's limit of URLs is reached.
+        """
+        if not _has_many_hosts(get_column(entries, "loc")):
+            return await self._deliver_some(entries)
+        for start in range(0, len(entries), _HARD_ENTRIES):
+            if not await self._deliver_some(entries[start : start + _HARD_ENTRIES]):
+                return False
+            await self._context.loop_share.yield_if_due()
+        return True
+
+    async def _deliver_some(self, entries: Rows) -> bool:
+        self._document.listed += len(entries)
+        self._context.report.tally.note_listed(entries)
+        if (sample := self._filter.sample) is not None:
+            sample.add(self._filter.deduplicate(self._select(entries)))
+            self._document.filtered += len(entries)
+            return True
+        most = self._memory.batch_entries
+        if len(entries) <= most:
+            return await self._pass_on(entries)
+        for start in range(0, len(entries), most):
+            if not await self._pass_on(entries[start : start + most]):
+                return False
+        return True
+
+    async def _pass_on(self, entries: Rows) -> bool:
+        """Send entries that one acknowledgement covers."""
+        offered = await self._memory.select(entries)
+        if self._context.budget.exhausted is IssueCode.BUDGET_URLS:
+            return False
+        passed = self._select(offered)
+        kept = self._filter.deduplicate(passed)
+        most = self._context.budget.take_urls(len(kept))
+        self._document.known += len(entries) - len(offered)
+        self._document.filtered += len(offered) - len(kept)
+        if sent := kept[:most]:
+            self._document.entries += most
+            self._filter.count_delivered(self._context.report, sent)
+            await self._context.emit(sent, self.count_new_bytes())
+        await self._memory.record(passed, kept, most)
+        return most == len(kept)  # the others are for the next walk
+
+    def _select(self, entries: Rows) -> Rows:
+        passed, outside = self._filter.select(entries, self.scope)
+        self.outside += outside
+        return passed
+
+    def count_new_bytes(self) -> int:
+        """Return the bytes of the document that were read since the last call."""
+        before, self._sent_bytes = self._sent_bytes, self._document.bytes_inflated
+        return max(0, self._sent_bytes - before)
+
+
+# -- URLs that were seen, in 9 to 14 bytes each, where a set of Python's takes 150
+
+_SHARD_BITS = 12
+"""The first bits of a hash choose its table: so that each stays short, which is kept sorted."""
+_WORD = 2**64 - 1
+
+
+class SeenKeys:
+    """A set of texts, kept as 64-bit hashes that Python keys (PEP 456).
+
+    Two different texts collide with a probability of n²/2⁶⁵: 1 in 370,000 for ten million. Each
+    process draws a key of its own, so nobody can write texts that collide.
+    """
+
+    def __init__(self) -> None:
+        self._tables: defaultdict[int, array[int]] = defaultdict(partial(array, "Q"))
+
+    def add(self, text: str) -> bool:
+        """Add `text`; return whether it is new."""
+        # Two, as one has 32 bits in some builds of Python.
+        value = (hash(text) << 32 ^ hash(f"{text}#")) & _WORD
+        table = self._tables[value >> (64 - _SHARD_BITS)]
+        place = bisect_left(table, value)
+        if place < len(table) and table[place] == value:
+            return False
+        table.insert(place, value)
+        return True
+
+
+# -- a uniform sample of URLs, the same in whatever order they come
+
+_MOST_KEY_BYTES = 64
+_NO_RANK = 2**64
+
+
+class Sample:
+    """The URLs of the smallest keyed hashes, each once.
+
+    The hash of a URL is its rank. So each set of as many URLs is as likely as any other, a sample
+    of samples is one of the whole, and the first of a sample are a smaller one.
+
+    Attributes:
+        total: how many URLs it was drawn from; those that are listed twice count twice.
+    """
+
+    def __init__(self, number: int, seed: int) -> None:
+        self.total = 0
+        self._number = number
+        self._hash = blake2b(digest_size=8, key=str(seed).encode()[:_MOST_KEY_BYTES])
+        self._most = _NO_RANK
+        self._kept: dict[int, tuple[str, UrlEntry]] = {}
+
+    def add(self, rows: Rows, site: str = "") -> None:
+        """Draw from further entries."""
+        self.total += len(rows)
+        ranks = [self._rank(loc) for loc in get_column(rows, "loc")]
+        marks = [rank < self._most for rank in ranks]
+        if not any(marks):
+            return
+        low = (rank for rank in ranks if rank < self._most)
+        for rank, entry in zip(low, list(select_rows(rows, marks)), strict=True):
+            known = self._kept.get(rank)
+            if known is None or _order(entry) < _order(known[1]):
+                self._kept[rank] = site, entry
+        if len(self._kept) > 2 * self._number:
+            self._trim()
+
+    def _rank(self, loc: str) -> int:
+        digest = self._hash.copy()
+        digest.update(url_key(loc).encode("utf-8", "surrogatepass"))
+        return int.from_bytes(digest.digest(), "big")
+
+    def _trim(self) -> None:
+        ranks = sorted(self._kept)[: self._number]
+        self._kept = {rank: self._kept[rank] for rank in ranks}
+        if len(ranks) == self._number:
+            self._most = ranks[-1] + 1
+
+    def list_entries(self) -> list[tuple[str, UrlEntry]]:
+        """Return the sample, each entry with its site, in the order of their ranks."""
+        self._trim()
+        return list(self._kept.values())
+
+
+def _order(entry: UrlEntry) -> tuple[str, str, str]:
+    """Return the key by which one of several records of a URL is chosen."""
+    return entry.sitemap, entry.loc, entry.lastmod_text or ""

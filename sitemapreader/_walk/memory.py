@@ -1,0 +1,440 @@
+"""The seam between a walk and the memory of walks.
+
+A walk asks a `WalkMemory` what earlier walks have read, and tells it what was delivered;
+`State.open_memory` makes one. A walk without a state has `NoMemory`: it remembers nothing, and
+takes the same way. Nothing else of a walk knows what a state is.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias
+
+import attrs
+
+from sitemapreader._walk.context import ResponseCache
+from sitemapreader._walk.download import PriorVersion
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Collection, Iterable, Mapping
+    from datetime import datetime
+    from pathlib import Path
+
+    from sitemapreader._types.models import Format, SitemapEntry
+    from sitemapreader._types.outcomes import BodyDigest, Document, Status
+    from sitemapreader._types.rows import Rows
+    from sitemapreader._walk.context import UrlAllowance, WalkContext
+    from sitemapreader._walk.robots_rules import RobotsRules
+    from sitemapreader.fetch.local import StoredResponse
+
+# -- what is exchanged
+
+
+@attrs.frozen
+class Resumption:
+    """The state that earlier walks leave to this one.
+
+    Attributes:
+        is_resumed: whether the walk goes on where another one was interrupted.
+        replaced: path of an unusable file that was in the place of the state, or "".
+        delivered: URLs that the interrupted walk delivered, for `unique`.
+        idle: keys of URLs of sitemaps that this walk has nothing to do with.
+        ranks: key of a URL -> rank of the sitemap, the lowest first; below 0 for indexes.
+    """
+
+    is_resumed: bool = False
+    replaced: str = ""
+    delivered: Collection[str] = ()
+    idle: frozenset[str] = frozenset()
+    ranks: Mapping[str, float] = attrs.field(factory=dict)
+
+
+@attrs.frozen
+class PreviousReading:
+    """The last reading of a document.
+
+    Attributes:
+        was_read: whether there is one.
+        has_records: whether it listed anything.
+        final_url: its address then, after redirects.
+        format: its format.
+        etag: validator, as sent.
+        last_modified: the other validator.
+        listed: how many URLs it listed, if this walk read it before it was interrupted.
+        digest: hash of its bytes.
+        children: the sitemaps that it listed.
+    """
+
+    was_read: bool = False
+    has_records: bool = False
+    final_url: str = ""
+    format: Format | None = None
+    etag: str | None = None
+    last_modified: str | None = None
+    listed: int = 0
+    digest: bytes | None = None
+    children: Collection[SitemapEntry] = ()
+
+
+@attrs.frozen
+class WalkEnd:
+    """The end of a walk.
+
+    Attributes:
+        complete: whether it read everything.
+        listed: key of the URL of each sitemap that was found -> whether it was wanted.
+        knows_all: whether the site has no other sitemaps than these and those below them.
+        is_cut: whether a limit ended it before all were asked.
+        names_none: True if everything that could name a sitemap was read, and names none that
+            can be read.
+    """
+
+    complete: bool
+    listed: Mapping[str, bool]
+    knows_all: bool
+    is_cut: bool
+    names_none: bool = False
+
+
+@attrs.frozen
+class Findings:
+    """The findings of a walk about URLs that documents no longer list.
+
+    Attributes:
+        unlisted: how many became unlisted.
+        waiting: how many may become so later.
+        left: how many left a window.
+        shrunk: documents that lost more than half: their URLs, how many URLs they lost, and kept.
+        missed: number of a document -> how many URLs this walk missed in it.
+    """
+
+    unlisted: int
+    waiting: int
+    left: int
+    shrunk: tuple[tuple[str, int, int], ...]
+    missed: Mapping[int, int]
+
+
+@attrs.frozen
+class UnlistedUrl:
+    """A URL that was delivered, and that no document lists any more.
+
+    Attributes:
+        loc: the URL.
+        since: when the first reading without it began.
+        document: the last document that listed it.
+        why: "missing" (the document was read without it), "unnamed" (nothing names the document any
+            more) or "deleted" (its record says so).
+        site: the name of the site in the state: the same URL may be listed by another one.
+        asked_at: when its page was to be asked last; `None` if that is still to come.
+        http_status: what it answered; `None` if it must not be asked, or nothing answered, or no
+            listed page near it did.
+        waits_for: for a URL that waits to be unlisted, the document that has to be read before;
+            `None` for one that is unlisted.
+    """
+
+    loc: str
+    since: datetime
+    document: str
+    why: str
+    site: str
+    asked_at: datetime | None
+    http_status: int | None
+    waits_for: str | None = None
+
+
+@attrs.frozen
+class GonePage:
+    """A page that is gone: its URL is missing, and it responded so in two walks.
+
+    Attributes:
+        loc: the URL.
+        document: the last document that listed it.
+        http_status: what its page answered: 404 or 410.
+        asked_at: when.
+        missing_since: as `UnlistedUrl.since`.
+        site: as `UnlistedUrl.site`.
+    """
+
+    loc: str
+    document: str
+    http_status: int
+    asked_at: datetime
+    missing_since: datetime
+    site: str
+
+
+RemovalKind: TypeAlias = Literal["unlisted", "gone", "returned"]
+"""Kind of a removal: no document lists the URL, its page is gone, or it lives again."""
+Removals: TypeAlias = "list[tuple[bytes, Any]]"
+"""Removals: values as above, by keys in the memory."""
+
+# -- the protocols
+
+
+class ChangeStore(Protocol):
+    """Store that holds back all changes of a run until its files are written."""
+
+    async def hold_back(self) -> bool:
+        """Hold back changes until `publish`; return whether there are any to hold back."""
+        ...
+
+    async def publish(self, files: Iterable[tuple[Path, Path]], *, holds: bool) -> None:
+        """Rename files, then commit what was held back; go on like that if it `holds`."""
+        ...
+
+
+class ListedSitemap(Protocol):
+    """A sitemap, as the frontier of the walk has it."""
+
+    @property
+    def entry(self) -> SitemapEntry:
+        """How it was found."""
+        ...
+
+    @property
+    def key(self) -> str:
+        """Its URL, as `url_key` writes it."""
+        ...
+
+    @property
+    def parent(self) -> ListedSitemap | None:
+        """The index that lists it."""
+        ...
+
+    @property
+    def scope(self) -> tuple[str, ...]:
+        """URL prefixes that its entries may have, besides its own folder's."""
+        ...
+
+    @property
+    def is_restored(self) -> bool:
+        """True if its children come from an earlier reading."""
+        ...
+
+    def leads_up(self, url: str) -> bool:
+        """Return whether redirects to a URL lead back to its parent."""
+        ...
+
+
+class WalkSettings(Protocol):
+    """The arguments of a walk that a memory needs."""
+
+    @property
+    def changes(self) -> bool:
+        """True if only what differs is delivered."""
+        ...
+
+    @property
+    def unique(self) -> bool:
+        """True if each URL is delivered once."""
+        ...
+
+    @property
+    def prune(self) -> bool:
+        """True if sitemaps are left out by the dates in their index."""
+        ...
+
+    @property
+    def revisit(self) -> int | frozenset[str] | None:
+        """Number of documents to request, or their URLs; `None` for all."""
+        ...
+
+    @property
+    def site(self) -> str:
+        """The URL of the site, or ""."""
+        ...
+
+    @property
+    def sitemaps(self) -> tuple[SitemapEntry, ...]:
+        """The sitemaps that the caller named."""
+        ...
+
+    def mark_filters(self, folders: Iterable[str]) -> str:
+        """Return the filters of a document as text: `since`, and a hash of all others."""
+        ...
+
+
+class DocumentMemory(Protocol):
+    """The memory of one document, and what this walk adds.
+
+    Attributes:
+        settled: the outcome of a document that is not asked for; else `None`.
+        prior: what it is compared with, if it is asked for.
+        previous: its last reading.
+        batch_entries: how many entries are delivered and acknowledged together.
+        needs_digest: whether the bytes of a list are hashed.
+    """
+
+    settled: tuple[Status, str] | None
+    prior: PriorVersion
+    batch_entries: int
+    needs_digest: bool
+
+    @property
+    def previous(self) -> PreviousReading:
+        """Its last reading."""
+        ...
+
+    def receive(self, headers: Mapping[str, str]) -> None:
+        """Take the headers of the response whose body is read now."""
+        ...
+
+    def add_children(self, entries: Iterable[SitemapEntry]) -> None:
+        """Remember children of the document."""
+        ...
+
+    async def select(self, rows: Rows) -> Rows:
+        """Return the entries that are delivered if they pass the filters; note their change."""
+        ...
+
+    async def record(self, passed: Rows, kept: Rows, sent: int) -> None:
+        """Remember the entries of the last `select` once they are acknowledged.
+
+        `passed` has the entries that passed the filters, and `kept` the ones that `unique` left of
+        them. The first `sent` of `kept` were delivered.
+        """
+        ...
+
+    async def finish(self, document: Document, body: BodyDigest | None, *, is_window: bool) -> None:
+        """Remember the outcome once it is acknowledged; `body` if there was a response."""
+        ...
+
+
+class WalkMemory(ChangeStore, ResponseCache, Protocol):
+    """The memory of one walk."""
+
+    async def begin(self) -> Resumption:
+        """Begin a walk, or resume an interrupted one."""
+        ...
+
+    async def open(self, job: ListedSitemap) -> DocumentMemory:
+        """Return the memory of a document."""
+        ...
+
+    async def acknowledge(self, batches: int) -> None:
+        """Record that the consumer has handled this many batches."""
+        ...
+
+    async def stop(self) -> None:
+        """Let any later walk resume this one, which a limit of URLs has stopped."""
+        ...
+
+    async def finish(self, end: WalkEnd) -> Findings | None:
+        """End the walk when the consumer has all; return the missing URLs, with `changes`."""
+        ...
+
+    async def find_removals(self, kind: RemovalKind) -> Removals:
+        """Return some of the removals that were not delivered."""
+        ...
+
+    def find_removals_now(self, kind: RemovalKind) -> Removals:
+        """Return some of it, without waiting for other walks."""
+        ...
+
+    def tell_removals(self, kind: RemovalKind, keys: Collection[bytes]) -> None:
+        """Record that the removals were delivered."""
+        ...
+
+    def check_pages(
+        self, context: WalkContext, rules: RobotsRules, allowance: UrlAllowance
+    ) -> AsyncGenerator[None, None]:
+        """Check the pages of missing URLs; yield at first and between them."""
+        ...
+
+    async def close(self) -> None:
+        """End the use of the memory."""
+        ...
+
+
+# -- none
+
+
+class NoDocumentMemory:
+    """The memory of a document of a walk that remembers nothing."""
+
+    settled: tuple[Status, str] | None = None
+    prior = PriorVersion()
+    previous = PreviousReading()
+    batch_entries = sys.maxsize
+    needs_digest = False
+
+    def receive(self, headers: Mapping[str, str]) -> None:
+        """Take nothing."""
+
+    def add_children(self, entries: Iterable[SitemapEntry]) -> None:
+        """Remember nothing."""
+
+    async def select(self, rows: Rows) -> Rows:
+        """Return all entries."""
+        return rows
+
+    async def record(self, passed: Rows, kept: Rows, sent: int) -> None:
+        """Remember nothing."""
+
+    async def finish(self, document: Document, body: BodyDigest | None, *, is_window: bool) -> None:
+        """Remember nothing."""
+
+
+class NoMemory:
+    """The memory of a walk that remembers nothing."""
+
+    _document: ClassVar[NoDocumentMemory] = NoDocumentMemory()
+
+    async def begin(self) -> Resumption:
+        """Begin at the beginning."""
+        return Resumption()
+
+    async def open(self, job: ListedSitemap) -> DocumentMemory:
+        """Return an empty memory of a document."""
+        del job
+        return self._document
+
+    async def acknowledge(self, batches: int) -> None:
+        """Record nothing."""
+
+    async def stop(self) -> None:
+        """Record nothing."""
+
+    async def finish(self, end: WalkEnd) -> Findings | None:
+        """Return `None`: nothing is known to be missing."""
+        del end
+        return None
+
+    async def find_removals(self, kind: RemovalKind) -> Removals:
+        """Return nothing."""
+        return self.find_removals_now(kind)
+
+    def find_removals_now(self, kind: RemovalKind) -> Removals:
+        """Return nothing."""
+        del kind
+        return []
+
+    def tell_removals(self, kind: RemovalKind, keys: Collection[bytes]) -> None:
+        """Record nothing."""
+
+    async def check_pages(
+        self, context: WalkContext, rules: RobotsRules, allowance: UrlAllowance
+    ) -> AsyncGenerator[None, None]:
+        """Ask nothing."""
+        del context, rules, allowance
+        for _ in ():
+            yield
+
+    async def find_response(self, url: str) -> StoredResponse | None:
+        """Return nothing."""
+        del url
+        return None
+
+    async def keep_response(self, url: str, response: StoredResponse) -> None:
+        """Keep nothing."""
+
+    async def hold_back(self) -> bool:
+        """Hold back nothing."""
+        return False
+
+    async def publish(self, files: Iterable[tuple[Path, Path]], *, holds: bool) -> None:
+        """Publish nothing."""
+
+    async def close(self) -> None:
+        """Close nothing."""

@@ -1,0 +1,197 @@
+"""The newest URLs of a site, and whether it is proven that no others are newer."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from operator import attrgetter
+from typing import TYPE_CHECKING, Unpack
+
+import attrs
+
+from sitemapreader._event_loop import without_await
+from sitemapreader._types.dates import TOLERANCE, latest_moment
+from sitemapreader._types.models import SitemapEntry, UrlEntry
+from sitemapreader._types.outcomes import NOT_NEWER, OVER_LIMIT
+from sitemapreader._types.urls import url_key
+from sitemapreader._walk.config import WalkArguments, check_count, make_config, refuse_unknown
+from sitemapreader._walk.walks import Walk
+
+if TYPE_CHECKING:
+    from sitemapreader._walk.report import Report
+
+_OWN = ("state", "changes", "unlisted", "gone", "max_urls", "order", "sample", "seed", "revisit")
+"""Arguments of a walk by which this one would not see every URL in its own order."""
+_SPARE = 1_000
+"""Entries that may wait to be compared."""
+_MOMENT = timedelta(minutes=2)
+"""A file is made in less; dates of its making do not differ by more."""
+_LEAST_URLS = 10
+"""Fewer may be of one moment by chance."""
+
+
+@attrs.frozen(eq=False)
+class Newest:
+    """The newest URLs of a site.
+
+    Attributes:
+        entries: newest first by their `date`, each URL once.
+        proven: whether no other URL that has a date is newer: each sitemap that was not read is
+            dated before the last of these, and none that was read had a URL newer than its own date
+            in the index.
+        reason: why it is not proven: "dates-exceeded", "undated-sitemaps", "equal-dates" (of all
+            sitemaps), "documents-limit", "equal-lastmods" (of the newest URLs, of ten at least),
+            "now-lastmods" (of all that were asked for), "future-lastmods" (of any),
+            "undated-urls" (there are fewer with a date than were asked for), or the reason of the
+            walk's outcome; "" if it is.
+        documents: how many sitemaps were asked for.
+        undated: how many URLs had no date, and are not among the entries.
+        future: how many had one more than a day ahead; so they are not either.
+        report: of the walk.
+    """
+
+    entries: tuple[UrlEntry, ...]
+    proven: bool
+    reason: str
+    documents: int
+    undated: int
+    future: int
+    report: Report
+
+
+class _Search:
+    """The newest entries so far, and the gate that decides by them which sitemaps are read."""
+
+    def __init__(self, number: int, documents: int) -> None:
+        self.best: list[UrlEntry] = []
+        self.documents = self.undated = self.future = 0
+        self.walk: Walk
+        self._number, self._most = number, documents
+        self._horizon = datetime.now(UTC) + TOLERANCE
+        self._floor: datetime | None = None
+        """The date of the last one of the requested number."""
+        self._bound: datetime | None = None
+        """No URL of the sitemap that is read is newer, if its index is right."""
+        self._is_exceeded = self._has_skipped = False
+        self._unread: list[datetime | None] = []
+        self._began = datetime.now(UTC) - _MOMENT
+
+    async def gate(self, entry: SitemapEntry) -> str:
+        """Return why a sitemap is not read, or ""."""
+        self.sort()
+        bound = latest_moment(entry.lastmod, entry.lastmod_text or "")
+        is_older = bound is not None and self._floor is not None and bound < self._floor
+        if is_older and not self._is_exceeded:
+            self._has_skipped = True
+            return NOT_NEWER
+        if not entry.via.is_guess:
+            if self.documents >= self._most:
+                self._unread.append(bound)
+                return OVER_LIMIT
+            self.documents += 1
+        self._bound = bound
+        return ""
+
+    def add(self, entry: UrlEntry) -> None:
+        """Compare an entry with the newest."""
+        date = entry.date
+        self.compare(date)
+        if date is None:
+            self.undated += 1
+        elif date > self._horizon:
+            self.future += 1
+        elif self._floor is None or date > self._floor:
+            self.best.append(entry)
+            if len(self.best) > self._number + _SPARE:
+                self.sort()
+
+    def compare(self, date: datetime | None) -> None:
+        """Compare the dates in a sitemap or a nested index with the date given for it."""
+        if date is not None and self._bound is not None and date > self._bound:
+            self._is_exceeded = True
+
+    def sort(self) -> None:
+        """Keep the newest, each URL once."""
+        ranked = sorted(self.best, key=attrgetter("date"), reverse=True)
+        newest: dict[str, UrlEntry] = {}
+        for entry in ranked:
+            newest.setdefault(url_key(entry.loc), entry)
+        self.best = list(newest.values())[: max(self._number, _LEAST_URLS)]
+        if len(self.best) >= self._number:
+            self._floor = self.best[self._number - 1].date
+
+    def find_doubt(self, report: Report) -> str:
+        """Return why it is not proven that these are the newest, or ""."""
+        if self._is_exceeded and (self._has_skipped or self._unread):
+            return "dates-exceeded"
+        if None in self._unread:
+            return "undated-sitemaps"
+        if self._unread:
+            is_one = len(self._unread) > 1 and len(set(self._unread)) == 1
+            return "equal-dates" if is_one else "documents-limit"
+        if not report.complete:
+            return report.outcome.reason or "incomplete"
+        if self.future:
+            return "future-lastmods"
+        if self._floor is None:
+            return "undated-urls" if self.undated else ""
+        dates = [entry.date for entry in self.best if entry.date is not None]
+        if len(dates) >= _LEAST_URLS and dates[0] - dates[-1] <= _MOMENT:
+            return "equal-lastmods"
+        return "now-lastmods" if self._floor >= self._began else ""
+
+
+async def newest(
+    site: str | None = None,
+    number: int = 10,
+    *,
+    documents: int = 20,
+    **arguments: Unpack[WalkArguments],
+) -> Newest:
+    """Find the newest URLs of a site; read only the sitemaps that may have them.
+
+    ```python
+    found = await newest("https://example.org/", 20)
+    for entry in found.entries:
+        print(entry.date, entry.loc)
+    print(found.proven, found.reason)
+    ```
+
+    Args:
+        site: URL of the site, as in `walk`.
+        number: number of URLs.
+        documents: maximum of sitemaps to read.
+        arguments: the arguments of `walk`, except `order`, `max_urls`, `sample`, and the ones that
+            need a state.
+
+    One sitemap is read at a time, in the order of the dates in their index: the newest first, and
+    of the undated ones the last. The search ends when no other sitemap can have a newer URL. Dates
+    are compared as they are written, and a day lasts to its end in the last zone of the world.
+    Raises the errors of `walk`.
+    """
+    refuse_unknown("newest", arguments.keys() - (WalkArguments.__annotations__.keys() - {*_OWN}))
+    for name, value in (("number", number), ("documents", documents)):
+        check_count(name, value)
+    search = _Search(number, documents)
+    config = make_config(site, order="newest", gate=search.gate, **arguments)
+    config = attrs.evolve(config, options=attrs.evolve(config.options, concurrency=1))
+    async with Walk(config) as search.walk:
+        async for event in search.walk.events():
+            if isinstance(event, UrlEntry):
+                search.add(event)
+            elif isinstance(event, SitemapEntry):
+                search.compare(event.lastmod)
+    search.sort()
+    report = search.walk.report
+    doubt = search.find_doubt(report)
+    return Newest(
+        entries=tuple(search.best[:number]),
+        proven=not doubt,
+        reason=doubt,
+        documents=search.documents,
+        undated=search.undated,
+        future=search.future,
+        report=report,
+    )
+
+
+newest_sync = without_await(newest)

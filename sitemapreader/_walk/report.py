@@ -1,0 +1,421 @@
+"""The report of a walk: the outcome of every document, and every Issue."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, deque
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import attrs
+
+from sitemapreader._log import LOGGER
+from sitemapreader._types.issues import (
+    MAX_ISSUES_PER_DOCUMENT,
+    Issue,
+    IssueCode,
+    list_errors,
+    show_url,
+)
+from sitemapreader._types.models import Change, Via
+from sitemapreader._types.outcomes import (
+    FILTERED,
+    LEFT_EARLY,
+    NOTHING_LOST,
+    Document,
+    Role,
+    SiteOutcome,
+    SiteStatus,
+    Status,
+    inflect,
+    is_known,
+)
+from sitemapreader._types.rows import get_column
+from sitemapreader._types.urls import host_of, origin_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from sitemapreader._types.rows import Rows
+
+MAX_ISSUES_PER_WALK = 1_000
+"""Issues of one code that are kept for a walk, so that no code takes all the room."""
+_MAX_NAMED_CODES = 5
+"""Codes of Issues that the summary names; the others are counted."""
+_WORST_FIRST = (Status.FAILED, Status.PARTIAL, Status.SKIPPED, Status.COMPLETE, Status.UNCHANGED)
+_NOT_FETCHED = frozenset({Status.SKIPPED, Status.UNCHANGED})
+_READ = frozenset({Status.COMPLETE, Status.PARTIAL, Status.UNCHANGED})
+_CUT_SHORT = (
+    IssueCode.BUDGET_BYTES,
+    IssueCode.BUDGET_DOCUMENTS,
+    IssueCode.BUDGET_SECONDS,
+    IssueCode.HOST_DOWN,
+    IssueCode.HOST_REFUSES,
+)
+"""Issues that leave open whether there is a sitemap."""
+_FIGURES = (
+    *("undated", "future", "sampled_from", "bytes_raw", "resumed"),
+    *("unlisted", "waiting", "left", "gone", "returned"),
+)
+"""The attributes of a report that are numbers, besides `entries`."""
+
+
+class Report:
+    """The outcomes and the Issues of a walk or a discovery; grows while it runs.
+
+    Both lists are bounded, the counts are not: `counts` has all Issues, `statuses` all documents.
+
+    Attributes:
+        documents: one outcome for each document that was fetched, and, as long as there is room,
+            for each that was listed and not fetched.
+        issues: the Issues, the first 10 of a code for each document and 1,000 in all.
+        counts: how many Issues of each code there were.
+        statuses: how many documents ended in each way.
+        left_out: how many listed sitemaps were skipped, by the reason.
+        entries: how many URLs were delivered, of all documents.
+        undated: how many of these had no date, with `since` or `until`; else 0.
+        future: how many of these had a date more than a day from now, in the same case.
+        sampled_from: how many URLs passed, of which `sample` drew those that were delivered; `None`
+            before the end of a walk, and without `sample`.
+        bytes_raw: bytes that came over the wire.
+        resumed: whether the walk resumed an interrupted one.
+        tally: what counts for `outcome`; for the walk's own use.
+        unlisted: how many URLs became unlisted; `None` before the end of a walk, and without
+            `changes`. `Walk.unlisted` gives them.
+        waiting: how many URLs may become so: they wait for a second day, or for a document that
+            cannot be read; `None` as above.
+        left: how many URLs have left a window, as old items leave a feed: they are not unlisted;
+            `None` as above.
+        gone: how many pages of missing URLs were found to be gone; `None` until pages were asked.
+        returned: how many pages that were told as gone were found to live; `None` as above.
+    """
+
+    def __init__(
+        self, max_documents: int, on_document: Callable[[Document], object] | None = None
+    ) -> None:
+        self.documents: list[Document] = []
+        self.issues: list[Issue] = []
+        self.counts: Counter[IssueCode] = Counter()
+        self.statuses: Counter[Status] = Counter()
+        self.left_out: Counter[str] = Counter()
+        self.entries = self.undated = self.future = self.bytes_raw = 0
+        self.resumed = False
+        self.sampled_from: int | None = None
+        self.unlisted: int | None = None
+        self.waiting: int | None = None
+        self.left: int | None = None
+        self.gone: int | None = None
+        self.returned: int | None = None
+        self.tally = SiteTally()
+        self._kept: Counter[IssueCode] = Counter()
+        self._unfetched_left = max_documents
+        self._on_document = on_document
+        self._unannounced: deque[Document] = deque()
+        self._lost = False
+
+    @property
+    def complete(self) -> bool:
+        """True if every listed sitemap was read, and nothing in it was lost.
+
+        Sitemaps that were skipped on request (`outcomes.ASKED_FOR`) do not count. During a walk it
+        is False as soon as something is lost.
+        """
+        return not self._lost and not list_errors(self.counts)
+
+    @property
+    def outcome(self) -> SiteOutcome:
+        """The outcome of the walk over the site, in one row; the present one while it runs."""
+        return self.tally.make_outcome(self)
+
+    def __repr__(self) -> str:
+        return f"<Report: {self._summarize()}>"
+
+    def _summarize(self) -> str:
+        """Return one line: whether it is complete, the counts, and the worst Issues."""
+        is_running = self.tally.is_running
+        statuses = [f"{self.statuses[each]} {each}" for each in _WORST_FIRST if self.statuses[each]]
+        parts = [
+            "not complete" if not self.complete else "under way" if is_running else "complete",
+            f"{self.entries} {inflect(self.entries, 'URLs')}",
+            f"documents: {', '.join(statuses) or 'none'}",
+        ]
+        parts += [
+            f"{number} {what}"
+            for number, what, is_told in (
+                (self.unlisted, "unlisted", self.unlisted is not None),
+                (self.waiting, "waiting", self.waiting),
+                (self.left, "left their feed", self.left),
+                (self.gone, "gone", self.gone is not None),
+            )
+            if is_told
+        ]
+        codes = sorted(self.counts.items(), key=lambda pair: (-pair[0].severity, -pair[1]))
+        if codes:
+            named = [f"{count} {code}" for code, count in codes[:_MAX_NAMED_CODES]]
+            others = len(codes) - len(named)
+            more = [f"{others} more kinds"] if others else []
+            parts.append(f"Issues: {', '.join(named + more)}")
+        return "; ".join(parts)
+
+    def children(self, url: str) -> list[Document]:
+        """Return the documents that a document lists, by its URL as listed or after redirects.
+
+        A sitemap that several indexes list is a child of the first one.
+        """
+        urls = {url}
+        for document in self.documents:
+            if url in (document.url, document.final_url):
+                urls |= {document.url, document.final_url}
+        return [each for each in self.documents if each.parent and each.parent in urls]
+
+    def tree(self, *, in_ascii: bool = False) -> str:
+        """Return the documents as a tree of text, each below the one that lists it.
+
+        It is what `sitemapreader tree` prints; with `in_ascii` it is drawn without line characters.
+        """
+        first = self.documents[0].url if self.documents else ""
+        roots = build_tree(self.documents)
+        shown: list[tuple[object, Tree]] = [*roots]
+        probes = sum(each.via is Via.WELL_KNOWN and _is_missed(each) for each in self.documents)
+        if probes and not any(each.format is not None or below for each, below in roots):
+            paths = inflect(probes, "paths")
+            shown.append((f"{probes} well-known {paths} tried, and no sitemap", []))
+        forks = _ASCII_FORKS if in_ascii else _FORKS
+        lines = [show_url(origin_of(first) or first), *_draw(shown, forks)]
+        return "".join(f"{line}\n" for line in lines)
+
+    def count(self) -> dict[str, Any]:
+        """Return how many entries, documents by their status, and Issues by their code."""
+        return {
+            "entries": self.entries,
+            "statuses": {str(status): count for status, count in self.statuses.items()},
+            "counts": {str(code): count for code, count in self.counts.items()},
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return its attributes, `complete` and `outcome` as JSON's types.
+
+        Keys stay in later versions; new ones may come. Moments are texts of ISO 8601, Issues have
+        the number of those of each code in `counts`.
+        """
+        return {
+            "complete": self.complete,
+            "outcome": attrs.asdict(self.outcome) | {"status": str(self.outcome.status)},
+            **self.count(),
+            **{name: getattr(self, name) for name in _FIGURES},
+            "left_out": dict(self.left_out),
+            "documents": [document.to_dict() for document in self.documents],
+            "issues": [issue.to_dict() for issue in self.issues],
+        }
+
+    def add_issue(self, issue: Issue, document: Document | None = None) -> bool:
+        """Count an Issue of a document, or of none, and keep it while there is room.
+
+        Returns whether it is among the first of its code in the document.
+        """
+        code = issue.code
+        self.counts[code] += 1
+        if document is not None and document.count_issues(code) > MAX_ISSUES_PER_DOCUMENT:
+            return False
+        if self._kept[code] < MAX_ISSUES_PER_WALK:
+            self._kept[code] += 1
+            self.issues.append(issue)
+            if document is not None:
+                document.issues += (issue,)
+        return True
+
+    def add_counts(self, counts: Counter[IssueCode], document: Document) -> None:
+        """Add the uncounted Issues of a document: the ones past the first ten."""
+        for code, number in counts.items():
+            missing = number - document.counts[code]
+            if missing > 0:
+                document.count_issues(code, missing)
+                self.counts[code] += missing
+
+    def end_document(self, document: Document, status: Status, reason: str = "") -> None:
+        """Record the outcome of a document, unless it has one already."""
+        if not document.end(status, reason):
+            return
+        self.statuses[status] += 1
+        self.bytes_raw += document.bytes_raw
+        LOGGER.info("%s", document)
+        if self._on_document is not None:
+            self._unannounced.append(document)
+        if document.is_left_out:
+            self.left_out[reason] += 1
+        self._lost |= document.is_lost
+        # An index may list millions of sitemaps that are not fetched: those are kept up to a limit.
+        if status in _NOT_FETCHED and not (document.final_url and document.http_status):
+            if not self._unfetched_left:
+                return
+            self._unfetched_left -= 1
+        self.documents.append(document)
+
+    def announce_outcomes(self) -> None:
+        """Call `on_document` with each new outcome, until it raises."""
+        # Not called by `end_document`: what `on_document` raises is the caller's own error, and
+        # must not pass through code that handles errors of the network.
+        while self._unannounced and self._on_document is not None:
+            document = self._unannounced.popleft()
+            try:
+                self._on_document(document)
+            except BaseException:
+                self._on_document = None
+                raise
+
+    def note_fault(self) -> None:
+        """Record that a bug, or a function of the caller's, has ended the walk."""
+        self._lost = True
+
+    def count_skipped(self, reason: str, number: int) -> None:
+        """Count skipped sitemaps for whose outcomes there is no room."""
+        self.statuses[Status.SKIPPED] += number
+        self.left_out[reason] += number
+        if reason not in NOTHING_LOST:
+            self._lost = True
+
+    @contextmanager
+    def ensure_outcome(self, document: Document) -> Iterator[Document]:
+        """Record an outcome of a document even if its reading is cancelled or raises."""
+        try:
+            yield document
+        except BaseException:
+            begun = document.listed or document.children
+            self.end_document(document, Status.PARTIAL if begun else Status.SKIPPED, LEFT_EARLY)
+            raise
+
+
+# -- the tree
+
+Tree: TypeAlias = "list[tuple[Document, Tree]]"
+"""Documents, each with its children."""
+_FORKS = ("├── ", "│   ", "└── ", "    ")
+"""Texts before a document and below it; then the same for the last child of a parent."""
+_ASCII_FORKS = ("|-- ", "|   ", "`-- ", "    ")
+
+
+def build_tree(documents: Iterable[Document]) -> Tree:
+    """Put documents below their parents, by URL; return the roots.
+
+    Probed paths without a sitemap, and a robots.txt fetched only for its rules, are left out.
+    """
+    shown = [each for each in documents if each.via is not None and not _is_missed(each)]
+    nodes: Tree = [(each, []) for each in sorted(shown, key=lambda document: document.url)]
+    # Of several that have a URL, by a redirect, one that lists something counts.
+    claims = [(url, node) for node in nodes for url in (node[0].final_url, node[0].url) if url]
+    claims.sort(key=lambda claim: claim[1][0].children > 0)
+    places = dict(claims)
+    roots: Tree = []
+    for node in nodes:
+        parent = places.get(node[0].parent)
+        (roots if parent is None or parent is node else parent[1]).append(node)
+    return roots
+
+
+def _is_missed(document: Document) -> bool:
+    """Return whether a probe found nothing, or a page instead of a sitemap."""
+    is_skipped = document.status is Status.SKIPPED and document.format is None
+    return is_skipped and (bool(document.via and document.via.is_guess) or bool(document.final_url))
+
+
+def _draw(
+    nodes: Sequence[tuple[object, Tree]], forks: Sequence[str], indent: str = ""
+) -> Iterator[str]:
+    for node in nodes:
+        fork, below = forks[2:] if node is nodes[-1] else forks[:2]
+        yield f"{indent}{fork}{node[0]}"
+        yield from _draw(node[1], forks, indent + below)
+
+
+@attrs.define
+class SiteTally:
+    """The counts for the outcome of a site, while its walk runs."""
+
+    site: str = ""
+    changed: int | None = None
+    """URLs that were known with another record; `None` without `changes`."""
+    crawl_delay: float | None = None
+    """As robots.txt asks for it."""
+    address: str = ""
+    """The address that was connected to first."""
+    home: str = ""
+    """The host of the site without "www.", until URLs are listed on it, or on two hosts."""
+    hosts: dict[str, str] = attrs.field(factory=dict)
+    """Hosts of the URLs listed until then: without "www." -> as written."""
+    is_running: bool = False
+    _began: float = attrs.field(factory=time.monotonic)
+    _seconds: float | None = None
+
+    def begin(self, site: str, *, counts_changes: bool) -> None:
+        """Begin the walk over a site."""
+        self.site = site
+        self.changed = 0 if counts_changes else None
+        self.is_running, self._began = True, time.monotonic()
+
+    def end(self) -> None:
+        """End the walk: its time stands still."""
+        self.is_running, self._seconds = False, time.monotonic() - self._began
+
+    def note_listed(self, rows: Rows) -> None:
+        """Record where URLs are listed: the URLs of a copy are all on the original."""
+        if self.home:
+            begins = {"/".join(loc.split("/", 3)[:3]) for loc in get_column(rows, "loc")}
+            self.hosts |= {host.removeprefix("www."): host for host in map(host_of, begins)}
+            if self.home in self.hosts or len(self.hosts) > 1:
+                self.home = ""
+
+    def note_entries(self, rows: Rows) -> None:
+        """Count the changes among URLs that are delivered."""
+        if self.changed is not None:
+            self.changed += get_column(rows, "change").count(Change.CHANGED)
+
+    def make_outcome(self, report: Report) -> SiteOutcome:
+        """Return the outcome of the walk, as it stands."""
+        documents = report.documents
+        lost = [document for document in documents if document.is_lost]
+        status = _judge(report, lost)
+        others = sum(d.role is not Role.SITEMAP and d.status in _READ for d in documents)
+        statuses = (document.http_status for document in lost if document.http_status)
+        waits = (document.retry_after_seconds for document in documents)
+        return SiteOutcome(
+            self.site,
+            status,
+            reason="" if status.is_whole else _find_reason(status, report, lost),
+            http_status=next(statuses, None),
+            entries=report.entries,
+            changed=self.changed,
+            unlisted=report.unlisted,
+            gone=report.gone,
+            documents=sum(report.statuses[each] for each in _READ) - others,
+            requests=sum(document.tries for document in documents),
+            bytes=report.bytes_raw,
+            seconds=time.monotonic() - self._began if self._seconds is None else self._seconds,
+            crawl_delay=self.crawl_delay,
+            retry_after=max((wait for wait in waits if wait is not None), default=None),
+            address=self.address,
+        )
+
+
+def _judge(report: Report, lost: list[Document]) -> SiteStatus:
+    counts, reasons = report.counts, +report.left_out
+    known = report.statuses[Status.UNCHANGED] > 0 or any(map(is_known, report.documents))
+    if report.complete:
+        is_same = known and not (report.entries or report.unlisted or report.gone)
+        return SiteStatus.UNCHANGED if is_same else SiteStatus.COMPLETE
+    # no filter changes a status: it may have left unread what lists URLs
+    has_urls = not reasons.keys().isdisjoint(FILTERED) or any(d.listed for d in report.documents)
+    if report.entries or known or has_urls:
+        return SiteStatus.PARTIAL
+    is_open = not all(d.is_answered for d in lost) or any(counts[code] for code in _CUT_SHORT)
+    has_none = counts[IssueCode.NO_SITEMAP] and not is_open
+    return SiteStatus.NONE if has_none else SiteStatus.FAILED
+
+
+def _find_reason(status: SiteStatus, report: Report, lost: list[Document]) -> str:
+    """Return the first error that is not a consequence, or why a document was lost."""
+    if status is SiteStatus.NONE:
+        return str(IssueCode.NO_SITEMAP)
+    errors = list_errors(report.counts)
+    causes = [code for code in errors if code is not IssueCode.NO_SITEMAP]
+    skipped = (reason for reason in +report.left_out if reason not in NOTHING_LOST)
+    return str(next(iter((*causes, *(each.reason for each in lost), *skipped, *errors)), ""))

@@ -1,0 +1,375 @@
+"""The search for a site's sitemaps: robots.txt, well-known paths, the start page.
+
+The search tries what the site names before it guesses. It stops at the first sitemap, or if every
+answer demands a login or comes from a bot protection.
+"""
+
+# The search does not fetch sitemaps: it asks its caller to try them. A walk reads on where
+# `discover` only probes, so that nothing is fetched twice.
+
+from __future__ import annotations
+
+import re
+from enum import Enum, auto
+from functools import partial
+from typing import TYPE_CHECKING, Literal, TypeAlias
+from urllib.parse import urlsplit
+
+import attrs
+
+from sitemapreader._event_loop import run_aside
+from sitemapreader._read.html import find_generators, find_hints
+from sitemapreader._types.errors import LOGIN_STATUSES, FetchError
+from sitemapreader._types.issues import IssueCode, make_issue
+from sitemapreader._types.models import Format, SitemapEntry, Via
+from sitemapreader._types.options import check_formats, one_of
+from sitemapreader._types.outcomes import REFUSALS, Document, Role, Status, issue_from_error
+from sitemapreader._types.urls import (
+    check_url,
+    folder_of,
+    has_web_scheme,
+    host_of,
+    is_robots_url,
+    name_as_site,
+    origin_of,
+    write_target,
+)
+from sitemapreader._walk.download import SmallBody, fetch_body
+from sitemapreader._walk.platforms import list_platform_paths
+from sitemapreader._walk.robots_rules import RobotsRules, belongs_to_any
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+
+    from sitemapreader._walk.context import WalkContext
+
+Probe: TypeAlias = Literal["auto", "few", "always", "never"]
+"""When well-known paths are tried: if nothing else answers ("auto"), the same with two paths
+("few"), "always", or "never"."""
+
+WELL_KNOWN_PATHS = (
+    "sitemap.xml",
+    "sitemap_index.xml",
+    "sitemap-index.xml",
+    "wp-sitemap.xml",
+    "sitemap.xml.gz",
+    "sitemap_index.xml.gz",
+    "sitemap/sitemap.xml",
+    "sitemap/index.xml",
+    "sitemap/sitemap-index.xml",
+    "sitemap.txt",
+    "sitemap_news.xml",
+    "news-sitemap.xml",
+    "sitemap.php",
+    "sitemap",
+    "admin/config/search/xmlsitemap",
+    "sitemap/0.xml",
+)
+"""Paths of sitemaps that are often not listed, the likeliest first."""
+FEW_PATHS = 2
+"""Number of them that `probe="few"` tries: nearly all sites with a sitemap have one of these."""
+MAX_PAGE_BYTES = 262_144
+"""Size of the part of a start page that is searched for links; they are in its head."""
+_NUMBERED = re.compile(r"(.*/sitemap/)0(\.xml)")
+"""The first of several sitemaps that no index lists (Next.js, `generateSitemaps`)."""
+_FORBIDDEN = 403
+_REFUSALS = 2
+"""Number of refusals that end the probing of a folder without another response."""
+
+
+class ProbeResult(Enum):
+    """The result of trying sitemaps."""
+
+    FOUND = auto()
+    """One of the documents is a sitemap."""
+    REFUSED = auto()
+    """None is a sitemap; a login was demanded, or a bot protection refused a request."""
+    EMPTY = auto()
+    """One of the documents is a sitemap without a record, and none has one."""
+    NOT_FOUND = auto()
+    """None is a sitemap."""
+
+
+TryEntries: TypeAlias = "Callable[[Sequence[SitemapEntry]], Awaitable[ProbeResult]]"
+"""Tries sitemaps that a site names, or one guessed path."""
+
+
+def judge_failures(documents: Iterable[Document | None]) -> ProbeResult:
+    """Return the result of a search in which no document is a sitemap."""
+    is_refused = any(
+        each.http_status in LOGIN_STATUSES or each.reason == IssueCode.BLOCKED_BY_SITE
+        for each in documents
+        if each is not None
+    )
+    return ProbeResult.REFUSED if is_refused else ProbeResult.NOT_FOUND
+
+
+def _paths(values: Iterable[str]) -> tuple[str, ...]:
+    """Return paths without their first slash; raise TypeError or ValueError for URLs."""
+    if isinstance(values, str):
+        raise TypeError(f"extra_paths must be a tuple: write ({values!r},), not {values!r}")
+    paths = tuple(values)
+    for path in paths:
+        if has_web_scheme(path) or not path.strip("/"):
+            raise ValueError(
+                f"extra_paths must be paths such as '/maps/all.xml', got {path!r}: "
+                "pass URLs with sitemaps="
+            )
+    return tuple(path.lstrip("/") for path in paths)
+
+
+def _site(value: str | None) -> str:
+    if not value:
+        return ""
+    url = name_as_site(check_url("site", value).partition("#")[0])
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}/" if parts.path == "/robots.txt" else url
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Search:
+    """The arguments of a search, checked: see `discover`.
+
+    Raises TypeError or ValueError for arguments that make no sense.
+    """
+
+    site: str = attrs.field(default=None, converter=_site)
+    """"" for none."""
+    is_page: bool = False
+    """True if the URL leads to a page; a URL with a path may be a sitemap's."""
+    probe: Probe = attrs.field(default="auto", validator=one_of(Probe))
+    extra_paths: tuple[str, ...] = attrs.field(default=(), converter=_paths)
+    feeds: bool = False
+    respect_robots: bool = True
+    extra_formats: frozenset[Format] = attrs.field(default=(), converter=check_formats)
+
+    @extra_paths.validator
+    def _check_probe(self, _: object, value: tuple[str, ...]) -> None:
+        if value and self.probe == "never":
+            raise ValueError("extra_paths cannot be combined with probe='never'")
+
+
+@attrs.define(eq=False)
+class SiteSearch:
+    """The search of one site.
+
+    `try_entries` tries sitemaps that the site names, or one guessed path.
+    """
+
+    search: Search
+    context: WalkContext
+    rules: RobotsRules
+    try_entries: TryEntries
+    _moved_to: str = ""
+    """The URL of a start page that has moved."""
+    _empty: list[SitemapEntry] = attrs.field(factory=list)
+    """Guesses that are sitemaps without a record."""
+
+    async def run(self) -> None:
+        """Search the site for sitemaps and try them; report why if there is none.
+
+        If there is none and the start page has moved to another origin, that is searched as well.
+        """
+        if not self.search.is_page and await self._try_site():
+            return
+        search = self.search
+        result, site = await self.try_all(), search.site
+        if result is ProbeResult.NOT_FOUND and self._moved_to:
+            site = self._moved_to
+            if not await belongs_to_any("site", [search.site], site):
+                await self._report(IssueCode.SITE_MOVED, url=site)
+            # Once only, so that moves in a circle end. The new URL is not trusted: the caller has
+            # named the old one.
+            moved = attrs.evolve(self, search=attrs.evolve(search, site=site))
+            result = await moved.try_all(reads_page=False)
+        if result is not ProbeResult.FOUND and self._empty:
+            await self.context.emit(tuple(self._empty))  # better than none
+        elif result is not ProbeResult.FOUND:
+            document, silence = self.rules.find_failure(site)
+            if silence is None:
+                await self._report_failure(result)
+            else:
+                await self.context.report_issue(silence, document)
+
+    async def _report(
+        self, code: IssueCode, *, url: str | None = None, value: str | None = None
+    ) -> None:
+        issue = make_issue(code, self.search.site, url=url, value=value)
+        await self.context.report_issue(issue)
+
+    async def _try_site(self) -> bool:
+        """Try a URL with a path as a sitemap; return whether that was all there is to do."""
+        # Only its content can tell: a feed's URL looks like that of a section.
+        parts = urlsplit(self.search.site)
+        if not parts.path.strip("/") and not parts.query:
+            return False
+        if is_robots_url(self.search.site):
+            return await self._try_robots()
+        if await self._try_url(self.search.site, Via.SITE) is ProbeResult.FOUND:
+            return True
+        tried = next((each for each in self.context.report.documents if each.via is Via.SITE), None)
+        return tried is None or tried.status is not Status.SKIPPED
+
+    async def _try_robots(self) -> bool:
+        """Try what a robots.txt in a folder lists; without a find the folder is searched."""
+        url = self.search.site
+        self.search = attrs.evolve(self.search, site=folder_of(url))
+        try:
+            robots = await self.rules.read_named(url, Via.SITE)
+        except FetchError:  # the budget, which the search of the folder reports
+            return False
+        return await self.try_entries(robots.sitemaps) is ProbeResult.FOUND
+
+    async def _try_url(self, url: str, via: Via = Via.WELL_KNOWN) -> ProbeResult:
+        entry = SitemapEntry(url, via=via)
+        result = await self.try_entries([entry])
+        if result is ProbeResult.EMPTY:
+            self._empty.append(entry)
+        return result
+
+    async def _try_guess(self, url: str) -> ProbeResult:
+        """Try a guessed URL, and the numbered ones behind it."""
+        result = await self._try_url(url)
+        numbered = _NUMBERED.fullmatch(url)
+        if result is ProbeResult.FOUND and numbered:
+            for number in range(1, self.context.limits.children):
+                following = f"{numbered[1]}{number}{numbered[2]}"
+                if await self._try_url(following) is not ProbeResult.FOUND:
+                    break
+        return result
+
+    async def _report_failure(self, result: ProbeResult) -> None:
+        """Report why there is no sitemap."""
+        report, site = self.context.report, self.search.site
+        if report.counts[IssueCode.BLOCKED_BY_SITE]:
+            return  # it is reported with its evidence
+        if result is ProbeResult.REFUSED:
+            page = None
+            if not any(document.is_lost for document in report.documents):
+                # The start page was not requested: that would be one more refusal.
+                page = Document(site, role=Role.PAGE, via=Via.GIVEN)
+                report.end_document(page, Status.FAILED, str(IssueCode.LOGIN_REQUIRED))
+            await self.context.report_issue(make_issue(IssueCode.LOGIN_REQUIRED, site), page)
+        else:
+            tried = [each for each in report.documents if each.via is Via.WELL_KNOWN]
+            forbidden = sum(each.http_status == _FORBIDDEN for each in tried)
+            said = f"{forbidden} of {len(tried)} guessed paths return 403"
+            await self._report(IssueCode.NO_SITEMAP, value=said if forbidden else None)
+
+    async def try_all(self, *, reads_page: bool = True) -> ProbeResult:
+        """Try the sitemaps that the site names, then the guesses, until one is a sitemap."""
+        search, rules = self.search, self.rules
+        try:
+            robots = await rules.robots_of(search.site, Via.GIVEN)
+        except FetchError as error:  # the budget
+            await self._report(error.code)
+            return ProbeResult.NOT_FOUND
+        failed, silence = rules.find_failure(search.site)
+        named = await self.try_entries(robots.sitemaps)
+        found, probed = named is ProbeResult.FOUND, ProbeResult.NOT_FOUND
+        may_probe, always = robots.complete or not search.respect_robots, search.probe == "always"
+        if may_probe and (always or (search.probe in ("auto", "few") and not found)):
+            paths = WELL_KNOWN_PATHS[:FEW_PATHS] if search.probe == "few" else WELL_KNOWN_PATHS
+            refusals = [judge_failures([failed]), named].count(ProbeResult.REFUSED)
+            probed = await self._probe((*search.extra_paths, *paths), refusals)
+            found |= probed is ProbeResult.FOUND
+        is_out_of_reach = probed is ProbeResult.REFUSED or silence is not None
+        wants_page = search.feeds or always or not found
+        if reads_page and wants_page and not is_out_of_reach:
+            found |= await self._try_page(found=found) is ProbeResult.FOUND
+        return ProbeResult.FOUND if found else probed
+
+    async def _probe(self, paths: Sequence[str], refusals: int) -> ProbeResult:
+        """Try paths, folder by folder, until one is a sitemap; return the last result.
+
+        A folder is left after some refusals without another answer.
+        """
+        # Each request would repeat a password that was not accepted, and some servers lock out
+        # clients that do. A bot protection refuses the next path as it did the last one.
+        result = ProbeResult.NOT_FOUND
+        for urls in list_probes(self.search.site, paths):
+            results = []
+            for url in urls:
+                results.append(result := await self._try_guess(url))
+                if result is ProbeResult.FOUND:
+                    return result
+                is_refused = refusals + len(results) >= _REFUSALS
+                if is_refused and {*results} == {ProbeResult.REFUSED}:
+                    break
+            else:
+                result = ProbeResult.NOT_FOUND
+        return result
+
+    async def _try_page(self, *, found: bool) -> ProbeResult:
+        """Try the sitemaps that the start page links to, first in its Link header.
+
+        If none is a sitemap and none was `found` before, an Issue points out feeds that were not
+        requested.
+        """
+        search, context = self.search, self.context
+        start = SitemapEntry(search.site, via=Via.GIVEN)
+        check = partial(self.rules.check_redirect, start, ())
+        document = Document(search.site, role=Role.PAGE, via=Via.GIVEN)
+        with context.report.ensure_outcome(document):
+            try:
+                page = await fetch_body(context, document, MAX_PAGE_BYTES, check_redirect=check)
+            except FetchError as error:
+                document.add_error(error)
+                is_missed = not (self._empty and error.is_absent)  # else the site has a sitemap
+                if is_missed:
+                    await context.report_issue(issue_from_error(error, document), document)
+                is_failed = is_missed and error.code not in REFUSALS
+                status = Status.FAILED if is_failed else Status.SKIPPED
+                context.report.end_document(document, status, str(error.code))
+                return judge_failures([document])
+            entries = await _find_hints(page, feeds=search.feeds)
+            document.children = len(entries)
+            status, reason = Status.COMPLETE, ""
+            if page.fault is not None:
+                await context.report_issue(issue_from_error(page.fault, document), document)
+                status, reason = Status.PARTIAL, str(page.fault.code)
+            context.report.end_document(document, status, reason)
+        tried = await self.try_entries(list(entries.values()))
+        if tried is not ProbeResult.FOUND and not found and not search.feeds:
+            links = await _find_hints(page, feeds=True)
+            if feeds := [link for key, link in links.items() if key not in entries]:
+                said = f"{len(feeds)} feeds" if len(feeds) > 1 else None
+                await self._report(IssueCode.FEED_NOT_READ, url=feeds[0].loc, value=said)
+        self._moved_to = await _find_move(search.site, page)
+        if tried is not ProbeResult.FOUND and not found and search.probe != "never":
+            find = partial(find_generators, page.body, page.headers)
+            generators = await run_aside(find, len(page.body))
+            paths = [*list_platform_paths(generators, page.headers, host_of(page.url))]
+            if paths and await self._probe(paths, 0) is ProbeResult.FOUND:
+                return ProbeResult.FOUND
+        return tried
+
+
+async def _find_hints(page: SmallBody, *, feeds: bool) -> dict[str, SitemapEntry]:
+    find = partial(find_hints, page.body, page.url, page.headers, feeds=feeds)
+    return await run_aside(find, len(page.body) + len(page.headers.get("link", "")))
+
+
+def list_probes(site: str, paths: Sequence[str]) -> Iterator[list[str]]:
+    """Yield lists of URLs to try: below the site's own path first, then at the root."""
+    if not (origin := origin_of(site)):
+        return
+    own, _, last = write_target(site).partition("?")[0].rpartition("/")
+    if last and "." not in last:  # `/blog` is a folder, like `/blog/`; `/index.html` is none
+        own = f"{own}/{last}"
+    listed: set[str] = set()
+    for path in dict.fromkeys((f"{own}/", "/")):
+        urls = dict.fromkeys(f"{origin}{path}{each}" for each in paths)
+        yield [url for url in urls if url not in listed]
+        listed |= urls.keys()
+
+
+async def _find_move(site: str, page: SmallBody) -> str:
+    """Return the URL that a start page has moved to, if its origin is another; or ""."""
+    # Not by a temporary redirect to another site, nor to a URL with a query: those lead to login
+    # pages, or to offers of the domain.
+    is_elsewhere = origin_of(page.url) != origin_of(site)
+    if not is_elsewhere or "?" in page.url:
+        return ""
+    is_meant = page.is_permanent or await belongs_to_any("site", [site], page.url)
+    return page.url if is_meant else ""

@@ -1,0 +1,314 @@
+"""The walk as its consumer sees it: a context manager, a stream and a report."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack, aclosing
+from types import GeneratorType
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from sitemapreader._event_loop import contain
+from sitemapreader._types.issues import IssueCode, make_issue, show_url
+from sitemapreader._types.models import Change, Event, UrlEntry
+from sitemapreader._types.urls import host_of
+from sitemapreader._walk.config import check_count
+from sitemapreader._walk.context import Batch, Budget, UrlAllowance, WalkContext, borrow_fetcher
+from sitemapreader._walk.memory import NoMemory, WalkEnd
+from sitemapreader._walk.report import Report
+from sitemapreader._walk.runner import WalkRunner
+from sitemapreader._walk.stream import (
+    ENTRIES,
+    EVENTS,
+    LISTS,
+    ROWS,
+    Channel,
+    Loop,
+    TaskStream,
+    pick_rows,
+    view_records,
+)
+from sitemapreader.fetch.client import make_client
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator
+
+    import pyarrow as pa
+
+    from sitemapreader._read.robots import Robots
+    from sitemapreader._types.rows import Rows
+    from sitemapreader._walk.config import WalkConfig
+    from sitemapreader._walk.memory import (
+        GonePage,
+        RemovalKind,
+        Removals,
+        UnlistedUrl,
+        WalkMemory,
+    )
+
+BUFFERED_EVENTS = 8_192
+"""Events that wait for the consumer before the readers must wait; about 3 MB."""
+
+
+class Walk(TaskStream[Batch]):
+    """The stream of one walk; made by `walk`, and entered once.
+
+    With `async with`, its loops are `async for`. With `with`, they are `for`, and the walk runs in
+    a thread of its own.
+
+    Iterate it for the entries, one by one; `batches` gives them in lists as they come, `events`
+    with everything else in between. A walk has one kind of loop; one that was left is gone on with.
+    Several documents are read at once, so their entries come interleaved; those of one document
+    come in its order.
+
+    Leaving the context, early or not, ends all tasks of the walk.
+
+    Attributes:
+        report: the outcome of each document, and all Issues; final when the context is left.
+    """
+
+    def __init__(self, config: WalkConfig, *, buffered: int = BUFFERED_EVENTS) -> None:
+        self.report = Report(config.limits.documents, config.on_document)
+        self._config = config
+        self._runner: WalkRunner | None = None
+        self._memory: WalkMemory = NoMemory()
+        self._lent = AsyncExitStack()
+        super().__init__(Channel(buffered), gathers=config.state is None)
+
+    def search_only(self) -> None:
+        """Take the URL of the site for a page, not for a sitemap; call it before entering."""
+        self._config = attrs.evolve(self._config, is_page=True)
+
+    def __repr__(self) -> str:
+        what = show_url(self._find_name())
+        if not self.is_entered:
+            return f"<Walk {what}: not entered, use it with `async with` or `with`>"
+        how = "over" if self.is_left else "under way"
+        read = f"{self.report.entries} URLs, {self.pending} sitemaps to read"
+        return f"<Walk {what}: {how}, {read}>"
+
+    def _find_name(self) -> str:
+        """Return the URL that stands for the walk: of the site, or of the first sitemap."""
+        return self._config.site or self._config.sitemaps[0].loc
+
+    @property
+    def pending(self) -> int:
+        """The number of sitemaps known so far that have no outcome yet, for progress bars."""
+        return 0 if self._runner is None else len(self._runner.frontier)
+
+    # -- the consumer's side
+
+    def __aiter__(self) -> AsyncIterator[UrlEntry]:
+        return self._read(ENTRIES)
+
+    def __iter__(self) -> Iterator[UrlEntry]:
+        return iter(self._read(ENTRIES))
+
+    def batches(self) -> Loop[list[UrlEntry]]:
+        """Yield the entries in lists, as they are read; no list is empty."""
+        return self._read(LISTS)
+
+    def record_batches(self) -> Loop[pa.RecordBatch]:
+        """Yield the entries as Arrow's record batches, with the documented columns.
+
+        Each has some thousand rows; with a state, as many as were read at once, because asking for
+        the next one acknowledges it. Entries without extensions become rows without becoming
+        objects. Needs the extra `arrow`.
+        """
+        from sitemapreader.output.columns import COLUMNS  # noqa: PLC0415 (few need it)
+
+        return self._read(view_records(pick_rows, COLUMNS))
+
+    def rows(self) -> Loop[Rows]:
+        """Yield the entries as `batches` does, by columns where the reader gives columns."""
+        return self._read(ROWS)
+
+    def events(self) -> Loop[Event]:
+        """Yield entries, found sitemaps and Issues, in the order in which they are met."""
+        return self._read(EVENTS)
+
+    def robots_of(self, url: str) -> Robots | None:
+        """Return the robots.txt of a URL's origin if the walk has fetched it, else `None`.
+
+        Of many or large ones, only those that were used last are kept.
+        """
+        return None if self._runner is None else self._runner.rules.find_cached(url)
+
+    def unlisted(self) -> Iterator[UnlistedUrl]:
+        """Yield the URLs that became unlisted, each once.
+
+        No document that the site names lists them, and every document of the site was read on two
+        days since (`State(confirm_after=)`). Asking for the next one acknowledges one.
+
+        Raises:
+            ValueError: it is not known: it takes `changes=True`, the end of the walk
+                (`report.unlisted` is not `None`), and its context.
+        """
+        self._check_settled()
+        while rows := self._memory.find_removals_now("unlisted"):
+            yield from self._tell_each("unlisted", rows)
+
+    def gone(self, limit: int = 1_000) -> Loop[GonePage]:
+        """Request the pages of unlisted URLs; yield the gone ones, each once.
+
+        Their status is asked for, no body: a page is gone if it answers 404 or 410 in two walks
+        that are `confirm_after` apart, each time beside listed neighbours that live. Every other
+        page is asked again by later walks, after 1, 2, 4 ... 32 days; a gone one once more after
+        three weeks. robots.txt, Crawl-delay and `max_time` hold as for sitemaps.
+
+        Args:
+            limit: how many pages are asked; those that answered 404 before come first.
+
+        Raises ValueError as `unlisted` does, and with `map_hosts`.
+        """
+        check_count("limit", limit, 0)
+        found = self._find_gone(limit)
+
+        async def fill() -> bool:
+            self._check_settled()
+            self._config.check_asking()
+            self.report.gone = self.report.gone or 0
+            if (rows := await anext(found, None)) is not None:
+                self.items = self._tell_each("gone", rows)
+            return rows is not None
+
+        return Loop(self, fill)
+
+    async def _find_gone(self, limit: int | UrlAllowance) -> AsyncGenerator[Removals, None]:
+        """Yield gone pages, repeating each until it has been delivered."""
+        runner = self._runner
+        assert runner is not None  # noqa: S101 (the walk has ended)
+        allowance = UrlAllowance(limit) if isinstance(limit, int) else limit
+        asking = self._memory.check_pages(runner.context, runner.rules, allowance)
+        async with aclosing(asking):
+            async for _ in asking:
+                while rows := await self._memory.find_removals("gone"):
+                    yield rows
+        self.report.returned = len(await self._memory.find_removals("returned"))
+
+    def _tell_each(self, kind: RemovalKind, rows: Removals) -> Generator[Any, None, None]:
+        """Yield rows; record each as delivered when the next one is requested."""
+        told: list[bytes] = []
+        try:
+            for key, row in rows:
+                if kind == "gone" and self.report.gone is not None:
+                    self.report.gone += 1
+                yield row
+                told.append(key)
+        finally:
+            self._memory.tell_removals(kind, told)
+
+    def _check_settled(self) -> None:
+        """Raise ValueError if it is not known yet which URLs are unlisted."""
+        if self.is_left or self.report.unlisted is None:
+            raise ValueError(
+                "unlisted URLs are known only at the end of a walk with changes=True: iterate it "
+                "to "
+                "its end inside its `with`. After that, use State.unlisted and State.gone"
+            )
+
+    # -- the walk's side
+
+    async def _run(self) -> None:
+        try:
+            await contain(self._begin)
+        except Exception:  # a bug, or what a function of the caller raised: it is not complete
+            self.report.note_fault()
+            raise
+        finally:
+            self.report.tally.end()
+
+    async def _begin(self) -> None:
+        async with AsyncExitStack() as stack:
+            config = self._config
+            options, limits = config.options, config.limits
+            fetcher = await stack.enter_async_context(
+                borrow_fetcher(config.fetcher, options, limits)
+            )
+            urls = config.max_urls
+            budget = Budget(limits, UrlAllowance(urls) if isinstance(urls, int) else urls)
+            self._channel.pause = budget.paused
+            context = WalkContext(
+                client=make_client(fetcher, options.user_agent, config.map_hosts, options),
+                options=options,
+                limits=limits,
+                budget=budget,
+                report=self.report,
+                emit=self._channel.put,
+                responses=self._memory,
+                files=config.files,
+            )
+            self._lent.callback(context.client.end_trust)  # the consumer may still fetch
+            named = {*config.named, *config.logins} - config.files if config.trusted else ()
+            for url in named:
+                context.client.trust(url)
+            for name, target in config.map_hosts.names:
+                issue = make_issue(IssueCode.HOST_MAPPED, url=name, value=target)
+                await context.report_issue(issue)
+            await self._walk(context)
+            if config.changes:  # pages are asked later
+                self._lent.push_async_exit(stack.pop_all())
+
+    async def _walk(self, context: WalkContext) -> None:
+        memory, report = self._memory, self.report
+        self._runner = runner = WalkRunner(context, self._config, memory)
+        resumption = await memory.begin()
+        report.resumed = resumption.is_resumed
+        if resumption.replaced:
+            issue = make_issue(IssueCode.STATE_REPLACED, value=resumption.replaced)
+            await context.report_issue(issue)
+        await runner.run(resumption)
+        if context.budget.exhausted is IssueCode.BUDGET_URLS:  # the next walk resumes this one
+            await memory.stop()
+            return
+        end = WalkEnd(
+            complete=report.complete,
+            listed=runner.frontier.listed(),
+            knows_all=runner.knows_all(),
+            is_cut=context.budget.exhausted is not None,
+            names_none=runner.names_none(),
+        )
+        if (found := await memory.finish(end)) is not None:
+            report.unlisted, report.waiting, report.left = found.unlisted, found.waiting, found.left
+            for url, lost, kept in found.shrunk:
+                said = f"{kept} URLs listed, {lost} missing"
+                await context.report_issue(make_issue(IssueCode.SHRUNK, url, value=said))
+            await self._deliver_removals(context)
+
+    async def _deliver_removals(self, context: WalkContext) -> None:
+        """Deliver unlisted, gone and returned URLs, if the caller wants them."""
+        if self._config.unlisted:
+            while rows := await self._memory.find_removals("unlisted"):
+                await self._deliver(context, "unlisted", Change.UNLISTED, rows)
+        if self._config.gone:
+            self.report.gone = 0
+            async with aclosing(self._find_gone(self._config.gone)) as pages:
+                async for rows in pages:
+                    await self._deliver(context, "gone", Change.GONE, rows)
+                    self.report.gone += len(rows)
+            while rows := await self._memory.find_removals("returned"):
+                await self._deliver(context, "returned", Change.NEW, rows)
+
+    async def _deliver(
+        self, context: WalkContext, kind: RemovalKind, change: Change, rows: Removals
+    ) -> None:
+        """Deliver URLs, and record that they have arrived."""
+        entries = [UrlEntry(row.loc, sitemap=row.document, change=change) for _, row in rows]
+        await context.emit(entries)
+        await self._channel.wait_until_dry()
+        self._memory.tell_removals(kind, [key for key, _ in rows])
+
+    def _open(self) -> None:
+        if (state := self._config.state) is not None:
+            self._memory = self._store = state.open_memory(self._config, self._channel)
+        self.report.tally.begin(self._find_name(), counts_changes=self._config.changes)
+        self.report.tally.home = host_of(self._config.site or "").removeprefix("www.")
+
+    async def _close(self) -> None:
+        await self._lent.aclose()
+        if isinstance(self.items, GeneratorType):  # a loop over pages that are gone was left
+            self.items.close()
+        await self._memory.close()
+
+    async def _acknowledge(self) -> None:
+        await self._memory.acknowledge(self._channel.taken)
